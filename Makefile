@@ -1,0 +1,62 @@
+# Needs Python 3.11 or newer and make; everything else goes into .venv.
+SHELL := bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# Two workers: the tests of the engine start threads of their own.
+WORKERS ?= 2
+PYTEST_ARGS ?=
+
+.PHONY: demo test lint bench clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/base.stamp
+	$(BIN)/python examples/demo.py
+
+# The coverage gate reads the data that pytest wrote; pytest's closing line is printed again, so that it ends the output.
+test: $(VENV)/dev.stamp
+	@mkdir -p build
+	@set -o pipefail; $(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report= $(PYTEST_ARGS) | tee build/pytest.log
+	$(BIN)/coverage report --include='*/suffice/core/*,*/suffice/distributions/*' --fail-under=95
+	@tail -n 1 build/pytest.log
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/bench.stamp
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "suffice needs Python 3.11 or newer: make PYTHON=python3.x")'
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp holds the requirements that it was made from, and pip runs only when they change: an installed set needs no
+# network, whatever happens to the time stamps or to the settings of the tools.
+REQUIREMENTS = $(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); print(p["build-system"], p["project"])'
+INSTALL = $(REQUIREMENTS) | cmp -s - $@ || $(PIP) install --quiet --editable
+STAMP = $(REQUIREMENTS) > $@
+
+$(VENV)/base.stamp: pyproject.toml | $(BIN)/python
+	@$(INSTALL) .
+	@$(STAMP)
+
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
+	@$(INSTALL) '.[dev]'
+	@$(STAMP)
+
+# One by one: a peer that has no wheel here is skipped, not fatal.
+PEERS = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"], sep="\n")'
+
+$(VENV)/bench.stamp: pyproject.toml $(VENV)/base.stamp
+	@$(REQUIREMENTS) | cmp -s - $@ || $(PEERS) | while read -r peer; do \
+	    $(PIP) install --quiet "$$peer" || echo "bench: $$peer cannot be installed here; it is skipped"; \
+	done
+	@$(STAMP)
