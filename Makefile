@@ -50,7 +50,7 @@ $(VENV)/base.stamp: pyproject.toml | $(BIN)/python
 
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	@$(INSTALL) '.[dev]'
-	@$(STAMP)
+	@$(STAMP) && cp $@ $(VENV)/base.stamp
 
 # One by one: a peer that has no wheel here is skipped, not fatal.
 PEERS = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"], sep="\n")'
