@@ -41,7 +41,8 @@ $(BIN)/python:
 # A stamp holds the requirements that it was made from, and pip runs only when they change: an installed set needs no
 # network, whatever happens to the time stamps or to the settings of the tools.
 REQUIREMENTS = $(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); print(p["build-system"], p["project"])'
-INSTALL = $(REQUIREMENTS) | cmp -s - $@ || $(PIP) install --quiet --editable
+CURRENT = { [ -f $@ ] && $(REQUIREMENTS) | cmp -s - $@; }
+INSTALL = $(CURRENT) || $(PIP) install --quiet --editable
 STAMP = $(REQUIREMENTS) > $@
 
 $(VENV)/base.stamp: pyproject.toml | $(BIN)/python
@@ -56,7 +57,7 @@ $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 PEERS = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"], sep="\n")'
 
 $(VENV)/bench.stamp: pyproject.toml $(VENV)/base.stamp
-	@$(REQUIREMENTS) | cmp -s - $@ || $(PEERS) | while read -r peer; do \
+	@$(CURRENT) || $(PEERS) | while read -r peer; do \
 	    $(PIP) install --quiet "$$peer" || echo "bench: $$peer cannot be installed here; it is skipped"; \
 	done
 	@$(STAMP)
