@@ -1,0 +1,203 @@
+"""The arithmetic over rows, in NumPy: these functions define what their compiled twins compute.
+
+Shapes: n rows, d columns, k members. ``weights`` is None, (n,) or (n, k); ``codes`` (n,) says which member each row
+belongs to (a one-hot that is never stored), a code outside 0 … k−1 meaning none. Answers lead with the member axis.
+Whatever the shape of the weights, one member is some rows with at most one weight each: `_members` finds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+Real: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
+Integers: TypeAlias = NDArray[np.integer[Any]]
+Moments: TypeAlias = tuple[Array, Array, Array, Array]
+
+LOG_2PI = float(np.log(2 * np.pi))
+BLOCK_CELLS = 1 << 15  # a block and its temporaries stay in a core's cache
+
+
+def moments(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
+    """Weight, centre, shift, scatter, each (k, d): mean = centre + shift, scatter = Σ w (x − mean)²; NaN is absent."""
+    return _stack(_fold(_block_moments, rows, w) for rows, w in _members(x, weights, codes, members))
+
+
+def scatter(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
+    """Weight (k,), centre and shift (k, d), scatter matrix (k, d, d) about centre + shift; the rows are complete."""
+    return _stack(_fold(_block_scatter, rows, w) for rows, w in _members(x, weights, codes, members))
+
+
+def merge(a: Moments, b: Moments) -> Moments:
+    """Moments or scatter of the rows of both (Chan, Golub and LeVeque), about the centre of the first."""
+    weight = a[0] + b[0]
+    share = b[0] / np.where(weight > 0, weight, 1)
+    apart = (b[1] - a[1]) + (b[2] - a[2])
+    between = a[0] * share
+    if a[3].ndim > a[1].ndim:  # a matrix for each member
+        square = apart[..., :, None] * apart[..., None, :]
+        empty, share, between = a[0][..., None] == 0, share[..., None], between[..., None, None]
+        first = empty[..., None]
+    else:
+        square, empty = apart * apart, a[0] == 0
+        first = empty
+    centre = np.where(empty, b[1], a[1])
+    shift = np.where(empty, b[2], a[2] + share * apart)
+    return weight, centre, shift, np.where(first, b[3], a[3] + b[3] + between * square)
+
+
+def sums(features: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Array:
+    """Σ w f of every feature, (k, m)."""
+    return np.array(
+        [
+            np.sum([_total(block, u) for block, u in _blocks(rows, w)], axis=0)
+            for rows, w in _members(features, weights, codes, members)
+        ]
+    )
+
+
+def counts(
+    levels: Integers,
+    n_levels: int,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    members: int = 1,
+) -> Array:
+    """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
+    return np.array(
+        [
+            [count_range(column, 0, n_levels - 1, w) for column in rows.T]
+            for rows, w in _members(levels, weights, codes, members)
+        ],
+        dtype=np.float64,
+    ).reshape(-1, levels.shape[1], n_levels)
+
+
+def count_range(x: Integers, low: int, high: int, weights: Array | None = None) -> NDArray[Any]:
+    """How often each of low … high occurs in x (n,): int64, or the summed weights; other values are not counted."""
+    inside = (x >= low) & (x <= high)
+    if not inside.all():
+        x, weights = x[inside], None if weights is None else weights[inside]
+    steps = x - np.uint64(low) if x.dtype == np.uint64 else x.astype(np.int64) - low
+    return np.bincount(steps.astype(np.int64), weights, minlength=high - low + 1)
+
+
+def integer_range(x: Integers) -> tuple[int, int]:
+    """Smallest and largest of x (n,); (0, −1), the empty range, when there is nothing."""
+    return (int(x.min()), int(x.max())) if x.size else (0, -1)
+
+
+def extremes(
+    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1
+) -> tuple[Array, Array, Array]:
+    """Weight, smallest and largest of the cells that have weight, each (k, d); (0, inf, −inf) where there is none."""
+    parts = []
+    for rows, w in _members(x, weights, codes, members):
+        kept, u = (rows, np.ones(len(rows))) if w is None else (rows[w > 0], w[w > 0])
+        low = np.fmin.reduce(kept, axis=0, initial=np.inf)
+        high = np.fmax.reduce(kept, axis=0, initial=-np.inf)
+        parts.append((u @ ~np.isnan(kept), low, high))
+    weight, low, high = (np.array(part, dtype=np.float64) for part in zip(*parts, strict=True))
+    return weight, low, high
+
+
+def normal_log_prob(x: Real, mean: Array, std: Array) -> Array:
+    """Log-density (n, k) of rows under k products of d normals, mean and std (k, d); a NaN cell contributes 0."""
+    out = np.empty((len(x), len(mean)))
+    for member, (m, s) in enumerate(zip(mean, std, strict=True)):
+        cell = -0.5 * LOG_2PI - np.log(s)
+        for rows in _cuts(x):
+            z = (x[rows] - m) / s
+            out[rows, member] = np.where(np.isnan(x[rows]), 0.0, cell - 0.5 * z * z).sum(axis=1)
+    return out
+
+
+def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array) -> Array:
+    """Log-density (n, k) of complete rows; whiten (k, d, d) inverts the Cholesky factor, log_det = log |whiten|."""
+    out = np.empty((len(x), len(mean)))
+    for member, (m, inverse) in enumerate(zip(mean, whiten, strict=True)):
+        constant = log_det[member] - 0.5 * x.shape[1] * LOG_2PI
+        for rows in _cuts(x):
+            z = (x[rows] - m) @ inverse.T
+            out[rows, member] = constant - 0.5 * np.einsum("nd,nd->n", z, z)
+    return out
+
+
+# -- one member, one block ---------------------------------------------------------------------------------------------
+
+
+def _members(
+    x: NDArray[Any], weights: Array | None, codes: Integers | None, members: int
+) -> Iterator[tuple[NDArray[Any], Array | None]]:
+    """Rows and their weights (n,) or None, member by member."""
+    if codes is not None:
+        order = np.argsort(codes, kind="stable")
+        cuts = np.searchsorted(codes, np.arange(members + 1), sorter=order)
+        for start, stop in pairwise(cuts):
+            rows = order[start:stop]
+            yield x[rows], None if weights is None else weights[rows]
+    elif weights is not None and weights.ndim > 1:
+        for w in weights.T:
+            yield x, w
+    else:
+        yield x, weights
+
+
+def _cuts(x: NDArray[Any]) -> Iterator[slice]:
+    rows = max(BLOCK_CELLS // max(x.shape[1], 1), 1)
+    return (slice(start, start + rows) for start in range(0, max(len(x), 1), rows))
+
+
+def _blocks(x: Real, w: Array | None) -> Iterator[tuple[Array, Array | None]]:
+    return ((x[rows].astype(np.float64, copy=False), None if w is None else w[rows]) for rows in _cuts(x))
+
+
+def _total(x: Array, w: Array | None) -> Array:
+    total: Array = x.sum(axis=0) if w is None else w @ x
+    return total
+
+
+def _centred(x: Array, w: Array | None) -> tuple[Array, Array, Array, Array]:
+    """Weight (), mean as centre + shift (d,), and the rows less their mean."""
+    weight = np.float64(len(x) if w is None else w.sum())
+    if weight == 0:
+        return np.asarray(weight), np.zeros(x.shape[1]), np.zeros(x.shape[1]), np.zeros_like(x)
+    # Differences from one of the rows, the heaviest, are exact where the spread is small, and 0 in a constant column.
+    pivot = x[0] if w is None else x[w.argmax()]
+    centre = pivot + _total(x - pivot, w) / weight
+    r = x - centre
+    shift = _total(r, w) / weight
+    return np.asarray(weight), centre, shift, r - shift
+
+
+def _block_moments(x: Array, w: Array | None) -> Moments:
+    seen = ~np.isnan(x)
+    if not seen.all():  # each column has its own rows
+        columns = [_block_moments(x[rows, j : j + 1], None if w is None else w[rows]) for j, rows in enumerate(seen.T)]
+        weight, centre, shift, squares = (np.concatenate(part) for part in zip(*columns, strict=True))
+        return weight, centre, shift, squares
+    total, centre, shift, r = _centred(x, w)
+    return np.full(x.shape[1], total), centre, shift, _total(r * r, w)
+
+
+def _block_scatter(x: Array, w: Array | None) -> Moments:
+    weight, centre, shift, r = _centred(x, w)
+    if w is not None:
+        r *= np.sqrt(w)[:, None]
+    return weight, centre, shift, r.T @ r  # NumPy sees a matrix and its own transpose: BLAS computes one half
+
+
+def _fold(block: Callable[[Array, Array | None], Moments], x: Real, w: Array | None) -> Moments:
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite cells show in the result; the caller looks there
+        return reduce(merge, (block(rows, u) for rows, u in _blocks(x, w)))
+
+
+def _stack(parts: Iterator[Moments]) -> Moments:
+    weight, centre, shift, squares = (np.array(part) for part in zip(*parts, strict=True))
+    return weight, centre, shift, squares
