@@ -1,0 +1,51 @@
+"""suffice: learn distributions from additive statistics, then ask them anything.
+
+>>> fit = sf.fit(sf.Normal(), [4.1, 3.9, 4.4])
+>>> round(fit.distribution.mean, 3)
+4.133
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# The public names and where they live; a module is loaded when one of its names is first used.
+_NAMES = {
+    "suffice.core.distribution": "Distribution",
+    "suffice.core.errors": "DataError ParameterError SufficeError UnsupportedError",
+    "suffice.core.fit": "Fit fit posterior",
+    "suffice.core.posterior": "Posterior",
+    "suffice.core.weights": "OneHot",
+    "suffice.distributions": (
+        "Bernoulli Beta BetaBinomial BetaGeometric Binomial Categorical Dirichlet DirichletMultinomial Exponential "
+        "ExponentialFamily Gamma Geometric Laplace LogNormal Lomax Multinomial MultivariateNormal MultivariateStudentT "
+        "NegativeBinomial Normal NormalInverseGamma NormalInverseWishart NormalPrior Poisson StudentT Uniform VonMises "
+        "Weibull"
+    ),
+    "suffice.combinators": "Product Stack",
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+_MODULES = {"theory": "suffice.core.theory", "testing": "suffice.testing", "plot": "suffice.plot"}
+
+__all__ = ["__version__", *sorted(_HOME), *sorted(_MODULES)]  # noqa: PLE0604 (names are strings)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use."""
+    if name in _MODULES:
+        value: Any = import_module(_MODULES[name])
+    elif name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    else:
+        msg = f"suffice has no {name!r}; dir(suffice) lists what it has."
+        raise AttributeError(msg)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

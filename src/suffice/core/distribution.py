@@ -1,0 +1,586 @@
+"""The contract: an immutable value of k members × d columns that scores rows, gathers statistics, estimates, draws.
+
+Families write their formulas for a *stack*, whose parameters have the shape (k, d, …). This class lifts a lone value
+to a stack of one and squeezes the answer, splits rows into blocks, drops missing cells and names bad values, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+import numpy as np
+
+from suffice.core import calculus, quadrature
+from suffice.core.data import as_rows, numbers
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.parameters import REAL, Array, Domain, Parameter, as_parameter
+from suffice.core.weights import Weights
+from suffice.engines import local
+
+if TYPE_CHECKING:
+    from suffice.core.posterior import Posterior
+    from suffice.core.statistics import Statistics
+
+Alert = tuple[str, str]
+REGISTRY: dict[str, type[Distribution]] = {}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Distribution:
+    """A distribution over rows, or a stack of k of them.
+
+    Parameters are numbers (one column), arrays (d,) of independent columns, or arrays (k, d) of a stack.
+
+    What a family gives: ``gather`` (statistics of a block), ``maximise`` (statistics to parameters),
+    ``log_cell`` or ``log_density``, ``draw``, and where they exist ``cumulative``, ``inverse``, ``mean``, ``var``,
+    ``entropy_cell``, and the conjugate pair ``update`` and ``predict_with``.
+    """
+
+    fixed: frozenset[str] = field(default=frozenset(), kw_only=True)
+    tied: frozenset[str] = field(default=frozenset(), kw_only=True)
+    batch: tuple[int, ...] = field(default=(), init=False, kw_only=True)  # (), (d,) or (k, d); set by the parameters
+
+    support: ClassVar[Domain] = REAL  # what one cell (or one event) may be
+    row_vector: ClassVar[bool] = False  # a row is one vector: parameters have no axis for columns
+    discrete: ClassVar[bool] = False
+    conjugates: ClassVar[tuple[type[Distribution], ...]] = ()  # the priors that `update` takes
+    belief_about: ClassVar[str] = ""  # the one parameter that those priors speak of
+
+    def __init_subclass__(cls, *, register: bool = True, **options: Any) -> None:
+        """Enter suffice's own families into the registry, where the laws find them."""
+        super().__init_subclass__(**options)
+        if register and cls.__module__.startswith("suffice.distributions"):
+            REGISTRY[cls.__name__] = cls
+
+    # ---- values -------------------------------------------------------------------------------------------------
+    def __post_init__(self) -> None:
+        """Check every parameter, broadcast them to one batch shape, and make them read-only."""
+        given = {name: spec for name, spec in self.specs().items() if getattr(self, name) is not None}
+        arrays = {name: as_parameter(self.name, name, getattr(self, name), spec.domain) for name, spec in given.items()}
+        try:
+            batch = np.broadcast_shapes(*(a.shape[: a.ndim - given[n].domain.core] for n, a in arrays.items()))
+        except ValueError as error:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            msg = f"{self.name}: the shapes of the parameters do not fit together: {shapes}."
+            raise ParameterError(msg) from error
+        if len(batch) > self._full:
+            msg = f"{self.name}: parameters have at most the axes members × columns; got a batch of shape {batch}."
+            raise ParameterError(msg)
+        for name, array in arrays.items():
+            core = array.shape[array.ndim - given[name].domain.core :]
+            value = np.broadcast_to(array, batch + core)
+            number = int if given[name].domain.integer else float
+            object.__setattr__(self, name, number(value) if value.ndim == 0 else value)
+        object.__setattr__(self, "batch", batch)
+        for kind in (self.fixed, self.tied):
+            for name in kind:
+                self._check_name(name)
+
+    @classmethod
+    def specs(cls) -> dict[str, Parameter]:
+        """The parameters as data, by name."""
+        found = cls.__dict__.get("_specs")
+        if found is None:
+            found = {f.name: f.metadata["parameter"] for f in fields(cls) if "parameter" in f.metadata}
+            cls._specs = found  # type: ignore[attr-defined]
+        return cast("dict[str, Parameter]", found)
+
+    @classmethod
+    def example(cls, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Self:
+        """A typical value of the family, as the laws use it; batch (), (d,) or (k, d)."""
+        return cls(**{name: spec.draw(rng, batch) for name, spec in cls.specs().items()})
+
+    @property
+    def name(self) -> str:
+        """The family's name."""
+        return type(self).__name__
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The learned parameters by name: floats for one column, else arrays."""
+        return {name: getattr(self, name) for name, spec in self.specs().items() if spec.learned}
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Names of the parameters that fitting may change."""
+        return tuple(name for name in self.params if name not in self.fixed)
+
+    @property
+    def _full(self) -> int:
+        return 1 if self.row_vector else 2
+
+    @property
+    def lone(self) -> bool:
+        """Whether this is one member rather than a stack."""
+        return len(self.batch) < self._full
+
+    @property
+    def members(self) -> int:
+        """k."""
+        return 1 if self.lone else int(self.batch[0])
+
+    @property
+    def columns(self) -> int | None:
+        """d, or None while the value can still be widened to any number of columns."""
+        return int(self.batch[-1]) if len(self.batch) and self.batch[-1:] != (1,) else None
+
+    @property
+    def ready(self) -> bool:
+        """Whether every parameter has a value."""
+        return all(value is not None for value in self.params.values())
+
+    def fix(self, *names: str) -> Self:
+        """Freeze parameters at their present values: ``Normal(std=1).fix("std")``."""
+        for name in names:
+            self._check_name(name)
+            if getattr(self, name) is None:
+                msg = f"{self.name}: {name} has no value to fix; give one, as in {self.name}({name}=…).fix({name!r})."
+                raise ParameterError(msg)
+        return replace(self, fixed=self.fixed | set(names))
+
+    def tie(self, *names: str) -> Self:
+        """Share parameters between all members of a stack: ``Normal().tie("std")``."""
+        for name in names:
+            self._check_name(name)
+        return replace(self, tied=self.tied | set(names))
+
+    def _check_name(self, name: str) -> None:
+        if name not in self.params:
+            msg = f"{self.name} has no parameter {name!r} to learn; it has {', '.join(self.params)}."
+            raise ParameterError(msg)
+
+    # ---- one and many -------------------------------------------------------------------------------------------
+    def reshaped(self, change: Any) -> Self:
+        """Apply ``change`` to every parameter array; the result is checked like any new value."""
+        return replace(self, **{name: change(np.asarray(v)) for name, v in self._values().items()})
+
+    def _values(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.specs() if getattr(self, name) is not None}
+
+    @cached_property
+    def stacked(self) -> Self:
+        """This value as a stack: parameters (k, d, …)."""
+        lead = (1,) * (self._full - len(self.batch))
+        return self if not lead else self.reshaped(lambda value: value.reshape(lead + value.shape))
+
+    def squeezed(self, axes: int) -> Self:
+        """Drop leading axes of length 1: the inverse of ``stacked``."""
+        return self if not axes else self.reshaped(lambda value: value[(0,) * axes])
+
+    def like(self, stack: Self) -> Self:
+        """``stack`` in the layout of this value: lone where this is lone, floats where this has floats."""
+        return stack.squeezed(self._full - len(self.batch))
+
+    @cached_property
+    def each(self) -> tuple[Self, ...]:
+        """The members, each alone."""
+        stack = self.stacked
+        return tuple(stack.reshaped(lambda value, j=j: value[j]) for j in range(stack.members))
+
+    def stack(self, k: int) -> Any:
+        """K copies of this prototype as one stack."""
+        if not self.lone:
+            msg = f"{self.name} is a stack of {self.members} members already."
+            raise ParameterError(msg)
+        stack = self.stacked
+        return stack.reshaped(lambda value: np.broadcast_to(value, (k, *value.shape[1:])))
+
+    def widened(self, columns: int) -> Self:
+        """This prototype for ``columns`` independent columns."""
+        if self.row_vector or columns == (self.columns or 1):
+            return self
+        if self.columns is not None:
+            msg = f"{self.name} describes {self.columns} columns, but the data have {columns}."
+            raise DataError(msg)
+        lead = self.batch[:-1] if self.batch else ()
+
+        def wide(value: Array) -> Array:
+            core = value.shape[len(self.batch) :]
+            return np.broadcast_to(value.reshape((*lead, 1, *core)), (*lead, columns, *core))
+
+        return self.reshaped(wide)
+
+    def shaped(self, rows: Any) -> Self:
+        """This prototype made to fit the rows: as many columns (and, for labels, the levels) as they have."""
+        return self.widened(rows.shape[1])
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+    def read(self, x: Any) -> Any:
+        """Rows in the form that the formulas take: (n, d) numbers."""
+        return as_rows(numbers(x, self.name), self.name, self.columns, self.support.core)
+
+    def _single(self, x: Any) -> bool:
+        """Whether ``x`` is one row rather than many."""
+        depth = np.ndim(x) - self.support.core
+        return depth == 0 or (depth == 1 and self.columns is not None and len(x) == self.columns)
+
+    def log_prob(self, x: Any) -> Any:
+        """Log density (or probability) of each row: (n,), or (n, k) for a stack; a float for a single row.
+
+        Missing cells are left out; values outside the support have −inf.
+        """
+        self._require_ready("score rows")
+        rows = self.read(x)
+        if self.columns is None and not self.row_vector and rows.shape[1] != 1:
+            msg = (
+                f"{self!r} describes 1 column, but the data have {rows.shape[1]}. "
+                f"Fit it to them, or give one value per column, as in {self.name}({next(iter(self.params))}=[…])."
+            )
+            raise DataError(msg)
+        stack = self.stacked
+        out = local.fill(lambda part: stack.log_density(rows[part]), len(rows), self._width(rows))
+        out = out[:, 0] if self.lone else out
+        return (float(out[0]) if self.lone else out[0]) if self._single(x) else out
+
+    def log_density(self, x: Any) -> Array:
+        """Log density of a block for every member, (n, k); from ``log_cell``, one member at a time."""
+        out = np.empty((len(x), self.members))
+        axes = tuple(range(2, x.ndim))
+        missing = np.isnan(x).any(axis=axes) if axes else np.isnan(x)
+        inside = self.support.contains(x)
+        for index, member in enumerate(self.each):
+            with np.errstate(all="ignore"):
+                cells = member.log_cell(x)
+            out[:, index] = np.where(missing, 0.0, np.where(inside, cells, -np.inf)).sum(axis=1)
+        return out
+
+    def log_cell(self, x: Array) -> Array:
+        """Log density of each cell under parameters (d,): an elementwise formula that may ignore the support."""
+        raise self._cannot("score cells")
+
+    def suffstats(self, x: Any, weights: Any = None) -> Any:
+        """Statistics of the rows: the E-step.
+
+        Parameters
+        ----------
+        x
+            Rows, as ``log_prob`` takes them.
+        weights
+            None, (n,) per row, (n, k) per row and member, or a :class:`OneHot` that names each row's member.
+        """
+        rows = self.read(x)
+        prepared = Weights.of(weights, len(rows))
+        model = self.shaped(rows)
+        if model.lone and prepared.members > 1:
+            model = model.stack(prepared.members)
+        stack = model.stacked
+        if prepared.members == 1 and stack.members > 1:
+            rowwise = np.ones(len(rows)) if prepared.values is None else prepared.values
+            prepared = replace(
+                prepared, values=np.broadcast_to(rowwise[:, None], (len(rows), stack.members)), members=stack.members
+            )
+        elif prepared.members != stack.members:
+            msg = f"weights name {prepared.members} members, but the stack has {stack.members}."
+            raise DataError(msg)
+        prepared = replace(prepared, work=int(np.prod(np.shape(rows))))
+        return local.reduce(lambda part: stack.gather(rows[part], prepared[part]), len(rows), self._width(rows))
+
+    def gather(self, x: Any, w: Weights) -> Statistics:
+        """Statistics of one block of rows for a stack."""
+        raise self._cannot("gather statistics")
+
+    def admit(self, x: Array, w: Weights) -> tuple[Array, Array | None]:
+        """A block's cells and which of them were seen (None: all).
+
+        A cell outside the support is an error that names it, unless its row counts for nobody: then it is left out.
+        """
+        axes = tuple(range(2, x.ndim))
+        inside = self.support.contains(x)
+        if inside.all():
+            return x, None
+        missing = np.isnan(x).any(axis=axes) if axes else np.isnan(x)
+        wrong = ~inside & ~missing
+        if wrong.any():
+            counted = wrong & (w.per_row() > 0)[:, None]
+            if counted.any():
+                row, column = np.argwhere(counted)[0].tolist()
+                raise DataError(self._bad_value(x[row, column], row + w.offset, column, x.shape[1]))
+        return x, inside
+
+    def _bad_value(self, value: Any, row: int, column: int, columns: int) -> str:
+        place = f"row {row}" if columns == 1 else f"row {row}, column {column}"
+        shown = f"{value:g}" if np.ndim(value) == 0 else np.array2string(value, precision=4, threshold=6)
+        return (
+            f"{self.name} takes {self.support.words}, but {place} has {shown}. "
+            "Correct or drop it, mark it missing with NaN, or choose a distribution that allows it."
+        )
+
+    def _width(self, rows: Any) -> int:
+        return int(np.prod(np.shape(rows)[1:])) * 1 + self.members
+
+    # ---- learning -----------------------------------------------------------------------------------------------
+    @property
+    def exact(self) -> bool:
+        """Whether one pass of statistics is enough to estimate."""
+        return True
+
+    def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
+        """A first value from a sample of rows; by default the estimate of that sample."""
+        del rng
+        rows = self.read(x)
+        return self.shaped(rows).estimate(self.suffstats(rows, weights))
+
+    def estimate(self, stats: Any, prior: Any = None) -> Self:
+        """Parameters from statistics: maximum likelihood, or the mode of the posterior under ``prior``.
+
+        Iterative M-steps begin at this value. A member or column that was not seen keeps its parameters.
+        """
+        if prior is not None:
+            return cast("Self", self.posterior(stats, prior).estimate())
+        model = self.for_statistics(stats)
+        return model.like(model.stacked.maximise(stats)) if self.free else model
+
+    def for_statistics(self, stats: Any) -> Self:
+        """This prototype with as many members and columns as the statistics have."""
+        shape = stats.weight.shape
+        model = self if self.row_vector else self.widened(shape[1])
+        if model.lone and shape[0] > 1:
+            return cast("Self", model.stack(shape[0]))
+        return model
+
+    def maximise(self, stats: Any) -> Self:
+        """The maximum-likelihood stack of the statistics."""
+        raise self._cannot("be estimated")
+
+    def choose(self, keep: Array, other: Self) -> Self:
+        """This stack where ``keep`` (k, d) holds, else ``other``."""
+        if not keep.any():
+            return other
+        chosen = {}
+        for name, mine in self._values().items():
+            theirs = np.asarray(getattr(other, name))
+            mask = keep.reshape(keep.shape + (1,) * (theirs.ndim - keep.ndim))
+            chosen[name] = np.where(mask, mine, theirs)
+        return replace(other, **chosen)
+
+    def log_likelihood(self, stats: Any) -> Any:
+        """Σ w log p(x) from the statistics alone: a float, or (k,) for a stack."""
+        total = self.for_statistics(stats).stacked.likelihood_cells(stats).sum(axis=-1)
+        return float(total[0]) if len(total) == 1 and self.lone else total
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        """The log-likelihood of each member and column, (k, d)."""
+        raise self._cannot("give a likelihood from statistics")
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters of the whole stack, shared ones counted once."""
+        count = 0
+        for name in self.free:
+            value, domain = np.asarray(getattr(self.stacked, name)), self.specs()[name].domain
+            cells = value.size if domain.rule is None else value.size // value.shape[-1] * (value.shape[-1] - 1)
+            count += cells // self.members if name in self.tied else cells
+        return count
+
+    def standard_errors(self, stats: Any) -> dict[str, Any]:
+        """Standard error of each parameter from the observed information; 0 for fixed ones, NaN where undefined."""
+        stack = self.stacked
+        errors = stack.error_cells(stats) if stack.free else {}
+        result = {}
+        for name, value in stack.params.items():
+            cells = np.zeros(np.shape(value)) if name in stack.fixed else errors[name]
+            cells = cells[(0,) * (self._full - len(self.batch))]
+            result[name] = float(cells) if np.ndim(cells) == 0 else cells
+        return result
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        """Standard errors of a stack, by differentiating the likelihood twice."""
+        return calculus.standard_errors(self, stats)
+
+    def unbiased(self, stats: Any, ddof: float) -> Self:
+        """The estimate with a variance of divisor Σ w − ddof."""
+        del stats, ddof
+        msg = (
+            f"ddof applies to variances: Normal, LogNormal and MultivariateNormal. {self.name} has none; leave it out."
+        )
+        raise UnsupportedError(msg)
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        """What a reader of this estimate must know before trusting it."""
+        del stats
+        found = []
+        for name in self.free:
+            value = np.asarray(getattr(self, name))
+            if self.specs()[name].domain.on_boundary(value).any():
+                bound = value.flat[int(np.argmax(self.specs()[name].domain.on_boundary(value)))]
+                found.append(
+                    (
+                        "boundary",
+                        f"{name} = {bound:g} lies on the boundary of its domain: rows that this excludes get probability 0, so "
+                        "the true risk may be infinite and standard errors mean nothing. A prior keeps it inside.",
+                    )
+                )
+        return tuple(found)
+
+    # ---- believing ----------------------------------------------------------------------------------------------
+    def posterior(self, stats: Any, prior: Any) -> Posterior:
+        """What to believe of the parameters after the statistics: the pair (likelihood, belief)."""
+        from suffice.core.posterior import conjugate_posterior  # noqa: PLC0415 (a posterior is made of distributions)
+
+        return conjugate_posterior(self, stats, prior)
+
+    def update(self, stats: Any, prior: Any) -> Any:
+        """The conjugate posterior of a stack: the prior plus the statistics."""
+        raise self._cannot("be paired with a conjugate prior")
+
+    def predict_with(self, belief: Any) -> Any:
+        """The distribution of a new row, the parameters averaged over the belief."""
+        raise self._cannot("be paired with a conjugate prior")
+
+    def log_prior(self, prior: Any) -> Array:
+        """Log density of a conjugate prior at this value's parameters, cell by cell."""
+        stack, belief = self.stacked, getattr(prior, "belief", prior).stacked
+        point = {name: getattr(stack, name) for name in stack.free}
+        return np.asarray(belief.log_cell(point.get(self.belief_about) if len(point) == 1 else point))
+
+    def weak_prior(self, stats: Any) -> Any:
+        """The stated weakly informative prior that ``prior="weak"`` means."""
+        del stats
+        raise self._cannot("choose a weak prior by itself; give prior= a density of its parameters instead")
+
+    # ---- asking -------------------------------------------------------------------------------------------------
+    def sample(self, n: int = 1, random_state: Any = None) -> Array:
+        """Draw rows: (n,), (n, d), or (n, k, d) from a stack; the same seed gives the same rows."""
+        self._require_ready("draw rows")
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+            msg = f"sample needs a whole number of rows of at least 0; got {n!r}."
+            raise ParameterError(msg)
+        rows = self.stacked.draw(int(n), np.random.default_rng(random_state))
+        return cast("Array", rows[(slice(None), *(0,) * (self._full - len(self.batch)))])
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        """Rows of a stack, (n, k, d); by default through the inverse of the cumulative distribution."""
+        return self.inverse(rng.random((n, *self.batch)))
+
+    def cdf(self, x: Any) -> Any:
+        """P(X ≤ x), column by column."""
+        return self._elementwise(self.cumulative, x)
+
+    def quantile(self, q: Any) -> Any:
+        """The smallest x with P(X ≤ x) ≥ q, column by column."""
+        levels = np.asarray(q, dtype=float)
+        if not ((levels >= 0) & (levels <= 1)).all():
+            msg = f"quantile takes probabilities from 0 to 1; got {q!r:.60}."
+            raise ParameterError(msg)
+        return self._elementwise(self.inverse, levels)
+
+    def _elementwise(self, formula: Any, x: Any) -> Any:
+        self._require_ready("be asked")
+        values = numbers(x, self.name).astype(float)
+        if not self.lone:
+            values = values[..., None, None] if values.ndim < 2 else values[:, None, :]
+        with np.errstate(all="ignore"):
+            out = formula(values)
+        return float(out) if np.ndim(out) == 0 else out
+
+    def cumulative(self, x: Array) -> Array:
+        """P(X ≤ x), elementwise under broadcasting."""
+        return quadrature.cumulative(self, x)
+
+    def inverse(self, q: Array) -> Array:
+        """Quantiles, elementwise under broadcasting."""
+        return quadrature.inverse(self, q)
+
+    @property
+    def var(self) -> Any:
+        """Variance of each column."""
+        return quadrature.moment(self, 2)
+
+    @property
+    def std(self) -> Any:
+        """Standard deviation of each column."""
+        return np.sqrt(self.var)
+
+    def entropy(self) -> Any:
+        """−E log p in nats: of the row, or (k,) for a stack."""
+        self._require_ready("have an entropy")
+        cells = np.asarray(self.entropy_cell())
+        total = cells.sum(axis=-1) if cells.ndim else cells
+        return float(total) if np.ndim(total) == 0 else total
+
+    def entropy_cell(self) -> Any:
+        """Entropy of each column; by default by quadrature or summation, to about 1e-10."""
+        return quadrature.cellwise(self, lambda cell: -quadrature.expectation(cell, cell.log_prob))
+
+    def kl(self, other: Any) -> Any:
+        """D(self‖other) in nats: how much worse ``other`` describes rows that this one makes."""
+        self._require_ready("be compared")
+        return quadrature.relative_entropy(self, other)
+
+    def expected(self) -> Any:
+        """The mean, as a belief about a parameter."""
+        return self.mean  # type: ignore[attr-defined]
+
+    def spread(self) -> Any:
+        """The standard deviation, as a belief about a parameter."""
+        return self.std
+
+    def point(self) -> Any:
+        """A parameter at which this belief has a finite density."""
+        return self.expected()
+
+    def scale_of(self, name: str) -> Any:
+        """The length by which moves of an unbounded parameter are judged."""
+        del name
+        return self.std
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """The central interval that holds ``level`` of the probability, column by column."""
+        if not 0 < level < 1:
+            msg = f"interval needs a level strictly between 0 and 1; got {level!r}."
+            raise ParameterError(msg)
+        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+
+    # ---- showing ------------------------------------------------------------------------------------------------
+    def _cannot(self, what: str) -> UnsupportedError:
+        return UnsupportedError(f"{self.name} cannot {what}.")
+
+    def _require_ready(self, what: str) -> None:
+        if not self.ready:
+            missing = ", ".join(name for name, value in self.params.items() if value is None)
+            msg = f"{self.name} cannot {what} before it has values for {missing}: fit it to data, or give them."
+            raise ParameterError(msg)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when of one family with equal parameters and the same ones fixed and tied."""
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = vars(self), vars(other)
+        return all(_same(mine[f.name], theirs[f.name]) for f in fields(self))
+
+    def __hash__(self) -> int:
+        """Hash of the family and its numbers."""
+        return hash((type(self), *(np.asarray(value).tobytes() for value in self._values().values())))
+
+    def __repr__(self) -> str:
+        """Show the family as the call that makes it."""
+        shown = ", ".join(f"{f.name}={_show(getattr(self, f.name))}" for f in fields(self) if self._told(f))
+        marks = "".join(
+            f".{verb}({', '.join(map(repr, sorted(names)))})"
+            for verb, names in (("fix", self.fixed), ("tie", self.tied))
+            if names
+        )
+        return f"{self.name}({shown}){marks}"
+
+    def label(self, name: str, place: tuple[int, ...]) -> str:
+        """How a table names one entry of a parameter."""
+        return name + (f"[{', '.join(map(str, place))}]" if place else "")
+
+    def _told(self, f: Any) -> bool:
+        return f.name not in ("fixed", "tied", "batch") and getattr(self, f.name) is not None
+
+
+def _same(left: Any, right: Any) -> bool:
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        return bool(np.array_equal(np.asarray(left), np.asarray(right)))
+    return bool(left == right)
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, precision=4, separator=", ", threshold=12, edgeitems=2).replace("\n", "")
+    return repr(value)

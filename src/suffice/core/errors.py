@@ -1,0 +1,19 @@
+"""What suffice raises. Every message says who, which rule, which value, where, and what to do."""
+
+from __future__ import annotations
+
+
+class SufficeError(Exception):
+    """Anything that suffice refuses to do, with the reason and the remedy."""
+
+
+class DataError(SufficeError, ValueError):
+    """The data break a rule of the distribution: the message names column, row, value and remedy."""
+
+
+class ParameterError(SufficeError, ValueError):
+    """A parameter, prior or option lies outside its domain."""
+
+
+class UnsupportedError(SufficeError, TypeError):
+    """The question makes sense, but not for this distribution: the message says which ones can answer it."""

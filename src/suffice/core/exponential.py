@@ -1,0 +1,137 @@
+"""Exponential families: p(x) = h(x)·exp(η·u(x) − A(η)). Five formulas, and everything else follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from suffice import kernels
+from suffice.core import calculus, quadrature
+from suffice.core.distribution import Distribution
+from suffice.core.statistics import Sums
+
+if TYPE_CHECKING:
+    from suffice.core.parameters import Array
+    from suffice.core.weights import Weights
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExponentialFamily(Distribution):
+    """A family with finite statistics, written as five formulas, elementwise in the parameters.
+
+    A statistic of several numbers has them on a last axis of its own, and so has the natural parameter.
+    """
+
+    # ---- the five formulas --------------------------------------------------------------------------------------
+    def statistic(self, x: Array) -> Array:
+        """u(x), (n, d) or (n, d, m)."""
+        raise self._cannot("show its statistic")
+
+    def log_base(self, x: Array) -> Array:
+        """Log h(x), (n, d)."""
+        return np.zeros(np.shape(x)[: np.ndim(x) - self.support.core])
+
+    def natural(self) -> Array:
+        """The natural parameter η, in the shape of the batch (and m)."""
+        raise self._cannot("show its natural parameter")
+
+    def log_partition(self) -> Array:
+        """A, in the shape of the batch."""
+        raise self._cannot("show its log-partition")
+
+    def from_mean(self, mean: Array) -> Self:
+        """The member whose expected statistic is ``mean``."""
+        raise self._cannot("be found from a mean statistic")
+
+    # ---- what follows -------------------------------------------------------------------------------------------
+    def gather(self, x: Array, w: Weights) -> Sums:
+        x, seen = self.admit(x, w)
+        with np.errstate(all="ignore"):
+            u = np.asarray(self.statistic(x), dtype=np.float64)
+            base = np.broadcast_to(self.log_base(x), u.shape[:2])
+        return weighted_sums(u, base, seen, w)
+
+    def log_density(self, x: Array) -> Array:
+        eta, partition = np.asarray(self.natural()), np.asarray(self.log_partition())
+        if not (np.isfinite(eta).all() and np.isfinite(partition).all()):
+            return super().log_density(x)
+        axes = tuple(range(2, x.ndim))
+        inside = self.support.contains(x)
+        with np.errstate(all="ignore"):
+            u, base = np.asarray(self.statistic(x), dtype=np.float64), np.asarray(self.log_base(x))
+        if inside.all():
+            flat = u.reshape(len(x), -1)
+            return flat @ eta.reshape(len(eta), -1).T - partition.sum(axis=1) + base.sum(axis=1)[:, None]
+        missing = np.isnan(x).any(axis=axes) if axes else np.isnan(x)
+        u = np.where(inside.reshape(inside.shape + (1,) * (u.ndim - 2)), u, 0.0).reshape(len(x), -1)
+        base = np.where(missing, 0.0, np.where(inside, base, -np.inf))
+        return u @ eta.reshape(len(eta), -1).T - inside.astype(float) @ partition.T + base.sum(axis=1)[:, None]
+
+    def log_cell(self, x: Array) -> Array:
+        product = self.statistic(x) * self.natural()
+        axes = tuple(range(np.ndim(x) - self.support.core, np.ndim(product)))
+        return np.asarray(product.sum(axis=axes) - self.log_partition() + self.log_base(x))
+
+    def maximise(self, stats: Any) -> Self:
+        empty = stats.weight == 0
+        if empty.all():
+            return self
+        mean = stats.mean
+        if empty.any():  # a valid stand-in: the cell keeps its own parameters below
+            mean = np.where(empty.reshape(empty.shape + (1,) * (mean.ndim - 2)), mean[~empty][0], mean)
+        return self.choose(empty, self.from_mean(mean))
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        eta, weight = np.asarray(self.natural()), stats.weight
+        with np.errstate(all="ignore"):
+            product = np.where(stats.total == 0, 0.0, eta * stats.total)
+            axes = tuple(range(2, product.ndim))
+            cells = product.sum(axis=axes) - np.where(weight == 0, 0.0, weight * self.log_partition())
+        return np.asarray(cells + stats.base)
+
+    def mean_statistic(self) -> Array:
+        """E u(X) = ∂A/∂η; by default by differentiating A along the parameters."""
+        return calculus.mean_statistic(self)
+
+    def kl(self, other: Any) -> Any:
+        """D(self‖other): a Bregman divergence of A within the family, else by quadrature or summation."""
+        self._require_ready("be compared")
+        if type(other) is not type(self) or not (self._comparable(other)):
+            return quadrature.relative_entropy(self, other)
+        mine, theirs = np.asarray(self.natural()), np.asarray(other.natural())
+        product = (mine - theirs) * self.mean_statistic()
+        axes = tuple(range(len(self.batch), product.ndim))
+        cells = product.sum(axis=axes) - self.log_partition() + other.log_partition()
+        total = cells.sum(axis=-1) if np.ndim(cells) else cells
+        return float(total) if np.ndim(total) == 0 else total
+
+    def _comparable(self, other: Any) -> bool:
+        """Whether both share the base measure and have finite natural parameters."""
+        finite = np.isfinite(np.asarray(self.natural())).all() and np.isfinite(np.asarray(other.natural())).all()
+        known = all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name, spec in self.specs().items()
+            if not spec.learned
+        )
+        return bool(finite and known and self.batch == other.batch)
+
+
+def weighted_sums(u: Array, base: Array, seen: Array | None, w: Weights, *, exact: bool = True) -> Sums:
+    """Σ w u, Σ w base and Σ w over the cells that were seen; u (n, d, …), base (n, d)."""
+    n, d, *tail = u.shape
+    if seen is not None:
+        u = np.where(seen.reshape(seen.shape + (1,) * len(tail)), u, 0.0)
+        base = np.where(seen, base, 0.0)
+    columns = [u.reshape(n, int(np.prod((d, *tail))))]
+    if base.any():
+        columns.append(base)
+    if seen is not None:
+        columns.append(seen.astype(float))
+    features = columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
+    total = kernels.sums(features, **w.arguments)
+    at = columns[0].shape[1]
+    based = total[:, at : at + d] if base.any() else np.zeros((w.members, d))
+    weight = total[:, -d:] if seen is not None else np.repeat(w.member_totals()[:, None], d, axis=1)
+    return Sums(weight, based, total[:, :at].reshape((w.members, d, *tail)), exact)

@@ -1,0 +1,265 @@
+"""`fit` and `posterior`: data in, a learned distribution out, with all that is known about the learning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from suffice.core.distribution import Alert, Distribution
+from suffice.core.em import Climb, Trace, climb
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.posterior import Posterior
+from suffice.core.weights import Weights
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """A learned distribution and how far to trust it.
+
+    Attributes
+    ----------
+    distribution
+        The estimate; its verbs (``log_prob``, ``sample``, ``cdf``, …) work on the fit as well.
+    log_likelihood, log_posterior
+        Σ w log p(x) at the estimate, and the same plus the log prior.
+    n
+        Σ w: the number of rows that the weights stand for.
+    statistics
+        All that the estimate kept of the data; statistics of two fits add.
+    trace, converged, n_iter
+        What each pass saw.
+    alerts
+        ``(code, text)`` pairs: what a reader must know before trusting the fit.
+    """
+
+    distribution: Any
+    log_likelihood: float
+    n: float
+    statistics: Any = field(repr=False)
+    trace: Trace = field(repr=False)
+    converged: bool = True
+    alerts: tuple[Alert, ...] = ()
+    prior: Any = None
+    log_posterior: float = float("nan")
+    missing: int = 0
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return dict(self.distribution.params)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters."""
+        return int(self.distribution.n_parameters)
+
+    @property
+    def n_iter(self) -> int:
+        """Number of passes over the data."""
+        return len(self.trace.log_likelihood)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, 2p − 2 log L: lower is better."""
+        return 2.0 * self.n_parameters - 2.0 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, p log n − 2 log L: lower is better."""
+        return self.n_parameters * float(np.log(self.n)) - 2.0 * self.log_likelihood
+
+    @cached_property
+    def standard_errors(self) -> dict[str, Any]:
+        """Standard error of each parameter, from the observed information."""
+        errors: dict[str, Any] = self.distribution.standard_errors(self.statistics)
+        return errors
+
+    def interval(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
+        """Estimate ± quantile × standard error of each parameter, kept inside its domain."""
+        from scipy.special import ndtri  # noqa: PLC0415 (SciPy is loaded when a question needs it)
+
+        if not 0 < level < 1:
+            msg = f"interval needs a level strictly between 0 and 1; got {level!r}."
+            raise ParameterError(msg)
+        reach = float(ndtri((1 + level) / 2))
+        bounds = {}
+        for name, error in self.standard_errors.items():
+            value, domain = self.params[name], self.distribution.specs()[name].domain
+            ends = np.clip([value - reach * error, value + reach * error], domain.low, domain.high)
+            bounds[name] = (float(ends[0]), float(ends[1])) if np.ndim(value) == 0 else (ends[0], ends[1])
+        return bounds
+
+    def log_prob(self, x: Any) -> Any:
+        """Log density of each row."""
+        return self.distribution.log_prob(x)
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """Draw rows."""
+        return self.distribution.sample(n, random_state)
+
+    def summary(self) -> str:
+        """The fit as a page of text."""
+        from suffice.core.summary import summarise  # noqa: PLC0415 (only when a fit is shown)
+
+        return summarise(self)
+
+    def __getattr__(self, name: str) -> Any:
+        """Forward the distribution's verbs."""
+        if name.startswith("_") or "distribution" not in self.__dict__ or not hasattr(type(self.distribution), name):
+            msg = f"Fit has no attribute {name!r}"
+            raise AttributeError(msg)
+        return getattr(self.distribution, name)
+
+    def __repr__(self) -> str:
+        """Show the summary."""
+        return self.summary()
+
+
+def fit(
+    distribution: Distribution,
+    data: Any,
+    *,
+    weights: Any = None,
+    prior: Any = None,
+    random_state: Any = None,
+    n_init: int = 1,
+    max_iter: int = 1000,
+    tol: float | None = None,
+    ddof: float = 0,
+) -> Fit:
+    """Learn a distribution's parameters: by maximum likelihood, or with ``prior`` at the mode of the posterior.
+
+    Parameters
+    ----------
+    distribution
+        A prototype: its family, its fixed and tied parameters, and for iterative families where to begin.
+    data
+        Rows: a list, an array of (n,) or (n, d), or what the distribution reads. NaN and None are missing cells.
+    weights
+        One number of at least 0 per row; weight 2 is the row twice.
+    prior
+        A conjugate prior, a posterior, ``"weak"``, or a density of the parameters as a function.
+    random_state
+        Seed or Generator of the starts of iterative families.
+    n_init, max_iter, tol
+        Number of starts, most passes, and the relative change of log L that counts as flat (default: to rounding).
+    ddof
+        1 gives the variance with divisor n − 1.
+
+    Examples
+    --------
+    >>> print(sf.fit(sf.Normal(), [1.0, 2.0, 3.0]).distribution)
+    Normal(mean=2, std=0.816497)
+    """
+    _check_options(distribution, n_init, max_iter, tol)
+    rows, checked, prototype = _prepare(distribution, data, weights)
+    if prototype.exact:
+        stats = prototype.suffstats(rows, checked)
+        learned = prototype.estimate(stats, prior)
+        if ddof:
+            learned = learned.unbiased(stats, ddof)
+        likelihood = float(np.sum(learned.log_likelihood(stats)))
+        trace = Trace(np.array([likelihood]), np.array([likelihood]), np.zeros(1))
+        path = Climb(learned, stats, trace, converged=True, reason="exact")
+    else:
+        if ddof:
+            prototype.unbiased(None, ddof)
+        rng = np.random.default_rng(random_state)
+        paths = [climb(prototype.start(rows, checked, rng), rows, checked, prior, max_iter, tol) for _ in range(n_init)]
+        path = max(paths, key=lambda one: float(one.trace.log_likelihood[-1]))
+    return _conclude(path, checked, prior, prototype)
+
+
+def posterior(distribution: Distribution, data: Any, *, prior: Any, weights: Any = None) -> Posterior:
+    """What to believe of a distribution's parameters after seeing the data.
+
+    ``prior`` is conjugate, an earlier posterior, ``"weak"``, or any density of the parameters as a function.
+
+    Examples
+    --------
+    >>> post = sf.posterior(sf.Bernoulli(), [1, 0, 1], prior=sf.Beta(1, 1))
+    >>> post.mean, post.predictive()
+    (0.6, Bernoulli(p=0.6))
+    """
+    _check_options(distribution, 1, 1, None)
+    rows, checked, prototype = _prepare(distribution, data, weights, empty=True)
+    if prototype.exact:
+        return prototype.posterior(prototype.suffstats(rows, checked), prior)
+    from suffice.core.density import data_posterior  # noqa: PLC0415 (needs SciPy; loaded when asked for)
+
+    return data_posterior(prototype, rows, checked, prior)
+
+
+def _check_options(distribution: Any, n_init: int, max_iter: int, tol: float | None) -> None:
+    if isinstance(distribution, type) and issubclass(distribution, Distribution):
+        msg = f"give an instance as the prototype: {distribution.__name__}() instead of {distribution.__name__}."
+        raise ParameterError(msg)
+    if not isinstance(distribution, Distribution):
+        msg = f"the first argument is a distribution, such as sf.Normal(); got {type(distribution).__name__}."
+        raise ParameterError(msg)
+    if not distribution.lone:
+        msg = "fit takes a single prototype; a stack of members is estimated by a Mixture or a classifier."
+        raise UnsupportedError(msg)
+    for name, value in (("n_init", n_init), ("max_iter", max_iter)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+            msg = f"{name} is a whole number of at least 1; got {value!r}."
+            raise ParameterError(msg)
+    if tol is not None and not tol >= 0:
+        msg = f"tol is a number of at least 0; got {tol!r}."
+        raise ParameterError(msg)
+
+
+def _prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False) -> tuple[Any, Weights, Any]:
+    rows = distribution.read(data)
+    if len(rows) == 0 and not empty:
+        msg = f"{distribution.name} cannot be fitted to no rows; give at least one."
+        raise DataError(msg)
+    checked = Weights.of(weights, len(rows))
+    if checked.members != 1 or checked.codes is not None:
+        msg = f"weights have shape {np.shape(checked.values)}, but there are {len(rows)} rows; give one weight per row."
+        raise DataError(msg)
+    return rows, checked, distribution.shaped(rows)
+
+
+def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any) -> Fit:
+    learned, stats = path.distribution, path.statistics
+    alerts = list(learned.alerts(stats))
+    cells = np.asarray(stats.weight)
+    if not cells.any():
+        msg = f"{learned.name} cannot be fitted: every cell is missing."
+        raise DataError(msg)
+    if (cells == 0).any():
+        column = int(np.argwhere(cells == 0)[0][-1])
+        alerts.append(("unseen", f"column {column} has no value at all; its parameters are those of the prototype."))
+    if not path.converged:
+        alerts.append(("not converged", f"{path.reason} before the likelihood was flat; raise max_iter."))
+    likelihood = float(path.trace.log_likelihood[-1])
+    if np.isposinf(likelihood):
+        alerts.append(("collapsed", "the likelihood is infinite: the estimate is a point, not a density."))
+    return Fit(
+        distribution=learned,
+        log_likelihood=likelihood,
+        n=weights.total,
+        statistics=stats,
+        trace=path.trace,
+        converged=path.converged,
+        alerts=tuple(alerts),
+        prior=prior,
+        log_posterior=likelihood + _log_prior(learned, prior, prototype, stats),
+        missing=round(float((weights.total - cells).clip(0).sum())) if cells.ndim == 2 else 0,
+    )
+
+
+def _log_prior(learned: Any, prior: Any, prototype: Any, stats: Any) -> float:
+    """Log density of the prior at the estimate."""
+    if prior is None:
+        return 0.0
+    if prior == "weak" if isinstance(prior, str) else False:
+        prior = prototype.weak_prior(stats)
+    if callable(prior):
+        with np.errstate(all="ignore"):
+            return float(np.sum(np.log(prior(*(learned.params[name] for name in learned.free)))))
+    return float(np.sum(learned.log_prior(prior)))

@@ -1,0 +1,130 @@
+"""Parameters as data: a domain and a typical range drive validation, documentation and tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A set of values: of a parameter, or of the rows that a distribution can produce.
+
+    ``low`` and ``high`` bound it; ``closed`` says which of the two bounds belong to it; ``core`` is the number
+    of axes that one value has (0 a number, 1 a vector, 2 a matrix); ``rule`` is a further condition.
+    """
+
+    words: str
+    low: float = -np.inf
+    high: float = np.inf
+    closed: tuple[bool, bool] = (False, False)
+    integer: bool = False
+    core: int = 0
+    rule: Callable[[Array], Array] | None = None
+
+    def contains(self, value: Array) -> Array:
+        """Whether each entry (each vector or matrix where ``core`` > 0) lies in the domain; infinities never do."""
+        above = value >= self.low if self.closed[0] else value > self.low
+        below = value <= self.high if self.closed[1] else value < self.high
+        inside: Array = above & below
+        if self.integer:
+            inside &= value == np.floor(value)
+        if self.core:
+            inside = inside.all(axis=tuple(range(-self.core, 0)))
+        if self.rule is not None:
+            inside = inside & self.rule(value)
+        return inside
+
+    def on_boundary(self, value: Array) -> Array:
+        """Whether each entry sits exactly on a bound that belongs to the domain."""
+        on_low = (value == self.low) if self.closed[0] else np.zeros(value.shape, bool)
+        on_high = (value == self.high) if self.closed[1] else np.zeros(value.shape, bool)
+        return on_low | on_high
+
+
+def _sums_to_one(value: Array) -> Array:
+    return np.abs(value.sum(axis=-1) - 1.0) <= 1e-8
+
+
+def _positive_definite(value: Array) -> Array:
+    scale = np.abs(value).max(axis=(-2, -1), initial=0.0)
+    symmetric = np.abs(value - np.swapaxes(value, -2, -1)).max(axis=(-2, -1), initial=0.0) <= 1e-8 * scale
+    return symmetric & (np.linalg.eigvalsh(value)[..., 0] > 0)
+
+
+REAL = Domain("a finite number")
+POSITIVE = Domain("a number above 0", low=0.0)
+NONNEGATIVE = Domain("a number of at least 0", low=0.0, closed=(True, False))
+UNIT = Domain("a number from 0 to 1", low=0.0, high=1.0, closed=(True, True))
+OPEN_UNIT = Domain("a number strictly between 0 and 1", low=0.0, high=1.0)
+SUCCESS = Domain("a number above 0 and at most 1", low=0.0, high=1.0, closed=(False, True))
+BINARY = Domain("0 or 1 (or False or True)", low=0.0, high=1.0, closed=(True, True), integer=True)
+COUNT = Domain("a whole number of at least 0", low=0.0, closed=(True, False), integer=True)
+NATURAL = Domain("a whole number of at least 1", low=1.0, closed=(True, False), integer=True)
+SIMPLEX = Domain("probabilities that sum to 1", low=0.0, high=1.0, closed=(True, True), core=1, rule=_sums_to_one)
+OPEN_SIMPLEX = Domain(
+    "positive shares that sum to 1", low=0.0, high=1.0, closed=(False, True), core=1, rule=_sums_to_one
+)
+POSITIVE_VECTOR = Domain("a vector of numbers above 0", low=0.0, core=1)
+COUNT_VECTOR = Domain("a vector of whole numbers of at least 0", low=0.0, closed=(True, False), integer=True, core=1)
+VECTOR = Domain("a vector of finite numbers", core=1)
+COVARIANCE = Domain("a symmetric positive definite matrix", core=2, rule=_positive_definite)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What is known of a parameter before any data: its domain, its typical range, whether it is ever learned."""
+
+    domain: Domain
+    typical: tuple[float, float]
+    learned: bool = True
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...], width: int = 3) -> Array:
+        """Typical values of the given batch shape; vectors and matrices get ``width`` entries a side."""
+        low, high = self.typical
+        if self.domain.rule is _sums_to_one:
+            return rng.dirichlet(np.full(width, 3.0), shape)
+        if self.domain.core == 2:
+            root = rng.normal(size=(*shape, width, width + 2)) * np.sqrt(high / (width + 2))
+            return root @ np.swapaxes(root, -2, -1) + low * np.eye(width)
+        shape = (*shape, width) if self.domain.core else shape
+        if self.domain.integer:
+            return rng.integers(int(low), int(high) + 1, shape).astype(float)
+        return rng.uniform(low, high, shape)
+
+
+def parameter(domain: Domain, *, default: Any = None, typical: tuple[float, float], learned: bool = True) -> Any:
+    """Declare a dataclass field as a parameter."""
+    return field(default=default, metadata={"parameter": Parameter(domain, typical, learned)})
+
+
+def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
+    """A checked, read-only float64 array of a parameter, or an error that names owner, parameter and value."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"{owner}: {name} must be {domain.words}; got {value!r}, which is not numeric."
+        raise ParameterError(msg) from error
+    if array.ndim < domain.core:
+        msg = f"{owner}: {name} must be {domain.words}; got {value!r} with {array.ndim} axes instead of {domain.core}."
+        raise ParameterError(msg)
+    inside = domain.contains(array)
+    if not inside.all():
+        worst = np.argwhere(~inside)[0]
+        where = f" at position {tuple(worst.tolist())}" if worst.size else ""
+        got = array[tuple(worst)]
+        shown = f"{got:g}" if np.ndim(got) == 0 else np.array2string(got, precision=4, threshold=8)
+        msg = f"{owner}: {name} must be {domain.words}; got {shown}{where}."
+        raise ParameterError(msg)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,115 @@
+"""Posteriors: a likelihood paired with a belief about its parameters. Only the pair can make a predictive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.core.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from suffice.core.distribution import Distribution
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What is believed of a distribution's parameters after the data; accepted wherever a prior is.
+
+    It shows the belief's own parameters (``.a`` and ``.b`` of a Beta). Answers about one parameter are numbers or
+    arrays; about several, dictionaries by parameter name.
+    """
+
+    likelihood: Distribution
+    belief: Any
+    log_evidence: Any
+    alerts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def mean(self) -> Any:
+        """The expected parameter."""
+        return self.belief.expected()
+
+    @property
+    def mode(self) -> Any:
+        """The most probable parameter: the MAP estimate."""
+        return self.belief.mode
+
+    @property
+    def std(self) -> Any:
+        """The standard deviation of the parameter."""
+        return self.belief.spread()
+
+    def interval(self, level: float = 0.95) -> Any:
+        """The central credible interval (low, high)."""
+        return self.belief.interval(level)
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """Draw parameters."""
+        return self.belief.sample(n, random_state)
+
+    def log_prob(self, parameter: Any) -> Any:
+        """Log density of the belief at a parameter."""
+        return self.belief.log_prob(parameter)
+
+    def predictive(self) -> Any:
+        """The distribution of a new row, the parameters averaged over the belief."""
+        axes = self.likelihood._full - len(self.likelihood.batch)  # noqa: SLF001 (the layout of a lone value)
+        return self.likelihood.stacked.predict_with(self.belief.stacked).squeezed(axes)
+
+    def estimate(self) -> Distribution:
+        """The likelihood at the mode of the belief."""
+        return at(self.likelihood, self.mode)
+
+    def __getattr__(self, name: str) -> Any:
+        """Show the belief's parameters."""
+        if name.startswith("_") or name not in self.belief.specs():
+            msg = f"{type(self).__name__} has no attribute {name!r}"
+            raise AttributeError(msg)
+        return getattr(self.belief, name)
+
+    def __repr__(self) -> str:
+        """Show both halves of the pair."""
+        return f"Posterior({self.belief!r} about {self.likelihood.name}, log_evidence={np.round(self.log_evidence, 6)})"
+
+
+def at(likelihood: Any, point: Any) -> Any:
+    """The likelihood with the parameters that a belief speaks of set to ``point``."""
+    values = point if isinstance(point, dict) else {likelihood.belief_about: point}
+    return replace(likelihood, **values)
+
+
+def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Posterior:
+    """Pair a likelihood with its updated conjugate prior; the evidence follows from Bayes' rule at any one point."""
+    if isinstance(prior, str):
+        if prior != "weak":
+            msg = f"prior={prior!r} is not known; the only prior with a name is 'weak'."
+            raise UnsupportedError(msg)
+        prior = likelihood.weak_prior(stats)
+    if callable(prior):
+        from suffice.core.density import density_posterior  # noqa: PLC0415 (needs SciPy; loaded when asked for)
+
+        return density_posterior(likelihood, stats, prior)
+    prior = getattr(prior, "belief", prior)
+    if not isinstance(prior, likelihood.conjugates):
+        raise UnsupportedError(_refusal(likelihood, prior))
+    if not likelihood.free:
+        msg = f"every parameter of {likelihood!r} is fixed, so a prior has nothing to speak of."
+        raise UnsupportedError(msg)
+    model = likelihood.for_statistics(stats)
+    stack, before = model.stacked, prior.stacked
+    after = stack.update(stats, before)
+    point = after.point()
+    cells = at(stack, point).likelihood_cells(stats) + before.log_cell(point) - after.log_cell(point)
+    evidence = np.asarray(cells).sum(axis=-1)
+    axes = model._full - len(model.batch)  # noqa: SLF001
+    return Posterior(model, after.squeezed(axes), float(evidence[0]) if model.lone else evidence)
+
+
+def _refusal(likelihood: Any, prior: Any) -> str:
+    accepted = [kind.__name__ for kind in likelihood.conjugates]
+    offer = f"It takes {' or '.join(accepted)}, or" if accepted else "It takes"
+    got = repr(prior) if hasattr(prior, "specs") else f"{type(prior).__name__} {prior!r:.60}"
+    names = ", ".join(likelihood.free) or "its parameters"
+    return f"{likelihood.name} cannot use {got} as a prior. {offer} any density of ({names}) as a function."

@@ -1,0 +1,311 @@
+"""Statistics: what a model keeps of the rows. Immutable, and a commutative monoid under ``+``.
+
+``a + b`` merges, ``a * factor`` forgets, ``a - b`` removes rows. Arrays have the members first: (k, d, …).
+Second moments are centred, and a mean is held as centre + shift, two floats, so that merging loses no digit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol, Self, cast
+
+import numpy as np
+
+from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.parameters import Array
+
+
+class Statistics(Protocol):
+    """The contract that all statistics keep."""
+
+    @property
+    def exact(self) -> bool:
+        """False where parameters were used to gather them: then fitting repeats."""
+
+    @property
+    def weight(self) -> Array:
+        """Σ w of the cells that were seen, (k,) or (k, d)."""
+
+    def __add__(self, other: Any) -> Self:
+        """Merge."""
+
+    def __mul__(self, factor: float) -> Self:
+        """Forget: every row counts ``factor`` times as much."""
+
+    def __sub__(self, other: Any) -> Self:
+        """Remove rows."""
+
+
+def same_kind(left: Any, right: Any) -> None:
+    """Refuse to mix statistics of different kinds or shapes."""
+    if type(left) is not type(right) or left.weight.shape != right.weight.shape:
+        msg = (
+            f"cannot combine {type(left).__name__}{left.weight.shape} with {type(right).__name__}"
+            f"{getattr(right, 'weight', np.empty(0)).shape}: statistics merge only within one model of one shape."
+        )
+        raise DataError(msg)
+
+
+def refuse_negative(weight: Array) -> Array:
+    """Weights after a removal: rounding below 0 is 0, anything more means that the rows were never there."""
+    if (weight < -1e-9 * np.maximum(1.0, np.abs(weight).max(initial=0.0))).any():
+        msg = "cannot remove more rows than were ever added; subtract only statistics of rows that are in the whole."
+        raise DataError(msg)
+    return np.where(np.abs(weight) < 1e-9, 0.0, np.maximum(weight, 0.0))
+
+
+def share(part: Array, whole: Array) -> Array:
+    """``part / whole``, and 0 where the whole is 0."""
+    return cast("Array", np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0))
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Σ w u(x) with the weight Σ w and the base Σ w log h(x).
+
+    weight (k, d), base (k, d), total (k, d, …). With ``exact=False`` they were gathered given parameters, and
+    the base is the log-likelihood of those parameters.
+    """
+
+    weight: Array
+    base: Array
+    total: Array
+    exact: bool = True
+
+    @property
+    def mean(self) -> Array:
+        """The mean statistic, 0 where nothing was seen."""
+        return share(self.total, self.weight.reshape(self.weight.shape + (1,) * (self.total.ndim - self.weight.ndim)))
+
+    def __add__(self, other: Sums) -> Sums:
+        same_kind(self, other)
+        return replace(
+            self, weight=self.weight + other.weight, base=self.base + other.base, total=self.total + other.total
+        )
+
+    def __mul__(self, factor: float) -> Sums:
+        return replace(self, weight=self.weight * factor, base=self.base * factor, total=self.total * factor)
+
+    def __sub__(self, other: Sums) -> Sums:
+        same_kind(self, other)
+        if not (self.exact and other.exact):
+            msg = (
+                "rows cannot be removed from statistics that were gathered given parameters: those parameters already "
+                "depend on the rows. Fit again without them."
+            )
+            raise UnsupportedError(msg)
+        weight = refuse_negative(self.weight - other.weight)
+        return replace(self, weight=weight, base=self.base - other.base, total=self.total - other.total)
+
+
+def _merged_centre(left: Any, right: Any, left_weight: Array, right_weight: Array) -> tuple[Array, Array, Array]:
+    """Centre and shift of the union, and the distance between the two means; exact where one side is empty."""
+    delta = (right.centre - left.centre) + (right.shift - left.shift)
+    delta = np.where((left_weight == 0) | (right_weight == 0), 0.0, delta)
+    centre = np.where(left_weight == 0, right.centre, left.centre)
+    shift = np.where(left_weight == 0, right.shift, left.shift)
+    return centre, shift + delta * share(right_weight, left_weight + right_weight), delta
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weight, mean (centre + shift) and Σ w (x − mean)² of each member and column, all (k, d)."""
+
+    weight: Array
+    centre: Array
+    shift: Array
+    scatter: Array
+    exact: bool = True
+
+    @property
+    def mean(self) -> Array:
+        """The mean, 0 where nothing was seen."""
+        return self.centre + self.shift
+
+    @property
+    def var(self) -> Array:
+        """The variance with divisor Σ w."""
+        return share(self.scatter, self.weight)
+
+    def about(self, point: Array) -> Array:
+        """The mean of (x − point)²."""
+        return self.var + ((self.centre - point) + self.shift) ** 2
+
+    def __add__(self, other: Moments) -> Moments:
+        same_kind(self, other)
+        centre, shift, delta = _merged_centre(self, other, self.weight, other.weight)
+        weight = self.weight + other.weight
+        between = delta**2 * self.weight * share(other.weight, weight)
+        return replace(self, weight=weight, centre=centre, shift=shift, scatter=self.scatter + other.scatter + between)
+
+    def __mul__(self, factor: float) -> Moments:
+        return replace(self, weight=self.weight * factor, scatter=self.scatter * factor)
+
+    def __sub__(self, other: Moments) -> Moments:
+        same_kind(self, other)
+        weight = refuse_negative(self.weight - other.weight)
+        delta = (other.centre - self.centre) + (other.shift - self.shift)
+        kept = weight > 0
+        shift = np.where(kept, self.shift - delta * share(other.weight, weight), 0.0)
+        between = delta**2 * other.weight * share(self.weight, weight)
+        scatter = np.where(kept, np.maximum(self.scatter - other.scatter - between, 0.0), 0.0)
+        return replace(self, weight=weight, centre=np.where(kept, self.centre, 0.0), shift=shift, scatter=scatter)
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Weight (k,), mean (k, d) as centre + shift, and the matrix Σ w (x − mean)(x − mean)ᵀ (k, d, d)."""
+
+    weight: Array
+    centre: Array
+    shift: Array
+    scatter: Array
+    exact: bool = True
+
+    @property
+    def mean(self) -> Array:
+        """The mean, 0 where nothing was seen."""
+        return self.centre + self.shift
+
+    def about(self, point: Array) -> Array:
+        """Σ w (x − point)(x − point)ᵀ."""
+        away = (self.centre - point) + self.shift
+        return self.scatter + self.weight[:, None, None] * away[:, :, None] * away[:, None, :]
+
+    def __add__(self, other: Scatter) -> Scatter:
+        same_kind(self, other)
+        left, right = self.weight[:, None], other.weight[:, None]
+        centre, shift, delta = _merged_centre(self, other, left, right)
+        weight = self.weight + other.weight
+        factor = (self.weight * share(other.weight, weight))[:, None, None]
+        scatter = self.scatter + other.scatter + factor * delta[:, :, None] * delta[:, None, :]
+        return replace(self, weight=weight, centre=centre, shift=shift, scatter=scatter)
+
+    def __mul__(self, factor: float) -> Scatter:
+        return replace(self, weight=self.weight * factor, scatter=self.scatter * factor)
+
+    def __sub__(self, other: Scatter) -> Scatter:
+        same_kind(self, other)
+        weight = refuse_negative(self.weight - other.weight)
+        kept = (weight > 0)[:, None]
+        delta = (other.centre - self.centre) + (other.shift - self.shift)
+        shift = np.where(kept, self.shift - delta * share(other.weight, weight)[:, None], 0.0)
+        factor = (other.weight * share(self.weight, weight))[:, None, None]
+        scatter = self.scatter - other.scatter - factor * delta[:, :, None] * delta[:, None, :]
+        scatter = np.where(kept[:, :, None], scatter, 0.0)
+        return replace(self, weight=weight, centre=np.where(kept, self.centre, 0.0), shift=shift, scatter=scatter)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How often each level was seen: (k, d, L), with the levels of each column; padding is never counted.
+
+    Statistics that know different levels merge to their union, in the order of first mention.
+    """
+
+    count: Array
+    levels: tuple[tuple[Any, ...], ...]
+    exact: bool = True
+
+    @property
+    def weight(self) -> Array:
+        """Σ w of the cells seen, (k, d)."""
+        return cast("Array", self.count.sum(axis=-1))
+
+    def on(self, levels: tuple[tuple[Any, ...], ...]) -> Array:
+        """The counts arranged by other levels, which must contain these."""
+        if levels == self.levels:
+            return self.count
+        width = max(map(len, levels), default=0)
+        count = np.zeros((*self.count.shape[:2], width))
+        for column, (old, new) in enumerate(zip(self.levels, levels, strict=True)):
+            place = {level: index for index, level in enumerate(new)}
+            for index, level in enumerate(old):
+                count[:, column, place[level]] = self.count[:, column, index]
+        return count
+
+    def _aligned(self, other: Counts) -> tuple[tuple[tuple[Any, ...], ...], Array, Array]:
+        if type(other) is not Counts or self.count.shape[:2] != other.count.shape[:2]:
+            same_kind(self, other)
+        if self.levels == other.levels:
+            return self.levels, self.count, other.count
+        levels = tuple(
+            mine + tuple(level for level in theirs if level not in set(mine))
+            for mine, theirs in zip(self.levels, other.levels, strict=True)
+        )
+        return levels, self.on(levels), other.on(levels)
+
+    def __add__(self, other: Counts) -> Counts:
+        levels, mine, theirs = self._aligned(other)
+        return replace(self, count=mine + theirs, levels=levels)
+
+    def __mul__(self, factor: float) -> Counts:
+        return replace(self, count=self.count * factor)
+
+    def __sub__(self, other: Counts) -> Counts:
+        levels, mine, theirs = self._aligned(other)
+        return replace(self, count=refuse_negative(mine - theirs), levels=levels)
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Weight, smallest and largest value of each member and column, all (k, d)."""
+
+    weight: Array
+    low: Array
+    high: Array
+    exact: bool = True
+
+    def __add__(self, other: Extremes) -> Extremes:
+        same_kind(self, other)
+        return replace(
+            self,
+            weight=self.weight + other.weight,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+        )
+
+    def __mul__(self, factor: float) -> Extremes:
+        return replace(self, weight=self.weight * factor)
+
+    def __sub__(self, other: Extremes) -> Extremes:
+        msg = (
+            "rows cannot be removed from a minimum and a maximum: the next smallest and next largest values are not kept. "
+            "Fit again without the rows."
+        )
+        raise UnsupportedError(msg)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Statistics of several parts side by side: the columns of a product, or the members of a stack."""
+
+    parts: tuple[Any, ...]
+    weight: Array
+
+    @property
+    def exact(self) -> bool:
+        """Exact where every part is."""
+        return all(part.exact for part in self.parts)
+
+    def _paired(self, other: Parts) -> zip[tuple[Any, Any]]:
+        same_kind(self, other)
+        return zip(self.parts, other.parts, strict=True)
+
+    def __add__(self, other: Parts) -> Parts:
+        return Parts(tuple(a + b for a, b in self._paired(other)), self.weight + other.weight)
+
+    def __mul__(self, factor: float) -> Parts:
+        return Parts(tuple(part * factor for part in self.parts), self.weight * factor)
+
+    def __sub__(self, other: Parts) -> Parts:
+        return Parts(tuple(a - b for a, b in self._paired(other)), refuse_negative(self.weight - other.weight))
+
+
+def member(stats: Any, index: int) -> Any:
+    """The statistics of one member alone, still with a leading axis of length 1."""
+    cut = slice(index, index + 1)
+    if isinstance(stats, Parts):
+        return Parts(tuple(member(part, index) for part in stats.parts), stats.weight[cut])
+    arrays = {f.name: getattr(stats, f.name) for f in fields(stats)}
+    return replace(stats, **{name: value[cut] for name, value in arrays.items() if isinstance(value, np.ndarray)})

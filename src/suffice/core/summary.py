@@ -1,0 +1,75 @@
+"""A fit as text: what was learned, how well, and whether to trust it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import numpy as np
+
+MANY = 12  # rows of the table before the middle is left out
+
+
+def summarise(fit: Any) -> str:
+    """The fit as a short page: a sentence, its numbers, a table of parameters, its alerts."""
+    dist = fit.distribution
+    how = "maximum likelihood" if fit.prior is None else "maximum a posteriori"
+    columns = dist.columns or 1
+    shape = f"{fit.n:,.6g} rows" + (f" × {columns} columns" if columns > 1 else "")
+    holes = f", {fit.missing} cells missing" if fit.missing else ""
+    lines = [f"{dist.name} by {how}, {shape}{holes}"]
+    lines.append(
+        f"log-likelihood {fit.log_likelihood:.6g} · {fit.n_parameters} parameter{'s'[: fit.n_parameters != 1]}"
+        f" · AIC {fit.aic:.6g} · BIC {fit.bic:.6g}"
+    )
+    if fit.prior is not None:
+        lines.append(f"log-posterior {fit.log_posterior:.6g} under prior {_prior(fit.prior)}")
+    lines.append(_passes(fit))
+    lines.extend(_table(fit))
+    lines.append("alerts: none" if not fit.alerts else "alerts:")
+    for code, text in fit.alerts:
+        lines.extend(textwrap.wrap(f"{code}: {text}", 100, initial_indent="  ! ", subsequent_indent="    "))
+    return "\n".join(lines)
+
+
+def _prior(prior: Any) -> str:
+    return f"density {getattr(prior, '__name__', 'function')}" if callable(prior) else str(prior)
+
+
+def _passes(fit: Any) -> str:
+    if fit.statistics.exact:
+        return "exact after one pass over the data"
+    state = "converged" if fit.converged else "NOT converged"
+    return f"{state} after {fit.n_iter} passes over the data"
+
+
+def _table(fit: Any) -> list[str]:
+    """One line per parameter: estimate, standard error, 95 % interval."""
+    errors, intervals = fit.standard_errors, fit.interval()
+    rows = []
+    for name, value in fit.params.items():
+        low, high = intervals[name]
+        known = name in fit.distribution.fixed
+        for label, v, e, a, b in zip(*_cells(fit, name, value, errors[name], low, high), strict=True):
+            tail = ("fixed", "") if known else (_number(e), f"{_number(a)} … {_number(b)}" if np.isfinite(e) else "")
+            rows.append((label, _number(v), *tail))
+    if len(rows) > MANY:
+        left_out = len(rows) - MANY
+        rows = [*rows[: MANY // 2], (f"… {left_out} more", "", "", ""), *rows[-(MANY // 2) :]]
+    head = ("", "estimate", "std. error", "95 % interval")
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
+    return [
+        f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:<{widths[3]}}".rstrip()
+        for row in [head, *rows]
+    ]
+
+
+def _cells(fit: Any, name: str, *values: Any) -> tuple[list[Any], ...]:
+    """Labels and flat values of one parameter."""
+    shape = np.shape(values[0])
+    labels = [fit.distribution.label(name, place) for place in np.ndindex(*shape)]
+    return (labels, *(np.broadcast_to(value, shape).ravel().tolist() for value in values))
+
+
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.5g}"

@@ -1,0 +1,137 @@
+"""Who owns each row, and how much of it: the (rows × members) weight matrix, in the cheapest form that says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from suffice.core.errors import DataError
+from suffice.core.parameters import Array
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """Each row belongs to the member that ``codes`` names (−1: to none), with an optional weight per row.
+
+    The (rows × members) matrix of zeros and ones that it stands for is never stored.
+    """
+
+    codes: Array
+    members: int
+    weights: Array | None = None
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Checked weights that slice with the rows: none, one per row, one per row and member, or a one-hot."""
+
+    length: int
+    values: Array | None = None
+    codes: Array | None = None
+    members: int = 1
+    offset: int = 0
+    work: int | None = None
+
+    @classmethod
+    def of(cls, weights: Any, length: int) -> Weights:
+        """Accept None, an array of (n,) or (n, k), a :class:`OneHot`, or weights that were checked before."""
+        if weights is None:
+            return cls(length)
+        if isinstance(weights, Weights):
+            return weights
+        if isinstance(weights, OneHot):
+            codes = np.ascontiguousarray(weights.codes, dtype=np.intp)
+            if codes.shape != (length,):
+                msg = f"one-hot codes have shape {codes.shape}, but there are {length} rows; give one code per row."
+                raise DataError(msg)
+            if length and (codes.min() < -1 or codes.max() >= weights.members):
+                bad = int(np.argmax((codes < -1) | (codes >= weights.members)))
+                msg = f"row {bad} names member {codes[bad]}, but members are numbered 0 to {weights.members - 1}."
+                raise DataError(msg)
+            values = None if weights.weights is None else _checked(weights.weights, length, (1,))
+            return cls(length, values, codes, weights.members)
+        values = _checked(weights, length, (1, 2))
+        return cls(length, values, members=values.shape[1] if values.ndim == 2 else 1)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.length
+
+    def __getitem__(self, part: slice) -> Weights:
+        """Return the weights of a slice of the rows."""
+        start, stop, _ = part.indices(self.length)
+        return replace(
+            self,
+            length=max(stop - start, 0),
+            values=None if self.values is None else self.values[part],
+            codes=None if self.codes is None else self.codes[part],
+            offset=self.offset + start,
+        )
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the kernels take."""
+        return {"weights": self.values, "codes": self.codes, "members": self.members, "work": self.work}
+
+    def per_row(self) -> Array:
+        """The largest weight that any member gives to each row: 0 means that the row counts for nobody."""
+        rows = np.ones(self.length) if self.values is None else self.values
+        rows = rows.max(axis=1) if rows.ndim == 2 else rows
+        return rows if self.codes is None else np.where(self.codes >= 0, rows, 0.0)
+
+    @property
+    def total(self) -> float:
+        """Σ w: the number of rows that the weights stand for."""
+        if self.values is None:
+            return float(self.length if self.codes is None else np.count_nonzero(self.codes >= 0))
+        if self.codes is None:
+            return float(self.values.sum())
+        return float(self.values[self.codes >= 0].sum())
+
+    def member_totals(self) -> Array:
+        """Σ w of each member, (k,)."""
+        if self.codes is not None:
+            owned = self.codes >= 0
+            values = None if self.values is None else self.values[owned]
+            return np.bincount(self.codes[owned], values, self.members).astype(float)
+        if self.values is None:
+            return np.array([float(self.length)])
+        return np.atleast_1d(self.values.sum(axis=0))
+
+    def of_member(self, index: int) -> Weights:
+        """The weights that one member gives to the rows."""
+        if self.codes is not None:
+            mine = (self.codes == index).astype(float)
+            return replace(self, values=mine if self.values is None else mine * self.values, codes=None, members=1)
+        if self.values is None or self.values.ndim == 1:
+            return self
+        return replace(self, values=self.values[:, index], members=1)
+
+    def dense(self) -> Array:
+        """The weights as an (n, k) matrix; for small samples and reference code only."""
+        rows = np.ones(self.length) if self.values is None else self.values
+        if self.codes is None:
+            return rows[:, None] if rows.ndim == 1 else rows
+        return rows[:, None] * (self.codes[:, None] == np.arange(self.members))
+
+
+def _checked(weights: Any, length: int, allowed: tuple[int, ...]) -> Array:
+    try:
+        values = np.ascontiguousarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"weights must be numbers of at least 0, one per row; got {weights!r:.80}."
+        raise DataError(msg) from error
+    if values.ndim not in allowed or len(values) != length:
+        msg = f"weights have shape {values.shape}, but there are {length} rows; give one weight per row."
+        raise DataError(msg)
+    valid = np.isfinite(values) & (values >= 0)
+    if not valid.all():
+        place = tuple(np.argwhere(~valid)[0].tolist())
+        msg = f"weights must be finite and at least 0; row {place[0]} has {values[place]:g}. Drop the row or mend its weight."
+        raise DataError(msg)
+    if length and not values.any():
+        msg = "all weights are 0, so no row counts; give at least one row a positive weight."
+        raise DataError(msg)
+    return values

@@ -1,0 +1,93 @@
+"""Yes or no."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import special
+
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.parameters import BINARY, UNIT, Array, parameter
+from suffice.distributions.beta import Beta
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bernoulli(ExponentialFamily):
+    r"""One yes with probability ``p``, else no: :math:`P(x) = p^x (1-p)^{1-x}`.
+
+    Statistic x, natural parameter log p/(1−p), log-partition −log(1−p); conjugate prior :class:`Beta`.
+
+    >>> sf.fit(sf.Bernoulli(), [1, 0, 1, 1]).distribution
+    Bernoulli(p=0.75)
+    """
+
+    p: Any = parameter(UNIT, default=0.5, typical=(0.1, 0.9))
+
+    support = BINARY
+    discrete = True
+    conjugates = (Beta,)
+    belief_about = "p"
+
+    def statistic(self, x: Array) -> Array:
+        return x
+
+    def natural(self) -> Array:
+        return np.asarray(special.logit(self.p))
+
+    def log_partition(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return -np.log1p(-np.asarray(self.p))
+
+    def from_mean(self, mean: Array) -> Self:
+        return replace(self, p=np.clip(mean, 0.0, 1.0))
+
+    def mean_statistic(self) -> Array:
+        return np.asarray(self.p)
+
+    def log_cell(self, x: Array) -> Array:
+        return np.asarray(special.xlogy(x, self.p) + special.xlog1py(1 - x, -np.asarray(self.p)))
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        p = np.asarray(self.p)
+        return np.asarray(special.xlogy(stats.total, p) + special.xlog1py(stats.weight - stats.total, -p))
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        if self.tied:
+            return super().error_cells(stats)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return {"p": np.sqrt(np.asarray(self.var) / stats.weight)}
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        return (rng.random((n, *self.batch)) < self.p).astype(float)
+
+    def cumulative(self, x: Array) -> Array:
+        return np.where(x < 0, 0.0, np.where(x < 1, 1.0 - self.p, 1.0))
+
+    def inverse(self, q: Array) -> Array:
+        return np.where(q <= 1.0 - np.asarray(self.p), 0.0, 1.0)
+
+    @property
+    def mean(self) -> Any:
+        """P(X = 1)."""
+        return self.p
+
+    @property
+    def var(self) -> Any:
+        """The variance p(1−p)."""
+        return self.p * (1 - self.p)
+
+    def entropy_cell(self) -> Any:
+        return special.entr(self.p) + special.entr(1 - np.asarray(self.p))
+
+    def update(self, stats: Any, prior: Any) -> Beta:
+        return Beta(prior.a + stats.total, prior.b + (stats.weight - stats.total))
+
+    def predict_with(self, belief: Any) -> Bernoulli:
+        return Bernoulli(belief.mean)
+
+    def weak_prior(self, stats: Any) -> Beta:
+        """Two pseudo-examples, one of each kind: the estimate is (1+Σx)/(m+2)."""
+        del stats
+        return Beta(2.0, 2.0)

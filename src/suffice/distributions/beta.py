@@ -1,0 +1,108 @@
+"""Shares between 0 and 1, and beliefs about a probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import special
+
+from suffice.core import calculus
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.parameters import OPEN_UNIT, POSITIVE, Array, parameter
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Beta(ExponentialFamily):
+    r"""A share, or a belief about a probability: :math:`p(x) = x^{a-1}(1-x)^{b-1} / B(a,b)`.
+
+    Statistic (log x, log(1−x)), natural parameter (a, b), log-partition log B(a, b); conjugate to the probability of
+    :class:`Bernoulli`, :class:`Binomial` and :class:`Geometric`.
+
+    >>> sf.Beta(2, 3).mean
+    0.4
+    """
+
+    a: Any = parameter(POSITIVE, default=1.0, typical=(0.6, 6.0))
+    b: Any = parameter(POSITIVE, default=1.0, typical=(0.6, 6.0))
+
+    support = OPEN_UNIT
+
+    def statistic(self, x: Array) -> Array:
+        return np.stack([np.log(x), np.log1p(-x)], axis=-1)
+
+    def log_base(self, x: Array) -> Array:
+        return -np.log(x) - np.log1p(-x)
+
+    def natural(self) -> Array:
+        return np.stack([self.a, self.b], axis=-1)
+
+    def log_partition(self) -> Array:
+        return np.asarray(special.betaln(self.a, self.b))
+
+    def mean_statistic(self) -> Array:
+        both = special.digamma(np.add(self.a, self.b))
+        return np.stack([special.digamma(self.a) - both, special.digamma(self.b) - both], axis=-1)
+
+    def from_mean(self, mean: Array) -> Self:
+        return self.maximise_from(mean, np.ones(mean.shape[:-1]))
+
+    def maximise(self, stats: Any) -> Self:
+        empty = stats.weight == 0
+        mean = np.where(empty[..., None], -1.0, stats.mean)
+        return self.choose(empty, self.maximise_from(mean, stats.weight))
+
+    def maximise_from(self, mean: Array, weight: Array) -> Self:
+        """Newton on a·E log x + b·E log(1−x) − log B(a, b), which is concave."""
+
+        def evaluate(theta: Array) -> tuple[Array, Array, Array]:
+            both = theta.sum(axis=-1, keepdims=True)
+            value = (theta * mean).sum(axis=-1) - special.betaln(theta[..., 0], theta[..., 1])
+            gradient = mean - special.digamma(theta) + special.digamma(both)
+            hessian = special.polygamma(1, both)[..., None] - special.polygamma(1, theta)[..., None] * np.eye(2)
+            return value, gradient, hessian
+
+        start = np.stack([np.broadcast_to(self.a, weight.shape), np.broadcast_to(self.b, weight.shape)], axis=-1)
+        theta = calculus.newton(evaluate, start.astype(float), weight, ("a", "b"), self.fixed, self.tied)
+        return replace(self, a=theta[..., 0], b=theta[..., 1])
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.beta(self.a, self.b, (n, *self.batch))
+
+    def cumulative(self, x: Array) -> Array:
+        return np.asarray(special.betainc(self.a, self.b, np.clip(x, 0, 1)))
+
+    def inverse(self, q: Array) -> Array:
+        return np.asarray(special.betaincinv(self.a, self.b, q))
+
+    @property
+    def mean(self) -> Any:
+        """The expected share, a/(a+b)."""
+        return self.a / (self.a + self.b)
+
+    @property
+    def var(self) -> Any:
+        """The variance."""
+        both = self.a + self.b
+        return self.a * self.b / (both**2 * (both + 1))
+
+    @property
+    def mode(self) -> Any:
+        """The most probable share: inside where a and b exceed 1, else at the end that has more mass."""
+        a, b = np.asarray(self.a, dtype=float), np.asarray(self.b, dtype=float)
+        with np.errstate(all="ignore"):
+            inside = (a - 1) / (a + b - 2)
+        flat = (a == 1) & (b == 1)
+        ends = np.where(a < b, 0.0, np.where(a > b, 1.0, 0.5))
+        mode = np.where((a >= 1) & (b >= 1) & ~flat, inside, np.where(flat, 0.5, ends))
+        return float(mode) if mode.ndim == 0 else mode
+
+    def entropy_cell(self) -> Any:
+        both = self.a + self.b
+        return (
+            special.betaln(self.a, self.b)
+            - (self.a - 1) * special.digamma(self.a)
+            - (self.b - 1) * special.digamma(self.b)
+            + (both - 2) * special.digamma(both)
+        )

@@ -1,0 +1,256 @@
+"""The bell curve, and what to believe of its mean and its standard deviation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from scipy import special
+
+from suffice import kernels
+from suffice.core.distribution import Alert, Distribution
+from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.parameters import POSITIVE, REAL, Array, parameter
+from suffice.core.statistics import Moments
+
+if TYPE_CHECKING:
+    from suffice.core.weights import Weights
+
+HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
+
+
+def spread_floor(centre: Array) -> Array:
+    """The least standard deviation that float64 can resolve around a centre: collapsed estimates end there."""
+    return np.maximum(4 * np.finfo(float).eps * np.abs(centre), 1e-150)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Normal(ExponentialFamily):
+    r"""Sums of many small effects: :math:`p(x) = e^{-(x-\mu)^2/2\sigma^2} / \sigma\sqrt{2\pi}`.
+
+    Statistic (x, x²), natural parameter (μ/σ², −1/2σ²), log-partition μ²/2σ² + log σ; conjugate priors
+    :class:`NormalInverseGamma`, and :class:`NormalPrior` when std is fixed. Moments are kept centred.
+
+    >>> sf.fit(sf.Normal(), [1.0, 3.0]).distribution
+    Normal(mean=2, std=1)
+    """
+
+    mean: Any = parameter(REAL, default=0.0, typical=(-3.0, 3.0))
+    std: Any = parameter(POSITIVE, default=1.0, typical=(0.3, 3.0))
+
+    def statistic(self, x: Array) -> Array:
+        return np.stack([x, x * x], axis=-1)
+
+    def log_base(self, x: Array) -> Array:
+        return np.full(np.shape(x), -HALF_LOG_TAU)
+
+    def natural(self) -> Array:
+        return np.stack([self.mean / np.square(self.std), -0.5 / np.square(self.std)], axis=-1)
+
+    def log_partition(self) -> Array:
+        return np.asarray(0.5 * np.square(self.mean / self.std) + np.log(self.std))
+
+    def from_mean(self, mean: Array) -> Self:
+        return replace(self, mean=mean[..., 0], std=np.sqrt(mean[..., 1] - mean[..., 0] ** 2))
+
+    def mean_statistic(self) -> Array:
+        return np.stack([self.mean, np.square(self.mean) + np.square(self.std)], axis=-1)
+
+    def gather(self, x: Array, w: Weights) -> Moments:
+        stats = Moments(*kernels.moments(x, **w.arguments))
+        if not np.isfinite(stats.scatter).all():
+            x, seen = self.admit(x, w)  # names an infinite cell, unless its row counts for nobody
+            stats = Moments(*kernels.moments(np.where(seen, x, np.nan), **w.arguments))
+        return stats
+
+    def log_density(self, x: Array) -> Array:
+        return kernels.normal_log_prob(x, self.mean, self.std)
+
+    def log_cell(self, x: Array) -> Array:
+        return np.asarray(-0.5 * np.square((x - self.mean) / self.std) - np.log(self.std) - HALF_LOG_TAU)
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        squares = stats.about(np.asarray(self.mean)) / np.square(self.std)
+        return np.asarray(-stats.weight * (0.5 * squares + np.log(self.std) + HALF_LOG_TAU))
+
+    def maximise(self, stats: Any) -> Self:
+        weight = stats.weight
+        mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
+        if "mean" in self.tied and "mean" not in self.fixed:
+            precision = weight / np.square(self.std)  # one step towards the joint maximum; exact where std is tied too
+            pooled = precision.sum(axis=0)
+            mean = np.broadcast_to((precision * stats.mean).sum(axis=0) / np.where(pooled > 0, pooled, 1), mean.shape)
+        var = stats.about(mean) if {"mean"} & (self.fixed | self.tied) else stats.var
+        if "std" in self.tied:
+            seen = weight.sum(axis=0)
+            var = np.broadcast_to((weight * var).sum(axis=0) / np.where(seen > 0, seen, 1.0), var.shape)
+        std = np.asarray(self.std) if "std" in self.fixed else np.maximum(np.sqrt(var), spread_floor(mean))
+        return self.choose(weight == 0, replace(self, mean=mean, std=std))
+
+    def unbiased(self, stats: Any, ddof: float) -> Self:
+        if stats is None or "std" in self.fixed:
+            return self
+        weight = stats.weight if self.lone is False else stats.weight[(0,) * (2 - len(self.batch))]
+        if not (np.asarray(weight) > ddof).all():
+            msg = f"ddof={ddof:g} needs more than {ddof:g} rows; there are {np.min(weight):g}."
+            raise ParameterError(msg)
+        return replace(self, std=self.std * np.sqrt(weight / (weight - ddof)))
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        if self.tied or self.fixed:
+            return super().error_cells(stats)
+        with np.errstate(divide="ignore"):
+            return {"mean": self.std / np.sqrt(stats.weight), "std": self.std / np.sqrt(2 * stats.weight)}
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        stack = self.stacked
+        flat = (np.asarray(stack.std) <= spread_floor(np.asarray(stack.mean))) & (stats.weight > 0)
+        if "std" in self.fixed or not flat.any():
+            return super().alerts(stats)
+        value = np.asarray(stack.mean)[flat][0]
+        text = (
+            f"every value equals {value:g}, so the standard deviation is 0 and no density exists; it was set to the "
+            "smallest that float64 resolves there. Add data, fix std, or give a prior."
+        )
+        return (*super().alerts(stats), ("collapsed", text))
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.normal(self.mean, self.std, (n, *self.batch))
+
+    def cumulative(self, x: Array) -> Array:
+        return np.asarray(special.ndtr((x - self.mean) / self.std))
+
+    def inverse(self, q: Array) -> Array:
+        return np.asarray(self.mean + self.std * special.ndtri(q))
+
+    @property
+    def var(self) -> Any:
+        """The variance."""
+        return np.square(self.std)
+
+    @property
+    def mode(self) -> Any:
+        """The point of highest density: the mean."""
+        return self.mean
+
+    def entropy_cell(self) -> Any:
+        return HALF_LOG_TAU + 0.5 + np.log(self.std)
+
+    # ---- believing ----------------------------------------------------------------------------------------------
+    def update(self, stats: Any, prior: Any) -> Any:
+        return prior.after(self, stats)
+
+    def predict_with(self, belief: Any) -> Any:
+        return belief.predictive_of(self)
+
+    def weak_prior(self, stats: Any) -> NormalInverseGamma:
+        """One pseudo-row at the mean of the data, and one degree of freedom at a tenth of their variance."""
+        pooled = np.maximum(stats.var, np.square(spread_floor(stats.mean)))
+        return NormalInverseGamma(stats.mean, 1e-2, 0.5, 0.05 * pooled)
+
+    def after(self, likelihood: Normal, stats: Any) -> NormalPrior:
+        """This belief about the mean of ``likelihood``, whose std is known, after the statistics."""
+        if "std" not in likelihood.fixed or "mean" in likelihood.fixed:
+            msg = "NormalPrior speaks of the mean of a Normal whose std is known: use Normal(std=…).fix('std')."
+            raise UnsupportedError(msg)
+        known, seen = 1 / np.square(self.std), stats.weight / np.square(likelihood.std)
+        away = (stats.centre - self.mean) + stats.shift
+        return NormalPrior(self.mean + away * (seen / (known + seen)), 1 / np.sqrt(known + seen))
+
+    def predictive_of(self, likelihood: Normal) -> Normal:
+        return Normal(self.mean, np.hypot(self.std, likelihood.std))
+
+    def expected(self) -> Any:
+        return self.mean
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NormalPrior(Normal, register=False):
+    """The belief that the mean of a Normal with known std is near ``mean``, give or take ``std``."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NormalInverseGamma(Distribution, register=False):
+    r"""Belief about mean and variance: σ² ~ InverseGamma(shape, scale), μ | σ² ~ Normal(mean, σ²/count).
+
+    ``count`` is the number of rows that the belief about the mean is worth. The mode is that of (mean, variance).
+    """
+
+    mean: Any = parameter(REAL, default=0.0, typical=(-1.0, 1.0))
+    count: Any = parameter(POSITIVE, default=1.0, typical=(0.5, 3.0))
+    shape: Any = parameter(POSITIVE, default=1.0, typical=(2.5, 5.0))
+    scale: Any = parameter(POSITIVE, default=1.0, typical=(0.5, 3.0))
+
+    speaks_of: ClassVar[tuple[str, ...]] = ("mean", "std")
+
+    def after(self, likelihood: Normal, stats: Any) -> NormalInverseGamma:
+        if likelihood.fixed:
+            msg = "NormalInverseGamma speaks of mean and std together; with one of them fixed use NormalPrior or a density."
+            raise UnsupportedError(msg)
+        count = self.count + stats.weight
+        away = (stats.centre - self.mean) + stats.shift
+        between = np.square(away) * self.count * stats.weight / count
+        return NormalInverseGamma(
+            self.mean + away * (stats.weight / count),
+            count,
+            self.shape + stats.weight / 2,
+            self.scale + (stats.scatter + between) / 2,
+        )
+
+    def predictive_of(self, likelihood: Normal) -> Any:
+        from suffice.distributions.student_t import StudentT  # noqa: PLC0415 (StudentT stands on Normal's ideas)
+
+        del likelihood
+        scale = np.sqrt(self.scale * (self.count + 1) / (self.shape * self.count))
+        return StudentT(2 * self.shape, self.mean, scale)
+
+    def log_cell(self, x: Any) -> Array:
+        """Log density of (mean, variance) at ``x["mean"]`` and ``x["std"]``."""
+        var = np.square(x["std"])
+        about_mean = -0.5 * (np.log(2 * np.pi * var / self.count) + self.count * np.square(x["mean"] - self.mean) / var)
+        about_var = self.shape * np.log(self.scale) - special.gammaln(self.shape)
+        return np.asarray(about_mean + about_var - (self.shape + 1) * np.log(var) - self.scale / var)
+
+    def log_prob(self, x: Any) -> Any:
+        """Log density of (mean, variance) at a dictionary of ``mean`` and ``std``."""
+        out = self.log_cell({name: np.asarray(x[name], dtype=float) for name in self.speaks_of})
+        return float(out) if out.ndim == 0 else out
+
+    def expected(self) -> dict[str, Any]:
+        ratio = np.exp(special.gammaln(self.shape - 0.5) - special.gammaln(self.shape))
+        std = np.where(np.asarray(self.shape) > 0.5, np.sqrt(self.scale) * ratio, np.inf)
+        return {"mean": self.mean, "std": std if std.ndim else float(std)}
+
+    def spread(self) -> dict[str, Any]:
+        with np.errstate(all="ignore"):
+            var = np.where(np.asarray(self.shape) > 1, self.scale / (self.shape - 1), np.inf)
+            squares = var - np.square(self.expected()["std"])
+        mean, std = np.sqrt(var / self.count), np.sqrt(np.where(np.isfinite(var), squares, np.inf))
+        return {"mean": mean if mean.ndim else float(mean), "std": std if std.ndim else float(std)}
+
+    @property
+    def mode(self) -> dict[str, Any]:
+        """The joint mode of mean and variance, as mean and std."""
+        return {"mean": self.mean, "std": np.sqrt(self.scale / (self.shape + 1.5))}
+
+    def point(self) -> dict[str, Any]:
+        return self.mode
+
+    def interval(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
+        """Central credible intervals of mean and std, each by itself."""
+        low, high = (1 - level) / 2, (1 + level) / 2
+        reach = special.stdtrit(2 * self.shape, high) * np.sqrt(self.scale / (self.shape * self.count))
+        stds = [np.sqrt(self.scale / special.gammainccinv(self.shape, q)) for q in (low, high)]
+        return {"mean": (self.mean - reach, self.mean + reach), "std": (stds[0], stds[1])}
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """Draw pairs: a dictionary of ``mean`` and ``std``, n values each."""
+        rng = np.random.default_rng(random_state)
+        var = self.scale / rng.gamma(self.shape, size=(n, *self.batch))
+        return {"mean": rng.normal(self.mean, np.sqrt(var / self.count)), "std": np.sqrt(var)}
+
+
+Normal.conjugates = (NormalInverseGamma, Normal)
+Normal.belief_about = "mean"
