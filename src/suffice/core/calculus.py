@@ -1,4 +1,4 @@
-"""Derivatives of likelihoods: Newton's method for stacks, and standard errors from the observed information."""
+"""Derivatives of likelihoods by central differences, and standard errors from the observed information."""
 
 from __future__ import annotations
 
@@ -104,87 +104,6 @@ def errors_from_information(information: Array, names: tuple[str, ...], tied: fr
             variance[column] = diagonal[share_out.argmax(axis=1)]
     errors = np.sqrt(variance).reshape(d, k, p)
     return {name: errors[:, :, i].T for i, name in enumerate(names)}
-
-
-def newton(  # noqa: PLR0915 (one method, told in one piece)
-    evaluate: Any,
-    theta: Array,
-    weight: Array,
-    names: tuple[str, ...],
-    fixed: frozenset[str] = frozenset(),
-    tied: frozenset[str] = frozenset(),
-    max_iter: int = 200,
-) -> Array:
-    """Maximise Σ weight · value over positive parameters ``theta`` (k, d, p), in log coordinates.
-
-    ``evaluate(theta)`` gives per unit of weight the value (k, d), its gradient (k, d, p) and its Hessian (k, d, p, p) in
-    theta. Where the Hessian in log coordinates is not negative definite, its concave part is used; steps are halved
-    until they climb. Fixed parameters stay; tied ones move together over the members.
-    """
-    k, d, p = theta.shape
-    free = tuple(name for name in names if name not in fixed)
-    if not free:
-        return theta
-    pick = [names.index(name) for name in free]
-    q = len(free)
-    joint = bool(tied & set(free)) and k > 1
-    share_out = sharing(k, free, tied) if joint else np.eye(q)
-
-    def grouped(cells: Array, axes: int) -> Array:
-        """(k, d, q, …) cells as groups of coordinates that are solved together."""
-        if not joint:
-            return cells.reshape((k * d, *cells.shape[2:]))
-        columns = np.moveaxis(cells, 1, 0)  # (d, k, …)
-        if axes == 1:
-            return columns.reshape(d, k * q)
-        if axes == 0:
-            return columns.sum(axis=1)
-        blocks = np.zeros((d, k * q, k * q))
-        for j in range(k):
-            blocks[:, j * q : (j + 1) * q, j * q : (j + 1) * q] = columns[:, j]
-        return blocks
-
-    def spread(steps: Array) -> Array:
-        """Steps of the groups as steps of the cells."""
-        cells = steps @ share_out.T
-        return np.moveaxis(cells.reshape(d, k, q), 0, 1) if joint else cells.reshape(k, d, q)
-
-    total = grouped(weight, 0) if joint else weight.reshape(k * d)
-    value, gradient, curvature = evaluate(theta)
-    for _ in range(max_iter):
-        scale, w = theta[..., pick], weight[..., None]
-        slope = gradient[..., pick] * scale
-        concave = curvature[..., pick, :][..., pick] * scale[..., :, None] * scale[..., None, :]
-        full = concave + slope[..., :, None] * np.eye(q)
-        g = grouped(slope * w, 1) @ share_out
-        h = share_out.T @ grouped(full * w[..., None], 2) @ share_out
-        safe = share_out.T @ grouped(concave * w[..., None], 2) @ share_out
-        unit = np.where(total > 0, total, 1.0)
-        g, h, safe = g / unit[:, None], h / unit[:, None, None], safe / unit[:, None, None]
-        bad = np.linalg.eigvalsh(h)[:, -1] >= -1e-14
-        h = np.where(bad[:, None, None], safe - 1e-12 * np.eye(h.shape[-1]), h)
-        step = np.clip(np.linalg.solve(-h, g[..., None])[..., 0], -3.0, 3.0)
-        step[total <= 0] = 0.0
-        if np.abs(step).max(initial=0.0) < 1e-15 or np.abs(g).max(initial=0.0) < 1e-15:
-            break
-        before = grouped(value * weight, 0) if joint else (value * weight).reshape(k * d)
-        tolerance = 1e-13 * (np.abs(before) + total)
-        for _ in range(40):
-            trial = theta.copy()
-            trial[..., pick] = scale * np.exp(spread(step))
-            new = evaluate(trial)
-            after = grouped(new[0] * weight, 0) if joint else (new[0] * weight).reshape(k * d)
-            fell = ~(after >= before - tolerance)
-            if not fell.any():
-                break
-            step[fell] /= 2
-        else:
-            break
-        moved = np.abs(step).max(initial=0.0)
-        theta, (value, gradient, curvature) = trial, new
-        if moved < 1e-14:
-            break
-    return theta
 
 
 def mean_statistic(dist: Any) -> Array:

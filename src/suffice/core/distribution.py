@@ -20,7 +20,6 @@ from suffice.core.weights import Weights
 from suffice.engines import local
 
 if TYPE_CHECKING:
-    from suffice.core.posterior import Posterior
     from suffice.core.statistics import Statistics
 
 Alert = tuple[str, str]
@@ -90,7 +89,8 @@ class Distribution:
     @classmethod
     def example(cls, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Self:
         """A typical value of the family, as the laws use it; batch (), (d,) or (k, d)."""
-        return cls(**{name: spec.draw(rng, batch) for name, spec in cls.specs().items()})
+        values: dict[str, Any] = {name: spec.draw(rng, batch) for name, spec in cls.specs().items()}
+        return cls(**values)
 
     @property
     def name(self) -> str:
@@ -118,7 +118,7 @@ class Distribution:
 
     @property
     def members(self) -> int:
-        """k."""
+        """K."""
         return 1 if self.lone else int(self.batch[0])
 
     @property
@@ -161,7 +161,7 @@ class Distribution:
 
     @cached_property
     def stacked(self) -> Self:
-        """This value as a stack: parameters (k, d, …)."""
+        """The same value as a stack: parameters (k, d, …)."""
         lead = (1,) * (self._full - len(self.batch))
         return self if not lead else self.reshaped(lambda value: value.reshape(lead + value.shape))
 
@@ -188,7 +188,7 @@ class Distribution:
         return stack.reshaped(lambda value: np.broadcast_to(value, (k, *value.shape[1:])))
 
     def widened(self, columns: int) -> Self:
-        """This prototype for ``columns`` independent columns."""
+        """The prototype for ``columns`` independent columns."""
         if self.row_vector or columns == (self.columns or 1):
             return self
         if self.columns is not None:
@@ -203,7 +203,7 @@ class Distribution:
         return self.reshaped(wide)
 
     def shaped(self, rows: Any) -> Self:
-        """This prototype made to fit the rows: as many columns (and, for labels, the levels) as they have."""
+        """The prototype made to fit the rows: as many columns (and, for labels, the levels) as they have."""
         return self.widened(rows.shape[1])
 
     # ---- rows ---------------------------------------------------------------------------------------------------
@@ -333,7 +333,7 @@ class Distribution:
         return model.like(model.stacked.maximise(stats)) if self.free else model
 
     def for_statistics(self, stats: Any) -> Self:
-        """This prototype with as many members and columns as the statistics have."""
+        """The prototype with as many members and columns as the statistics have."""
         shape = stats.weight.shape
         model = self if self.row_vector else self.widened(shape[1])
         if model.lone and shape[0] > 1:
@@ -345,10 +345,10 @@ class Distribution:
         raise self._cannot("be estimated")
 
     def choose(self, keep: Array, other: Self) -> Self:
-        """This stack where ``keep`` (k, d) holds, else ``other``."""
+        """The stack itself where ``keep`` (k, d) holds, else ``other``."""
         if not keep.any():
             return other
-        chosen = {}
+        chosen: dict[str, Any] = {}
         for name, mine in self._values().items():
             theirs = np.asarray(getattr(other, name))
             mask = keep.reshape(keep.shape + (1,) * (theirs.ndim - keep.ndim))
@@ -405,19 +405,17 @@ class Distribution:
             value = np.asarray(getattr(self, name))
             if self.specs()[name].domain.on_boundary(value).any():
                 bound = value.flat[int(np.argmax(self.specs()[name].domain.on_boundary(value)))]
-                found.append(
-                    (
-                        "boundary",
-                        f"{name} = {bound:g} lies on the boundary of its domain: rows that this excludes get probability 0, so "
-                        "the true risk may be infinite and standard errors mean nothing. A prior keeps it inside.",
-                    )
+                text = (
+                    f"{name} = {bound:g} lies on the boundary of its domain: rows that it excludes get probability 0, "
+                    "so the true risk may be infinite and standard errors mean nothing. A prior keeps it inside."
                 )
+                found.append(("boundary", text))
         return tuple(found)
 
     # ---- believing ----------------------------------------------------------------------------------------------
-    def posterior(self, stats: Any, prior: Any) -> Posterior:
+    def posterior(self, stats: Any, prior: Any) -> Any:
         """What to believe of the parameters after the statistics: the pair (likelihood, belief)."""
-        from suffice.core.posterior import conjugate_posterior  # noqa: PLC0415 (a posterior is made of distributions)
+        from suffice.core.posterior import conjugate_posterior
 
         return conjugate_posterior(self, stats, prior)
 
@@ -448,7 +446,8 @@ class Distribution:
             msg = f"sample needs a whole number of rows of at least 0; got {n!r}."
             raise ParameterError(msg)
         rows = self.stacked.draw(int(n), np.random.default_rng(random_state))
-        return cast("Array", rows[(slice(None), *(0,) * (self._full - len(self.batch)))])
+        lone: Any = (slice(None), *(0,) * (self._full - len(self.batch)))
+        return np.asarray(rows[lone])
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """Rows of a stack, (n, k, d); by default through the inverse of the cumulative distribution."""
@@ -526,7 +525,7 @@ class Distribution:
         del name
         return self.std
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+    def interval(self, level: float = 0.95) -> Any:
         """The central interval that holds ``level`` of the probability, column by column."""
         if not 0 < level < 1:
             msg = f"interval needs a level strictly between 0 and 1; got {level!r}."

@@ -46,7 +46,7 @@ class ExponentialFamily(Distribution):
         raise self._cannot("be found from a mean statistic")
 
     # ---- what follows -------------------------------------------------------------------------------------------
-    def gather(self, x: Array, w: Weights) -> Sums:
+    def gather(self, x: Array, w: Weights) -> Any:
         x, seen = self.admit(x, w)
         with np.errstate(all="ignore"):
             u = np.asarray(self.statistic(x), dtype=np.float64)
@@ -63,11 +63,12 @@ class ExponentialFamily(Distribution):
             u, base = np.asarray(self.statistic(x), dtype=np.float64), np.asarray(self.log_base(x))
         if inside.all():
             flat = u.reshape(len(x), -1)
-            return flat @ eta.reshape(len(eta), -1).T - partition.sum(axis=1) + base.sum(axis=1)[:, None]
+            return np.asarray(flat @ eta.reshape(len(eta), -1).T - partition.sum(axis=1) + base.sum(axis=1)[:, None])
         missing = np.isnan(x).any(axis=axes) if axes else np.isnan(x)
         u = np.where(inside.reshape(inside.shape + (1,) * (u.ndim - 2)), u, 0.0).reshape(len(x), -1)
         base = np.where(missing, 0.0, np.where(inside, base, -np.inf))
-        return u @ eta.reshape(len(eta), -1).T - inside.astype(float) @ partition.T + base.sum(axis=1)[:, None]
+        scores = u @ eta.reshape(len(eta), -1).T - inside.astype(float) @ partition.T
+        return np.asarray(scores + base.sum(axis=1)[:, None])
 
     def log_cell(self, x: Array) -> Array:
         product = self.statistic(x) * self.natural()

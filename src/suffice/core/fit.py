@@ -11,7 +11,6 @@ import numpy as np
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, Trace, climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
-from suffice.core.posterior import Posterior
 from suffice.core.weights import Weights
 
 
@@ -79,7 +78,7 @@ class Fit:
 
     def interval(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
         """Estimate ± quantile × standard error of each parameter, kept inside its domain."""
-        from scipy.special import ndtri  # noqa: PLC0415 (SciPy is loaded when a question needs it)
+        from scipy.special import ndtri
 
         if not 0 < level < 1:
             msg = f"interval needs a level strictly between 0 and 1; got {level!r}."
@@ -102,7 +101,7 @@ class Fit:
 
     def summary(self) -> str:
         """The fit as a page of text."""
-        from suffice.core.summary import summarise  # noqa: PLC0415 (only when a fit is shown)
+        from suffice.core.summary import summarise
 
         return summarise(self)
 
@@ -173,7 +172,7 @@ def fit(
     return _conclude(path, checked, prior, prototype)
 
 
-def posterior(distribution: Distribution, data: Any, *, prior: Any, weights: Any = None) -> Posterior:
+def posterior(distribution: Distribution, data: Any, *, prior: Any, weights: Any = None) -> Any:
     """What to believe of a distribution's parameters after seeing the data.
 
     ``prior`` is conjugate, an earlier posterior, ``"weak"``, or any density of the parameters as a function.
@@ -188,7 +187,7 @@ def posterior(distribution: Distribution, data: Any, *, prior: Any, weights: Any
     rows, checked, prototype = _prepare(distribution, data, weights, empty=True)
     if prototype.exact:
         return prototype.posterior(prototype.suffstats(rows, checked), prior)
-    from suffice.core.density import data_posterior  # noqa: PLC0415 (needs SciPy; loaded when asked for)
+    from suffice.core.density import data_posterior
 
     return data_posterior(prototype, rows, checked, prior)
 
@@ -219,7 +218,7 @@ def _prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False)
         raise DataError(msg)
     checked = Weights.of(weights, len(rows))
     if checked.members != 1 or checked.codes is not None:
-        msg = f"weights have shape {np.shape(checked.values)}, but there are {len(rows)} rows; give one weight per row."
+        msg = f"weights have shape {np.shape(weights)}, but there are {len(rows)} rows; give one weight per row."
         raise DataError(msg)
     return rows, checked, distribution.shaped(rows)
 

@@ -40,7 +40,7 @@ class Domain:
         if self.integer:
             inside &= value == np.floor(value)
         if self.core:
-            inside = inside.all(axis=tuple(range(-self.core, 0)))
+            inside = np.asarray(inside.all(axis=tuple(range(-self.core, 0))))
         if self.rule is not None:
             inside = inside & self.rule(value)
         return inside
@@ -49,17 +49,17 @@ class Domain:
         """Whether each entry sits exactly on a bound that belongs to the domain."""
         on_low = (value == self.low) if self.closed[0] else np.zeros(value.shape, bool)
         on_high = (value == self.high) if self.closed[1] else np.zeros(value.shape, bool)
-        return on_low | on_high
+        return np.asarray(on_low | on_high)
 
 
 def _sums_to_one(value: Array) -> Array:
-    return np.abs(value.sum(axis=-1) - 1.0) <= 1e-8
+    return np.asarray(np.abs(value.sum(axis=-1) - 1.0) <= 1e-8)
 
 
 def _positive_definite(value: Array) -> Array:
     scale = np.abs(value).max(axis=(-2, -1), initial=0.0)
     symmetric = np.abs(value - np.swapaxes(value, -2, -1)).max(axis=(-2, -1), initial=0.0) <= 1e-8 * scale
-    return symmetric & (np.linalg.eigvalsh(value)[..., 0] > 0)
+    return np.asarray(symmetric & (np.linalg.eigvalsh(value)[..., 0] > 0))
 
 
 REAL = Domain("a finite number")
@@ -96,7 +96,7 @@ class Parameter:
             return rng.dirichlet(np.full(width, 3.0), shape)
         if self.domain.core == 2:
             root = rng.normal(size=(*shape, width, width + 2)) * np.sqrt(high / (width + 2))
-            return root @ np.swapaxes(root, -2, -1) + low * np.eye(width)
+            return np.asarray(root @ np.swapaxes(root, -2, -1) + low * np.eye(width))
         shape = (*shape, width) if self.domain.core else shape
         if self.domain.integer:
             return rng.integers(int(low), int(high) + 1, shape).astype(float)

@@ -58,7 +58,7 @@ class Posterior:
         axes = self.likelihood._full - len(self.likelihood.batch)  # noqa: SLF001 (the layout of a lone value)
         return self.likelihood.stacked.predict_with(self.belief.stacked).squeezed(axes)
 
-    def estimate(self) -> Distribution:
+    def estimate(self) -> Any:
         """The likelihood at the mode of the belief."""
         return at(self.likelihood, self.mode)
 
@@ -80,7 +80,7 @@ def at(likelihood: Any, point: Any) -> Any:
     return replace(likelihood, **values)
 
 
-def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Posterior:
+def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Any:
     """Pair a likelihood with its updated conjugate prior; the evidence follows from Bayes' rule at any one point."""
     if isinstance(prior, str):
         if prior != "weak":
@@ -88,7 +88,7 @@ def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Posterior:
             raise UnsupportedError(msg)
         prior = likelihood.weak_prior(stats)
     if callable(prior):
-        from suffice.core.density import density_posterior  # noqa: PLC0415 (needs SciPy; loaded when asked for)
+        from suffice.core.density import density_posterior
 
         return density_posterior(likelihood, stats, prior)
     prior = getattr(prior, "belief", prior)

@@ -49,7 +49,7 @@ def _sum(cell: Any, f: Callable[[Array], Array]) -> float:
         with np.errstate(all="ignore"):
             terms = np.where(p > 0, p * f(x), 0.0)
         total, before, seen = total + float(terms.sum()), seen, seen + float(p.sum())
-        if seen > 0.5 and (p[-1] < TAIL and seen - before < 1e-15 * max(seen, 1e-300) or p[-1] == 0):
+        if seen > 0.5 and ((p[-1] < TAIL and seen - before < 1e-15 * max(seen, 1e-300)) or p[-1] == 0):
             break
         begin += SUM_CHUNK
     return total
@@ -57,7 +57,7 @@ def _sum(cell: Any, f: Callable[[Array], Array]) -> float:
 
 def _integral(cell: Any, f: Callable[[Array], Array]) -> float:
     """Integrate between break points that follow the bulk of the density."""
-    from scipy.integrate import quad  # noqa: PLC0415
+    from scipy.integrate import quad
 
     low, high, points = breaks(cell)
 
@@ -135,7 +135,7 @@ def cumulative(dist: Any, x: Array) -> Array:
 def _cumulative(cell: Any, x: float) -> float:
     if cell.discrete:
         return min(_sum(cell, lambda v: (v <= x).astype(float)), 1.0)
-    from scipy.integrate import quad  # noqa: PLC0415
+    from scipy.integrate import quad
 
     low, high, points = breaks(cell)
     if x <= low:
@@ -169,7 +169,7 @@ def _inverse(cell: Any, levels: Array) -> Array:
         x = np.arange(low, low + SUM_CHUNK * 16 if np.isinf(high) else high + 1)
         table = np.cumsum(np.exp(cell.log_prob(x)))
         return np.asarray(x[np.minimum(np.searchsorted(table, levels - 1e-15), len(x) - 1)])
-    from scipy.optimize import brentq  # noqa: PLC0415
+    from scipy.optimize import brentq
 
     inner = [p for p in points if low < p < high]
     heights = np.array([_cumulative(cell, p) for p in inner])

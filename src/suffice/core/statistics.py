@@ -56,7 +56,7 @@ def refuse_negative(weight: Array) -> Array:
 
 def share(part: Array, whole: Array) -> Array:
     """``part / whole``, and 0 where the whole is 0."""
-    return cast("Array", np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0))
+    return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0)
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Moments:
 
     def about(self, point: Array) -> Array:
         """The mean of (x − point)²."""
-        return self.var + ((self.centre - point) + self.shift) ** 2
+        return np.asarray(self.var + ((self.centre - point) + self.shift) ** 2)
 
     def __add__(self, other: Moments) -> Moments:
         same_kind(self, other)
@@ -170,7 +170,7 @@ class Scatter:
     def about(self, point: Array) -> Array:
         """Σ w (x − point)(x − point)ᵀ."""
         away = (self.centre - point) + self.shift
-        return self.scatter + self.weight[:, None, None] * away[:, :, None] * away[:, None, :]
+        return np.asarray(self.scatter + self.weight[:, None, None] * away[:, :, None] * away[:, None, :])
 
     def __add__(self, other: Scatter) -> Scatter:
         same_kind(self, other)
@@ -270,7 +270,7 @@ class Extremes:
 
     def __sub__(self, other: Extremes) -> Extremes:
         msg = (
-            "rows cannot be removed from a minimum and a maximum: the next smallest and next largest values are not kept. "
+            "rows cannot be removed from a minimum and a maximum: the next smallest and largest values are not kept. "
             "Fit again without the rows."
         )
         raise UnsupportedError(msg)

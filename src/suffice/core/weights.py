@@ -114,7 +114,7 @@ class Weights:
         rows = np.ones(self.length) if self.values is None else self.values
         if self.codes is None:
             return rows[:, None] if rows.ndim == 1 else rows
-        return rows[:, None] * (self.codes[:, None] == np.arange(self.members))
+        return np.asarray(rows[:, None] * (self.codes[:, None] == np.arange(self.members)))
 
 
 def _checked(weights: Any, length: int, allowed: tuple[int, ...]) -> Array:
@@ -129,7 +129,7 @@ def _checked(weights: Any, length: int, allowed: tuple[int, ...]) -> Array:
     valid = np.isfinite(values) & (values >= 0)
     if not valid.all():
         place = tuple(np.argwhere(~valid)[0].tolist())
-        msg = f"weights must be finite and at least 0; row {place[0]} has {values[place]:g}. Drop the row or mend its weight."
+        msg = f"weights must be finite and at least 0; row {place[0]} has {values[place]:g}. Drop that row or mend it."
         raise DataError(msg)
     if length and not values.any():
         msg = "all weights are 0, so no row counts; give at least one row a positive weight."

@@ -38,7 +38,7 @@ class Bernoulli(ExponentialFamily):
 
     def log_partition(self) -> Array:
         with np.errstate(divide="ignore"):
-            return -np.log1p(-np.asarray(self.p))
+            return np.asarray(-np.log1p(-np.asarray(self.p)))
 
     def from_mean(self, mean: Array) -> Self:
         return replace(self, p=np.clip(mean, 0.0, 1.0))
@@ -60,7 +60,7 @@ class Bernoulli(ExponentialFamily):
             return {"p": np.sqrt(np.asarray(self.var) / stats.weight)}
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
-        return (rng.random((n, *self.batch)) < self.p).astype(float)
+        return np.asarray(rng.random((n, *self.batch)) < self.p, dtype=float)
 
     def cumulative(self, x: Array) -> Array:
         return np.where(x < 0, 0.0, np.where(x < 1, 1.0 - self.p, 1.0))

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import special
 
-from suffice.core import calculus
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.newton import newton
 from suffice.core.parameters import OPEN_UNIT, POSITIVE, Array, parameter
 
 
@@ -64,7 +64,7 @@ class Beta(ExponentialFamily):
             return value, gradient, hessian
 
         start = np.stack([np.broadcast_to(self.a, weight.shape), np.broadcast_to(self.b, weight.shape)], axis=-1)
-        theta = calculus.newton(evaluate, start.astype(float), weight, ("a", "b"), self.fixed, self.tied)
+        theta = newton(evaluate, start.astype(float), weight, ("a", "b"), self.fixed, self.tied)
         return replace(self, a=theta[..., 0], b=theta[..., 1])
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:

@@ -58,11 +58,13 @@ class Normal(ExponentialFamily):
     def mean_statistic(self) -> Array:
         return np.stack([self.mean, np.square(self.mean) + np.square(self.std)], axis=-1)
 
-    def gather(self, x: Array, w: Weights) -> Moments:
+    def gather(self, x: Array, w: Weights) -> Any:
         stats = Moments(*kernels.moments(x, **w.arguments))
         if not np.isfinite(stats.scatter).all():
             x, seen = self.admit(x, w)  # names an infinite cell, unless its row counts for nobody
-            stats = Moments(*kernels.moments(np.where(seen, x, np.nan), **w.arguments))
+            if seen is not None:
+                x = np.where(seen, x, np.nan)
+            stats = Moments(*kernels.moments(x, **w.arguments))
         return stats
 
     def log_density(self, x: Array) -> Array:
@@ -151,7 +153,7 @@ class Normal(ExponentialFamily):
         return NormalInverseGamma(stats.mean, 1e-2, 0.5, 0.05 * pooled)
 
     def after(self, likelihood: Normal, stats: Any) -> NormalPrior:
-        """This belief about the mean of ``likelihood``, whose std is known, after the statistics."""
+        """The belief about the mean of ``likelihood``, whose std is known, after the statistics."""
         if "std" not in likelihood.fixed or "mean" in likelihood.fixed:
             msg = "NormalPrior speaks of the mean of a Normal whose std is known: use Normal(std=…).fix('std')."
             raise UnsupportedError(msg)
@@ -187,7 +189,7 @@ class NormalInverseGamma(Distribution, register=False):
 
     def after(self, likelihood: Normal, stats: Any) -> NormalInverseGamma:
         if likelihood.fixed:
-            msg = "NormalInverseGamma speaks of mean and std together; with one of them fixed use NormalPrior or a density."
+            msg = "NormalInverseGamma speaks of mean and std together; with one fixed use NormalPrior or a density."
             raise UnsupportedError(msg)
         count = self.count + stats.weight
         away = (stats.centre - self.mean) + stats.shift
@@ -200,7 +202,7 @@ class NormalInverseGamma(Distribution, register=False):
         )
 
     def predictive_of(self, likelihood: Normal) -> Any:
-        from suffice.distributions.student_t import StudentT  # noqa: PLC0415 (StudentT stands on Normal's ideas)
+        from suffice.distributions.student_t import StudentT
 
         del likelihood
         scale = np.sqrt(self.scale * (self.count + 1) / (self.shape * self.count))
