@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -82,6 +82,10 @@ class ExponentialFamily(Distribution):
         mean = stats.mean
         if empty.any():  # a valid stand-in: the cell keeps its own parameters below
             mean = np.where(empty.reshape(empty.shape + (1,) * (mean.ndim - 2)), mean[~empty][0], mean)
+        if self.tied >= set(self.free):  # members alike: one sum of all their rows
+            pooled = replace(stats, weight=stats.weight.sum(axis=0), total=stats.total.sum(axis=0))
+            mean = np.broadcast_to(pooled.mean, mean.shape)
+            empty = np.broadcast_to(empty.all(axis=0), empty.shape)
         return self.choose(empty, self.from_mean(mean))
 
     def likelihood_cells(self, stats: Any) -> Array:

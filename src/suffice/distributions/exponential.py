@@ -1,0 +1,99 @@
+"""Waiting times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.core.distribution import Alert
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.parameters import NONNEGATIVE, POSITIVE, Array, parameter
+from suffice.distributions.gamma import Gamma
+from suffice.distributions.lomax import Lomax
+
+SHORTEST = 1e-150  # the least mean that an estimate may have: log densities stay finite
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exponential(ExponentialFamily):
+    r"""Time to the next event of a process with constant ``rate``: :math:`p(x) = \lambda e^{-\lambda x}`.
+
+    Statistic x, natural parameter −rate, log-partition −log rate; conjugate prior :class:`Gamma`.
+
+    >>> sf.fit(sf.Exponential(), [1.0, 3.0]).distribution
+    Exponential(rate=0.5)
+    """
+
+    rate: Any = parameter(POSITIVE, default=1.0, typical=(0.2, 5.0))
+
+    support = NONNEGATIVE
+    conjugates = (Gamma,)
+    belief_about = "rate"
+
+    def statistic(self, x: Array) -> Array:
+        return x
+
+    def natural(self) -> Array:
+        return -np.asarray(self.rate)
+
+    def log_partition(self) -> Array:
+        return np.asarray(-np.log(self.rate))
+
+    def from_mean(self, mean: Array) -> Self:
+        return replace(self, rate=1 / np.maximum(mean, SHORTEST))
+
+    def mean_statistic(self) -> Array:
+        return np.asarray(self.mean)
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        weight = stats.weight.sum(axis=0) if self.tied else stats.weight
+        with np.errstate(divide="ignore", over="ignore"):
+            return {"rate": np.asarray(self.rate / np.sqrt(weight))}
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        if self.fixed or not ((stats.weight > 0) & (stats.total <= SHORTEST * stats.weight)).any():
+            return super().alerts(stats)
+        text = (
+            f"every value is 0, so the rate grows without bound; it was held at {1 / SHORTEST:g}. "
+            "A prior, such as sf.Gamma(2, 1), keeps it finite."
+        )
+        return (*super().alerts(stats), ("collapsed", text))
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.exponential(1 / np.asarray(self.rate), (n, *self.batch))
+
+    def cumulative(self, x: Array) -> Array:
+        return np.asarray(-np.expm1(-self.rate * np.maximum(x, 0)))
+
+    def inverse(self, q: Array) -> Array:
+        return np.asarray(-np.log1p(-q) / self.rate)
+
+    @property
+    def mean(self) -> Any:
+        """The expected time, 1/rate."""
+        return 1 / self.rate
+
+    @property
+    def var(self) -> Any:
+        """The variance, 1/rate²."""
+        return np.square(self.mean)
+
+    @property
+    def mode(self) -> Any:
+        """The point of highest density: 0."""
+        return 0.0 * self.rate
+
+    def entropy_cell(self) -> Any:
+        return 1 - np.log(self.rate)
+
+    def update(self, stats: Any, prior: Any) -> Gamma:
+        return Gamma(prior.shape + stats.weight, prior.rate + stats.total)
+
+    def predict_with(self, belief: Any) -> Lomax:
+        return Lomax(belief.shape, belief.rate)
+
+    def weak_prior(self, stats: Any) -> Gamma:
+        """One pseudo-row at the mean of the data (at 1 where that is 0)."""
+        return Gamma(2.0, np.where(stats.mean > 0, stats.mean, 1.0))

@@ -1,0 +1,130 @@
+"""Products of many small effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from suffice import kernels
+from suffice.core.distribution import Alert
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.parameters import POSITIVE, REAL, Array, parameter
+from suffice.core.statistics import Moments
+from suffice.core.weights import Weights
+from suffice.distributions.normal import HALF_LOG_TAU, Normal
+
+AS_NORMAL = {"mu": "mean", "sigma": "std"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LogNormal(ExponentialFamily):
+    r"""An amount whose logarithm is Normal: :math:`p(x) = e^{-(\log x-\mu)^2/2\sigma^2} / x\sigma\sqrt{2\pi}`.
+
+    Statistic (log x, log² x), natural parameter (μ/σ², −1/2σ²), log-partition μ²/2σ² + log σ. The moments of log x are
+    kept centred, as :class:`Normal` keeps them.
+
+    >>> sf.fit(sf.LogNormal(), np.exp([1.0, 3.0])).distribution
+    LogNormal(mu=2, sigma=1)
+    """
+
+    mu: Any = parameter(REAL, default=0.0, typical=(-2.0, 2.0))
+    sigma: Any = parameter(POSITIVE, default=1.0, typical=(0.3, 1.2))
+
+    support = POSITIVE
+
+    @property
+    def logarithm(self) -> Normal:
+        """The distribution of log x."""
+        fixed, tied = (frozenset(AS_NORMAL[name] for name in names) for names in (self.fixed, self.tied))
+        return Normal(self.mu, self.sigma, fixed=fixed, tied=tied)
+
+    def _of(self, normal: Normal) -> Self:
+        return replace(self, mu=normal.mean, sigma=normal.std)
+
+    def statistic(self, x: Array) -> Array:
+        return self.logarithm.statistic(np.log(x, dtype=np.float64))
+
+    def log_base(self, x: Array) -> Array:
+        return np.asarray(-HALF_LOG_TAU - np.log(x, dtype=np.float64))
+
+    def natural(self) -> Array:
+        return self.logarithm.natural()
+
+    def log_partition(self) -> Array:
+        return self.logarithm.log_partition()
+
+    def from_mean(self, mean: Array) -> Self:
+        return self._of(self.logarithm.from_mean(mean))
+
+    def mean_statistic(self) -> Array:
+        return self.logarithm.mean_statistic()
+
+    def gather(self, x: Array, w: Weights) -> Moments:
+        x, seen = self.admit(x, w)
+        with np.errstate(all="ignore"):
+            logs = np.log(x, dtype=np.float64)
+        return Moments(*kernels.moments(logs if seen is None else np.where(seen, logs, np.nan), **w.arguments))
+
+    def log_density(self, x: Array) -> Array:
+        inside, missing = self.support.contains(x), np.isnan(x)
+        logs = np.log(np.where(inside, x, np.nan), dtype=np.float64)
+        base = np.where(inside, -logs, np.where(missing, 0.0, -np.inf)).sum(axis=1)
+        return np.asarray(kernels.normal_log_prob(logs, self.mu, self.sigma) + base[:, None])
+
+    def log_cell(self, x: Array) -> Array:
+        logs = np.log(x, dtype=np.float64)
+        return self.logarithm.log_cell(logs) - logs
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        return np.asarray(self.logarithm.likelihood_cells(stats) - stats.weight * stats.mean)
+
+    def maximise(self, stats: Any) -> Self:
+        return self._of(self.logarithm.maximise(stats))
+
+    def unbiased(self, stats: Any, ddof: float) -> Self:
+        return self._of(self.logarithm.unbiased(stats, ddof))
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        errors = self.logarithm.error_cells(stats)
+        return {name: errors[AS_NORMAL[name]] for name in self.free}
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        if not self.logarithm.alerts(stats):
+            return ()
+        text = (
+            "every value is the same, so sigma is 0 and no density exists; it was set to the smallest that float64 "
+            "resolves there. Add data, or fix sigma."
+        )
+        return (("collapsed", text),)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.lognormal(self.mu, self.sigma, (n, *self.batch))
+
+    def cumulative(self, x: Array) -> Array:
+        return self.logarithm.cumulative(np.log(np.maximum(x, 0.0)))
+
+    def inverse(self, q: Array) -> Array:
+        return np.exp(self.logarithm.inverse(q))
+
+    @property
+    def mean(self) -> Any:
+        """The expected amount, exp(mu + sigma²/2)."""
+        return np.exp(self.mu + np.square(self.sigma) / 2)
+
+    @property
+    def var(self) -> Any:
+        """The variance."""
+        return np.expm1(np.square(self.sigma)) * np.square(self.mean)
+
+    @property
+    def mode(self) -> Any:
+        """The point of highest density, exp(mu − sigma²)."""
+        return np.exp(self.mu - np.square(self.sigma))
+
+    def entropy_cell(self) -> Any:
+        return self.mu + self.logarithm.entropy_cell()
+
+    def scale_of(self, name: str) -> Any:
+        return self.sigma

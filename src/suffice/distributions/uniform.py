@@ -1,0 +1,119 @@
+"""Anything between two bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from suffice import kernels
+from suffice.core.distribution import Alert, Distribution
+from suffice.core.errors import DataError, ParameterError
+from suffice.core.parameters import REAL, Array, parameter
+from suffice.core.statistics import Extremes
+from suffice.core.weights import Weights
+from suffice.distributions.normal import spread_floor
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Uniform(Distribution):
+    r"""Every value from ``low`` to ``high`` alike: :math:`p(x) = 1/(b-a)`.
+
+    Not an exponential family: its statistics are the smallest and the largest value, so rows can be added but not
+    removed, and there are no standard errors. ``Uniform(low=0).fix("low")`` learns the upper bound alone.
+
+    >>> sf.fit(sf.Uniform(low=0).fix("low"), [1.0, 3.0]).distribution
+    Uniform(low=0, high=3).fix('low')
+    """
+
+    low: Any = parameter(REAL, typical=(-3.0, -0.5))
+    high: Any = parameter(REAL, typical=(0.5, 3.0))
+
+    def __post_init__(self) -> None:
+        """Give a bound that was left out the place one beside the other, and check their order."""
+        if self.low is None:
+            object.__setattr__(self, "low", 0.0 if self.high is None else np.subtract(self.high, 1.0))
+        if self.high is None:
+            object.__setattr__(self, "high", np.add(self.low, 1.0))
+        super().__post_init__()
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        wrong = low >= high
+        if wrong.any():
+            msg = f"Uniform: low must lie below high; got low = {low[wrong][0]:g} and high = {high[wrong][0]:g}."
+            raise ParameterError(msg)
+
+    def gather(self, x: Array, w: Weights) -> Extremes:
+        stats = Extremes(*kernels.extremes(x, **w.arguments))
+        if not np.isfinite(np.where(stats.weight > 0, stats.high - stats.low, 0.0)).all():
+            self.admit(x, w)  # names the infinite cell
+        return stats
+
+    def maximise(self, stats: Any) -> Self:
+        empty = stats.weight == 0
+        low, high = np.where(empty, np.inf, stats.low), np.where(empty, -np.inf, stats.high)
+        self._refuse_outside(low, high)
+        if "low" in self.tied:
+            low = np.broadcast_to(low.min(axis=0), low.shape)
+        if "high" in self.tied:
+            high = np.broadcast_to(high.max(axis=0), high.shape)
+        low = np.where(empty | ("low" in self.fixed), self.low, low)
+        high = np.where(empty | ("high" in self.fixed), self.high, high)
+        floor = np.where(high - low < spread_floor(high), spread_floor(high), 0.0)
+        low, high = low - floor * ("low" not in self.fixed), high + floor * ("high" not in self.fixed)
+        return self.choose(empty, replace(self, low=low, high=high))
+
+    def _refuse_outside(self, low: Array, high: Array) -> None:
+        for name, value, wrong in (("low", low, low < self.low), ("high", high, high > self.high)):
+            if name in self.fixed and wrong.any():
+                bound = np.broadcast_to(getattr(self, name), wrong.shape)[wrong][0]
+                msg = (
+                    f"Uniform has {name} fixed at {bound:g}, but the data reach {value[wrong][0]:g}. "
+                    f"Free {name}, move it, or drop the value."
+                )
+                raise DataError(msg)
+
+    def log_cell(self, x: Array) -> Array:
+        return np.where((x >= self.low) & (x <= self.high), -np.log(np.subtract(self.high, self.low)), -np.inf)
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        covered = (stats.low >= self.low) & (stats.high <= self.high)
+        cells = np.where(covered, -stats.weight * np.log(np.subtract(self.high, self.low)), -np.inf)
+        return np.where(stats.weight == 0, 0.0, cells)
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        """None: the likelihood has no derivative at its maximum."""
+        return {name: np.full(stats.weight.shape, np.nan) for name in self.free}
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        flat = (stats.weight > 0) & (stats.low == stats.high)
+        stack = self.stacked
+        if not (flat & (np.subtract(stack.high, stack.low) <= 4 * spread_floor(np.asarray(stack.high)))).any():
+            return super().alerts(stats)
+        text = (
+            f"every value equals {stats.low[flat][0]:g}, so the bounds meet and no density exists; they were held apart "
+            "by the least that float64 resolves there. Add data, or fix a bound."
+        )
+        return (*super().alerts(stats), ("collapsed", text))
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.uniform(self.low, self.high, (n, *self.batch))
+
+    def cumulative(self, x: Array) -> Array:
+        return np.asarray(np.clip((x - self.low) / np.subtract(self.high, self.low), 0.0, 1.0))
+
+    def inverse(self, q: Array) -> Array:
+        return np.asarray(self.low + q * np.subtract(self.high, self.low))
+
+    @property
+    def mean(self) -> Any:
+        """The middle of the bounds."""
+        return self.low + (self.high - self.low) / 2
+
+    @property
+    def var(self) -> Any:
+        """The variance, width²/12."""
+        return (self.high - self.low) ** 2 / 12
+
+    def entropy_cell(self) -> Any:
+        return np.log(self.high - self.low)
