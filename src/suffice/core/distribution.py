@@ -6,8 +6,7 @@ to a stack of one and squeezes the answer, splits rows into blocks, drops missin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -15,7 +14,8 @@ import numpy as np
 from suffice.core import calculus, quadrature
 from suffice.core.data import as_rows, numbers
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
-from suffice.core.parameters import REAL, Array, Domain, Parameter, as_parameter
+from suffice.core.parameters import Array
+from suffice.core.value import Value
 from suffice.core.weights import Weights
 from suffice.engines import local
 
@@ -27,7 +27,7 @@ REGISTRY: dict[str, type[Distribution]] = {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution:
+class Distribution(Value):
     """A distribution over rows, or a stack of k of them.
 
     Parameters are numbers (one column), arrays (d,) of independent columns, or arrays (k, d) of a stack.
@@ -37,12 +37,6 @@ class Distribution:
     ``entropy_cell``, and the conjugate pair ``update`` and ``predict_with``.
     """
 
-    fixed: frozenset[str] = field(default=frozenset(), kw_only=True)
-    tied: frozenset[str] = field(default=frozenset(), kw_only=True)
-    batch: tuple[int, ...] = field(default=(), init=False, kw_only=True)  # (), (d,) or (k, d); set by the parameters
-
-    support: ClassVar[Domain] = REAL  # what one cell (or one event) may be
-    row_vector: ClassVar[bool] = False  # a row is one vector: parameters have no axis for columns
     discrete: ClassVar[bool] = False
     conjugates: ClassVar[tuple[type[Distribution], ...]] = ()  # the priors that `update` takes
     belief_about: ClassVar[str] = ""  # the one parameter that those priors speak of
@@ -53,160 +47,11 @@ class Distribution:
         if register and cls.__module__.startswith("suffice.distributions"):
             REGISTRY[cls.__name__] = cls
 
-    # ---- values -------------------------------------------------------------------------------------------------
-    def __post_init__(self) -> None:
-        """Check every parameter, broadcast them to one batch shape, and make them read-only."""
-        given = {name: spec for name, spec in self.specs().items() if getattr(self, name) is not None}
-        arrays = {name: as_parameter(self.name, name, getattr(self, name), spec.domain) for name, spec in given.items()}
-        try:
-            batch = np.broadcast_shapes(*(a.shape[: a.ndim - given[n].domain.core] for n, a in arrays.items()))
-        except ValueError as error:
-            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-            msg = f"{self.name}: the shapes of the parameters do not fit together: {shapes}."
-            raise ParameterError(msg) from error
-        if len(batch) > self._full:
-            msg = f"{self.name}: parameters have at most the axes members × columns; got a batch of shape {batch}."
-            raise ParameterError(msg)
-        for name, array in arrays.items():
-            core = array.shape[array.ndim - given[name].domain.core :]
-            value = np.broadcast_to(array, batch + core)
-            number = int if given[name].domain.integer else float
-            object.__setattr__(self, name, number(value) if value.ndim == 0 else value)
-        object.__setattr__(self, "batch", batch)
-        for kind in (self.fixed, self.tied):
-            for name in kind:
-                self._check_name(name)
-
-    @classmethod
-    def specs(cls) -> dict[str, Parameter]:
-        """The parameters as data, by name."""
-        found = cls.__dict__.get("_specs")
-        if found is None:
-            found = {f.name: f.metadata["parameter"] for f in fields(cls) if "parameter" in f.metadata}
-            cls._specs = found  # type: ignore[attr-defined]
-        return cast("dict[str, Parameter]", found)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Self:
-        """A typical value of the family, as the laws use it; batch (), (d,) or (k, d)."""
-        values: dict[str, Any] = {name: spec.draw(rng, batch) for name, spec in cls.specs().items()}
-        return cls(**values)
-
-    @property
-    def name(self) -> str:
-        """The family's name."""
-        return type(self).__name__
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """The learned parameters by name: floats for one column, else arrays."""
-        return {name: getattr(self, name) for name, spec in self.specs().items() if spec.learned}
-
-    @property
-    def free(self) -> tuple[str, ...]:
-        """Names of the parameters that fitting may change."""
-        return tuple(name for name in self.params if name not in self.fixed)
-
-    @property
-    def _full(self) -> int:
-        return 1 if self.row_vector else 2
-
-    @property
-    def lone(self) -> bool:
-        """Whether this is one member rather than a stack."""
-        return len(self.batch) < self._full
-
-    @property
-    def members(self) -> int:
-        """K."""
-        return 1 if self.lone else int(self.batch[0])
-
-    @property
-    def columns(self) -> int | None:
-        """d, or None while the value can still be widened to any number of columns."""
-        return int(self.batch[-1]) if len(self.batch) and self.batch[-1:] != (1,) else None
-
-    @property
-    def ready(self) -> bool:
-        """Whether every parameter has a value."""
-        return all(value is not None for value in self.params.values())
-
-    def fix(self, *names: str) -> Self:
-        """Freeze parameters at their present values: ``Normal(std=1).fix("std")``."""
-        for name in names:
-            self._check_name(name)
-            if getattr(self, name) is None:
-                msg = f"{self.name}: {name} has no value to fix; give one, as in {self.name}({name}=…).fix({name!r})."
-                raise ParameterError(msg)
-        return replace(self, fixed=self.fixed | set(names))
-
-    def tie(self, *names: str) -> Self:
-        """Share parameters between all members of a stack: ``Normal().tie("std")``."""
-        for name in names:
-            self._check_name(name)
-        return replace(self, tied=self.tied | set(names))
-
-    def _check_name(self, name: str) -> None:
-        if name not in self.params:
-            msg = f"{self.name} has no parameter {name!r} to learn; it has {', '.join(self.params)}."
-            raise ParameterError(msg)
-
-    # ---- one and many -------------------------------------------------------------------------------------------
-    def reshaped(self, change: Any) -> Self:
-        """Apply ``change`` to every parameter array; the result is checked like any new value."""
-        return replace(self, **{name: change(np.asarray(v)) for name, v in self._values().items()})
-
-    def _values(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.specs() if getattr(self, name) is not None}
-
-    @cached_property
-    def stacked(self) -> Self:
-        """The same value as a stack: parameters (k, d, …)."""
-        lead = (1,) * (self._full - len(self.batch))
-        return self if not lead else self.reshaped(lambda value: value.reshape(lead + value.shape))
-
-    def squeezed(self, axes: int) -> Self:
-        """Drop leading axes of length 1: the inverse of ``stacked``."""
-        return self if not axes else self.reshaped(lambda value: value[(0,) * axes])
-
-    def like(self, stack: Self) -> Self:
-        """``stack`` in the layout of this value: lone where this is lone, floats where this has floats."""
-        return stack.squeezed(self._full - len(self.batch))
-
-    @cached_property
-    def each(self) -> tuple[Self, ...]:
-        """The members, each alone."""
-        stack = self.stacked
-        return tuple(stack.reshaped(lambda value, j=j: value[j]) for j in range(stack.members))
-
-    def stack(self, k: int) -> Any:
-        """K copies of this prototype as one stack."""
-        if not self.lone:
-            msg = f"{self.name} is a stack of {self.members} members already."
-            raise ParameterError(msg)
-        stack = self.stacked
-        return stack.reshaped(lambda value: np.broadcast_to(value, (k, *value.shape[1:])))
-
-    def widened(self, columns: int) -> Self:
-        """The prototype for ``columns`` independent columns."""
-        if self.row_vector or columns == (self.columns or 1):
-            return self
-        if self.columns is not None:
-            msg = f"{self.name} describes {self.columns} columns, but the data have {columns}."
-            raise DataError(msg)
-        lead = self.batch[:-1] if self.batch else ()
-
-        def wide(value: Array) -> Array:
-            core = value.shape[len(self.batch) :]
-            return np.broadcast_to(value.reshape((*lead, 1, *core)), (*lead, columns, *core))
-
-        return self.reshaped(wide)
-
+    # ---- rows ---------------------------------------------------------------------------------------------------
     def shaped(self, rows: Any) -> Self:
         """The prototype made to fit the rows: as many columns (and, for labels, the levels) as they have."""
         return self.widened(rows.shape[1])
 
-    # ---- rows ---------------------------------------------------------------------------------------------------
     def read(self, x: Any) -> Any:
         """Rows in the form that the formulas take: (n, d) numbers."""
         return as_rows(numbers(x, self.name), self.name, self.columns, self.support.core)
@@ -531,55 +376,3 @@ class Distribution:
             msg = f"interval needs a level strictly between 0 and 1; got {level!r}."
             raise ParameterError(msg)
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
-
-    # ---- showing ------------------------------------------------------------------------------------------------
-    def _cannot(self, what: str) -> UnsupportedError:
-        return UnsupportedError(f"{self.name} cannot {what}.")
-
-    def _require_ready(self, what: str) -> None:
-        if not self.ready:
-            missing = ", ".join(name for name, value in self.params.items() if value is None)
-            msg = f"{self.name} cannot {what} before it has values for {missing}: fit it to data, or give them."
-            raise ParameterError(msg)
-
-    def __eq__(self, other: object) -> bool:
-        """Equal when of one family with equal parameters and the same ones fixed and tied."""
-        if type(self) is not type(other):
-            return NotImplemented
-        mine, theirs = vars(self), vars(other)
-        return all(_same(mine[f.name], theirs[f.name]) for f in fields(self))
-
-    def __hash__(self) -> int:
-        """Hash of the family and its numbers."""
-        return hash((type(self), *(np.asarray(value).tobytes() for value in self._values().values())))
-
-    def __repr__(self) -> str:
-        """Show the family as the call that makes it."""
-        shown = ", ".join(f"{f.name}={_show(getattr(self, f.name))}" for f in fields(self) if self._told(f))
-        marks = "".join(
-            f".{verb}({', '.join(map(repr, sorted(names)))})"
-            for verb, names in (("fix", self.fixed), ("tie", self.tied))
-            if names
-        )
-        return f"{self.name}({shown}){marks}"
-
-    def label(self, name: str, place: tuple[int, ...]) -> str:
-        """How a table names one entry of a parameter."""
-        return name + (f"[{', '.join(map(str, place))}]" if place else "")
-
-    def _told(self, f: Any) -> bool:
-        return f.name not in ("fixed", "tied", "batch") and getattr(self, f.name) is not None
-
-
-def _same(left: Any, right: Any) -> bool:
-    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
-        return bool(np.array_equal(np.asarray(left), np.asarray(right)))
-    return bool(left == right)
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, np.ndarray):
-        return np.array2string(value, precision=4, separator=", ", threshold=12, edgeitems=2).replace("\n", "")
-    return repr(value)
