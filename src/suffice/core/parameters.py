@@ -57,9 +57,13 @@ def _sums_to_one(value: Array) -> Array:
 
 
 def _positive_definite(value: Array) -> Array:
-    scale = np.abs(value).max(axis=(-2, -1), initial=0.0)
-    symmetric = np.abs(value - np.swapaxes(value, -2, -1)).max(axis=(-2, -1), initial=0.0) <= 1e-8 * scale
-    return np.asarray(symmetric & (np.linalg.eigvalsh(value)[..., 0] > 0))
+    """Judged on the correlation matrix, so that columns of very different scales are no obstacle."""
+    variances = np.einsum("...ii->...i", value)
+    positive = (variances > 0).all(axis=-1)
+    spread = np.sqrt(np.where(variances > 0, variances, 1.0))
+    scaled = np.where(np.isfinite(value), value, 0.0) / spread[..., :, None] / spread[..., None, :]
+    symmetric = np.abs(scaled - np.swapaxes(scaled, -2, -1)).max(axis=(-2, -1), initial=0.0) <= 1e-8
+    return np.asarray(positive & symmetric & (np.linalg.eigvalsh(scaled)[..., 0] > 0))
 
 
 REAL = Domain("a finite number")

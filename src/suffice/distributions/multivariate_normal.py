@@ -1,0 +1,362 @@
+"""Columns that vary together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy import special
+
+from suffice import kernels
+from suffice.core.distribution import Alert
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
+from suffice.core.statistics import Scatter
+from suffice.core.weights import Weights
+from suffice.distributions.covariance import (
+    Structure,
+    deficiency,
+    floored,
+    root,
+    score_incomplete,
+    structure,
+    whitening,
+)
+from suffice.distributions.normal import HALF_LOG_TAU, spread_floor
+from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MultivariateNormal(ExponentialFamily):
+    r"""Columns that vary together: :math:`p(x) = e^{-(x-\mu)^T\Sigma^{-1}(x-\mu)/2} / \sqrt{|2\pi\Sigma|}`.
+
+    Statistic (x, xxᵀ), natural parameter (Σ⁻¹μ, −½Σ⁻¹), log-partition ½(μᵀΣ⁻¹μ + log|Σ|); conjugate prior
+    :class:`NormalInverseWishart`. ``structure`` restricts the covariance: "full", "diag", "spherical", "identity"
+    (fixed), or "tied" (one for all members). A singular estimate is floored, with an alert: variances at four times
+    the resolution of float64 around the mean, eigenvalues of the correlation matrix at d·10⁻¹².
+    A row without any cell is missing; ``log_prob`` of a row with holes is that of the cells that it has.
+
+    >>> sf.fit(sf.MultivariateNormal(), [[0.0, 1.0], [2.0, 1.0], [1.0, 4.0]]).distribution.mean
+    array([1., 2.])
+    """
+
+    mean: Any = parameter(VECTOR, typical=(-3.0, 3.0))
+    cov: Any = parameter(COVARIANCE, typical=(0.3, 2.0))
+    structure: str = "full"
+
+    row_vector = True
+    conjugates = (NormalInverseWishart,)
+    belief_about = "mean"
+
+    def __post_init__(self) -> None:
+        """Fill in the standard value of what was not given, and check that the covariance has its structure."""
+        form = structure(self.structure)
+        given = self.mean if self.mean is not None else self.cov
+        if given is not None and np.ndim(given):
+            d = np.shape(given)[-1]
+            object.__setattr__(self, "mean", np.zeros(d) if self.mean is None else self.mean)
+            object.__setattr__(self, "cov", np.eye(d) if self.cov is None else self.cov)
+        super().__post_init__()
+        if not self.ready:
+            return
+        if np.shape(self.cov)[-2:] != (np.shape(self.mean)[-1],) * 2:
+            msg = f"{self.name}: mean has {np.shape(self.mean)[-1]} columns, but cov has shape {np.shape(self.cov)}."
+            raise ParameterError(msg)
+        cov = np.asarray(self.cov).reshape(-1, *np.shape(self.cov)[-2:])
+        shaped = form.project(cov, np.ones(len(cov)))
+        shaped = shaped.mean(axis=0, keepdims=True) if form.shared else shaped
+        scale = np.sqrt(np.einsum("kii->ki", cov))
+        if not (np.abs(cov - shaped) <= 1e-8 * scale[:, :, None] * scale[:, None, :]).all():
+            msg = f"{self.name}: cov does not have the structure {self.structure!r}; give one that has, or none."
+            raise ParameterError(msg)
+
+    @property
+    def form(self) -> Structure:
+        """The structure as an object."""
+        return structure(self.structure)
+
+    @property
+    def shared(self) -> bool:
+        """Whether all members have one covariance."""
+        return self.form.shared or "cov" in self.tied
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        return tuple(name for name in super().free if name != "cov" or self.form.learned)
+
+    @property
+    def columns(self) -> int | None:
+        return None if self.mean is None else int(np.shape(self.mean)[-1])
+
+    def shaped(self, rows: Any) -> Self:
+        return self.of_width(rows.shape[1])
+
+    def of_width(self, d: int) -> Self:
+        """The prototype for d columns."""
+        return replace(self, mean=np.zeros(d), cov=np.eye(d)) if self.columns is None else self
+
+    def stack(self, k: int) -> Any:
+        if self.columns is None:
+            msg = (
+                f"{self.name}() does not know its number of columns yet, so it cannot be stacked: give mean and cov, "
+                "or take the prototype for your rows first, as in prototype.shaped(rows).stack(k)."
+            )
+            raise ParameterError(msg)
+        return super().stack(k)
+
+    def for_statistics(self, stats: Any) -> Self:
+        return super(MultivariateNormal, self.of_width(stats.centre.shape[1])).for_statistics(stats)
+
+    def of_columns(self, columns: list[int]) -> Self:
+        """The marginal of some columns, by position."""
+        mean, cov = np.asarray(self.mean)[..., columns], np.asarray(self.cov)[..., columns, :][..., columns]
+        return replace(self, mean=mean, cov=cov)
+
+    def _told(self, f: Any) -> bool:
+        return super()._told(f) and (f.name != "structure" or self.structure != "full")
+
+    # ---- the exponential family ---------------------------------------------------------------------------------
+    def statistic(self, x: Array) -> Array:
+        return np.concatenate([x, (x[..., :, None] * x[..., None, :]).reshape(*x.shape[:-1], -1)], axis=-1)
+
+    def log_base(self, x: Array) -> Array:
+        return np.full(np.shape(x)[:-1], -HALF_LOG_TAU * np.shape(x)[-1])
+
+    def natural(self) -> Array:
+        precision, mean = np.linalg.inv(self.cov), np.asarray(self.mean)
+        flat = -0.5 * precision.reshape(*mean.shape[:-1], -1)
+        return np.concatenate([(precision @ mean[..., None])[..., 0], flat], axis=-1)
+
+    def log_partition(self) -> Array:
+        whiten, log_det = self.whitening
+        z = np.einsum("kij,kj->ki", whiten, np.asarray(self.stacked.mean))
+        return np.asarray((0.5 * (z**2).sum(axis=1) - log_det).reshape(self.batch))
+
+    def mean_statistic(self) -> Array:
+        mean = np.asarray(self.mean)
+        second = np.asarray(self.cov) + mean[..., :, None] * mean[..., None, :]
+        return np.concatenate([mean, second.reshape(*mean.shape[:-1], -1)], axis=-1)
+
+    def from_mean(self, mean: Array) -> Self:
+        d = int(self.columns or 0)
+        first = mean[..., :d]
+        second = mean[..., d:].reshape(*first.shape, d)
+        return replace(self, mean=first, cov=second - first[..., :, None] * first[..., None, :])
+
+    @cached_property
+    def whitening(self) -> tuple[Array, Array]:
+        """W with W Σ Wᵀ = I of each member, and log|W|."""
+        return whitening(np.asarray(self.stacked.cov))
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+    def gather(self, x: Array, w: Weights) -> Scatter:
+        stats = Scatter(*kernels.scatter(x, **w.arguments))
+        if np.isfinite(stats.scatter).all():
+            return stats
+        kept = ~np.isnan(x).all(axis=1) & (w.per_row() > 0)
+        wrong = ~np.isfinite(x) & kept[:, None]
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0].tolist()
+            if not np.isnan(x[row, column]):
+                raise DataError(self._bad_value(x[row, column], row + w.offset, column, 2))
+            msg = (
+                f"{self.name} learns from complete rows, but row {row + w.offset}, column {column} is missing. Drop or "
+                "impute such rows, or use Normal(), which takes each column by itself and leaves out single cells."
+            )
+            raise DataError(msg)
+        part = replace(
+            w,
+            length=int(kept.sum()),
+            values=None if w.values is None else w.values[kept],
+            codes=None if w.codes is None else w.codes[kept],
+        )
+        stats = Scatter(*kernels.scatter(x[kept], **part.arguments))
+        if not np.isfinite(stats.scatter).all():
+            msg = f"{self.name}: the squares of the data exceed the range of float64; divide the columns by a constant."
+            raise DataError(msg)
+        return stats
+
+    def log_density(self, x: Array) -> Array:
+        with np.errstate(invalid="ignore", over="ignore"):
+            out = kernels.gaussian_log_prob(x, self.mean, *self.whitening)
+        return score_incomplete(out, x, self.of_columns)
+
+    def log_cell(self, x: Array) -> Array:
+        """Log density of whole rows (n, d) under one member, (n,)."""
+        return np.asarray(self.log_prob(np.asarray(x)))
+
+    # ---- learning -----------------------------------------------------------------------------------------------
+    def likelihood_cells(self, stats: Any) -> Array:
+        whiten, log_det = self.whitening
+        squares = np.einsum("kij,kjl,kil->k", whiten, stats.about(np.asarray(self.mean)), whiten)
+        constant = log_det - HALF_LOG_TAU * whiten.shape[-1]
+        return np.asarray(stats.weight * constant - 0.5 * squares)[:, None]
+
+    def estimate(self, stats: Any, prior: Any = None) -> Self:
+        prior = (
+            self.weak_prior(stats) if isinstance(prior, str) and prior == "weak" else getattr(prior, "belief", prior)
+        )
+        if not isinstance(prior, NormalInverseWishart):
+            return super().estimate(stats, prior)
+        if "mean" in self.fixed:
+            msg = "NormalInverseWishart speaks of mean and cov together; with the mean fixed give a density instead."
+            raise UnsupportedError(msg)
+        model, before = self.for_statistics(stats), prior.stacked
+        after = before.after(stats)
+        return model.like(model.stacked.solve(after.mean, after.scale - before.scale, stats.weight + 1, before))
+
+    def maximise(self, stats: Any) -> Self:
+        mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
+        current = self.choose(stats.weight == 0, self.solve(mean, stats.about(mean), stats.weight))
+        if "mean" not in self.tied or "mean" in self.fixed or self.members == 1:
+            return current
+        for _ in range(200):  # a shared mean and the covariances take turns; each turn climbs
+            precision = stats.weight[:, None, None] * np.linalg.inv(current.cov)
+            shared = np.linalg.solve(precision.sum(axis=0), np.einsum("kij,kj->i", precision, stats.mean))
+            moved = np.abs(shared - current.mean).max() / np.sqrt(np.einsum("kii->ki", current.cov)).min()
+            mean = np.broadcast_to(shared, stats.mean.shape)
+            current = self.solve(mean, stats.about(mean), stats.weight)
+            if moved < 1e-13:
+                break
+        return current
+
+    def solve(self, mean: Array, scatter: Array, divisor: Array, prior: Any = None) -> Self:
+        """The stack at ``mean`` with the structure's covariance of the scatter around it, floored.
+
+        A prior adds its scale and its degrees to the scatter, which is pooled first where members share.
+        """
+        if "cov" not in self.free:
+            return replace(self, mean=mean)
+        k, d = mean.shape
+        least = self.form.common(spread_floor(mean))
+        if self.shared:
+            scatter, divisor = scatter.sum(axis=0, keepdims=True), divisor.sum(keepdims=True)
+            least = least.max(axis=0, keepdims=True)
+        if prior is not None:
+            scatter, divisor = scatter + prior.scale[: len(scatter)], divisor + prior.df[: len(divisor)] + d + 1
+        cov = floored(self.form.project(scatter, divisor), least)
+        return replace(self, mean=mean, cov=np.broadcast_to(cov, (k, d, d)))
+
+    def choose(self, keep: Array, other: Self) -> Self:
+        """The stack itself where ``keep`` (k,) holds, else ``other``; a shared covariance is always the other's."""
+        if not keep.any():
+            return other
+        mean = np.where(keep[:, None], self.mean, other.mean)
+        cov = other.cov if self.shared else np.where(keep[:, None, None], self.cov, other.cov)
+        return self if keep.all() else replace(other, mean=mean, cov=cov)
+
+    def unbiased(self, stats: Any, ddof: float) -> Self:
+        if stats is None or "cov" not in self.free:
+            return self
+        weight, k = stats.weight, self.members
+        weight, ddof = (weight.sum(keepdims=True), ddof * k) if self.shared else (weight, ddof)
+        if not (weight > ddof).all():
+            msg = f"ddof={ddof:g} needs more than {ddof:g} rows; there are {np.min(weight):g}."
+            raise ParameterError(msg)
+        factor = weight / (weight - ddof)
+        return replace(self, cov=self.cov * (float(factor[0]) if self.lone else factor[:, None, None]))
+
+    @property
+    def n_parameters(self) -> int:
+        k, d = self.members, self.columns or 0
+        mean = 0 if "mean" in self.fixed else d if "mean" in self.tied else k * d
+        return mean + (self.form.count(1 if self.shared else k, d) if "cov" in self.free else 0)
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        cov, weight = np.asarray(self.cov), np.where(stats.weight > 0, stats.weight, np.nan)
+        if "mean" in self.tied:
+            whole = np.nansum(weight[:, None, None] * np.linalg.inv(cov), axis=0)
+            variance = np.broadcast_to(np.diag(np.linalg.inv(whole)), self.mean.shape)
+        else:
+            variance = np.einsum("kii->ki", cov) / weight[:, None]
+        rows = np.broadcast_to(stats.weight.sum(), weight.shape) if self.shared else weight
+        return {"mean": np.sqrt(variance), "cov": self.form.errors(cov, rows)}
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        stack, found = self.stacked, list[Alert]()
+        if "cov" not in self.free:
+            return ()
+        least = self.form.common(spread_floor(np.asarray(stack.mean)))
+        least = np.broadcast_to(least.max(axis=0), least.shape) if self.shared else least
+        for index in np.flatnonzero(stats.weight > 0):
+            rank, columns = deficiency(stack.cov[index], least[index])
+            if columns:
+                which = f"columns {', '.join(map(str, columns))} are constant or follow from others"
+                which = which if columns[1:] else f"column {columns[0]} is constant"
+                who = "" if self.lone else f"member {index}: "
+                text = (
+                    f"{who}the covariance has rank {rank} of {stack.columns}: {which}. It was raised to the smallest "
+                    "that can be inverted. Drop a column, choose a simpler structure, or give a prior."
+                )
+                found.append(("singular", text))
+        return tuple(found)
+
+    # ---- asking -------------------------------------------------------------------------------------------------
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        z = rng.standard_normal((n, *np.shape(self.mean)))
+        return np.asarray(self.mean + np.einsum("kij,nkj->nki", root(np.asarray(self.cov)), z))
+
+    def cumulative(self, x: Array) -> Array:
+        return np.asarray(special.ndtr((x - self.mean) / self.std))
+
+    def inverse(self, q: Array) -> Array:
+        return np.asarray(self.mean + self.std * special.ndtri(q))
+
+    @property
+    def var(self) -> Any:
+        """The variance of each column."""
+        return np.einsum("...ii->...i", np.asarray(self.cov))
+
+    @property
+    def mode(self) -> Any:
+        """The point of highest density: the mean."""
+        return self.mean
+
+    def scale_of(self, name: str) -> Any:
+        return self.std if name == "mean" else self.std[..., :, None] * self.std[..., None, :]
+
+    def entropy_cell(self) -> Any:
+        log_det = self.whitening[1].reshape(self.batch)
+        return np.asarray(np.shape(self.mean)[-1] * (HALF_LOG_TAU + 0.5) - log_det)[..., None]
+
+    def kl(self, other: Any) -> Any:
+        """D(self‖other) in closed form; a float, or (k,) member by member."""
+        self._require_ready("be compared")
+        if not isinstance(other, MultivariateNormal) or other.columns != self.columns or other.batch != self.batch:
+            msg = f"{self.name} is compared with one of as many members and columns; got {other!r:.80}."
+            raise UnsupportedError(msg)
+        whiten, log_det = other.whitening
+        away = np.einsum("kij,kj->ki", whiten, np.asarray(other.stacked.mean) - self.stacked.mean)
+        mixed = whiten @ root(np.asarray(self.stacked.cov))
+        squares = np.einsum("kij,kij->k", mixed, mixed) + (away**2).sum(axis=1)
+        total = 0.5 * (squares - whiten.shape[-1]) + self.whitening[1] - log_det
+        return float(total[0]) if self.lone else total
+
+    # ---- believing ----------------------------------------------------------------------------------------------
+    def update(self, stats: Any, prior: Any) -> Any:
+        if self.fixed or self.tied or self.shared or not self.form.free:
+            msg = (
+                "NormalInverseWishart is the belief about a free mean and a full covariance of each member; with "
+                f"{self!r:.60} it has no closed posterior. Use sf.fit(…, prior=…) for the mode."
+            )
+            raise UnsupportedError(msg)
+        return prior.after(stats)
+
+    def predict_with(self, belief: Any) -> Any:
+        return belief.predictive_of(self)
+
+    def log_prior(self, prior: Any) -> Array:
+        stack, belief = self.stacked, getattr(prior, "belief", prior).stacked
+        about_mean, about_cov = belief.log_parts({"mean": stack.mean, "cov": stack.cov})
+        return np.asarray(about_mean.sum() + (about_cov[0] if self.shared else about_cov.sum()))
+
+    def weak_prior(self, stats: Any) -> NormalInverseWishart:
+        """A hundredth of a row at the mean of the data, and d degrees of freedom at a tenth of their variances."""
+        weight = np.where(stats.weight > 0, stats.weight, 1.0)[:, None]
+        variances = np.maximum(np.einsum("kii->ki", stats.scatter) / weight, np.square(spread_floor(stats.mean)))
+        d = stats.centre.shape[1]
+        belief = NormalInverseWishart(stats.mean, 1e-2, float(d), 0.1 * variances[:, :, None] * np.eye(d))
+        return belief.squeezed(1) if len(stats.weight) == 1 else belief

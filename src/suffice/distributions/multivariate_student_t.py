@@ -1,0 +1,118 @@
+"""Columns that vary together when mean and covariance are uncertain themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy import special
+
+from suffice.core.distribution import Distribution
+from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, parameter
+from suffice.distributions.covariance import root, score_incomplete, whitening
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MultivariateStudentT(Distribution, register=False):
+    r"""A Normal vector of uncertain scale: :math:`p(x) \propto (1 + (x-m)^T S^{-1} (x-m)/\nu)^{-(\nu+d)/2}`.
+
+    The predictive of :class:`MultivariateNormal` under a :class:`NormalInverseWishart` belief: scored and sampled, not
+    fitted. A row with holes is scored by the marginal of the cells that it has.
+
+    >>> sf.MultivariateStudentT(5, [0, 0], [[1, 0], [0, 4]]).std.round(3)
+    array([1.291, 2.582])
+    """
+
+    df: Any = parameter(POSITIVE, default=1.0, typical=(3.5, 12.0))
+    loc: Any = parameter(VECTOR, typical=(-2.0, 2.0))
+    scale: Any = parameter(COVARIANCE, typical=(0.3, 2.0))
+
+    row_vector = True
+
+    def __post_init__(self) -> None:
+        """Check that location and scale have one width."""
+        if self.loc is None or self.scale is None:
+            msg = f"{self.name} needs df, loc (d,) and scale (d, d)."
+            raise ParameterError(msg)
+        super().__post_init__()
+        if np.shape(self.scale)[-1] != np.shape(self.loc)[-1]:
+            msg = f"{self.name}: loc has {np.shape(self.loc)[-1]} columns, but scale has shape {np.shape(self.scale)}."
+            raise ParameterError(msg)
+
+    @property
+    def columns(self) -> int:
+        return int(np.shape(self.loc)[-1])
+
+    @cached_property
+    def _whitening(self) -> tuple[Array, Array]:
+        return whitening(np.asarray(self.stacked.scale))
+
+    def of_columns(self, columns: list[int]) -> Self:
+        """The marginal of some columns, by position."""
+        return replace(
+            self, loc=np.asarray(self.loc)[..., columns], scale=np.asarray(self.scale)[..., columns, :][..., columns]
+        )
+
+    def log_density(self, x: Array) -> Array:
+        whiten, log_det = self._whitening
+        df, d = np.asarray(self.df), x.shape[1]
+        out = np.empty((len(x), self.members))
+        constant = special.gammaln((df + d) / 2) - special.gammaln(df / 2) - 0.5 * d * np.log(np.pi * df) + log_det
+        for j in range(self.members):
+            with np.errstate(invalid="ignore", over="ignore"):
+                z = (x - self.loc[j]) @ whiten[j].T
+                out[:, j] = constant[j] - 0.5 * (df[j] + d) * np.log1p(np.einsum("nd,nd->n", z, z) / df[j])
+        return score_incomplete(out, x, self.of_columns)
+
+    def gather(self, x: Any, w: Any) -> Any:
+        msg = (
+            f"{self.name} is the predictive of a MultivariateNormal and is not fitted itself: take the posterior of "
+            "sf.MultivariateNormal() under prior=sf.NormalInverseWishart(…) and ask for its .predictive()."
+        )
+        raise UnsupportedError(msg)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        z = rng.standard_normal((n, *np.shape(self.loc)))
+        shrink = np.sqrt(rng.chisquare(self.df, (n, *self.batch)) / self.df)[..., None]
+        return np.asarray(self.loc + np.einsum("kij,nkj->nki", root(np.asarray(self.scale)), z) / shrink)
+
+    def _marginal_scale(self) -> Array:
+        return np.asarray(np.sqrt(np.einsum("...ii->...i", np.asarray(self.scale))))
+
+    def cumulative(self, x: Array) -> Array:
+        return np.asarray(special.stdtr(np.asarray(self.df)[..., None], (x - self.loc) / self._marginal_scale()))
+
+    def inverse(self, q: Array) -> Array:
+        return np.asarray(self.loc + self._marginal_scale() * special.stdtrit(np.asarray(self.df)[..., None], q))
+
+    @property
+    def mean(self) -> Any:
+        """The location; undefined where df ≤ 1."""
+        return np.where(np.asarray(self.df)[..., None] > 1, self.loc, np.nan)
+
+    @property
+    def cov(self) -> Any:
+        """The covariance, scale·df/(df − 2); infinite where df ≤ 2."""
+        df = np.asarray(self.df, dtype=float)[..., None, None]
+        with np.errstate(all="ignore"):
+            return np.where(df > 2, self.scale * (df / (df - 2)), np.inf)
+
+    @property
+    def var(self) -> Any:
+        """The variance of each column."""
+        return np.einsum("...ii->...i", self.cov)
+
+    @property
+    def mode(self) -> Any:
+        """The point of highest density: the location."""
+        return self.loc
+
+    def entropy_cell(self) -> Any:
+        df, d = np.asarray(self.df, dtype=float), self.columns
+        both = (df + d) / 2
+        spent = both * (special.digamma(both) - special.digamma(df / 2))
+        constant = special.gammaln(df / 2) - special.gammaln(both) + 0.5 * d * np.log(np.pi * df)
+        return np.asarray(constant + spent - self._whitening[1].reshape(self.batch))[..., None]

@@ -1,0 +1,154 @@
+"""What to believe of the mean and the covariance of a MultivariateNormal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from suffice.core.distribution import Distribution
+from suffice.core.errors import DataError, ParameterError
+from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, parameter
+from suffice.distributions.covariance import root, whitening
+from suffice.distributions.multivariate_student_t import MultivariateStudentT
+from suffice.distributions.normal import HALF_LOG_TAU
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NormalInverseWishart(Distribution, register=False):
+    r"""Belief about mean and covariance: Σ ~ InverseWishart(df, scale), μ | Σ ~ Normal(mean, Σ/count).
+
+    ``count`` is the number of rows that the belief about the mean is worth, ``df`` (above d − 1) those of the belief
+    about the covariance. The mode is the joint one: cov = scale/(df + d + 2).
+
+    >>> prior = sf.NormalInverseWishart([0, 0], 1, 4, np.eye(2))
+    >>> post = sf.posterior(sf.MultivariateNormal(), [[1.0, 0.0]], prior=prior)
+    >>> post.mean["mean"], post.predictive().df
+    (array([0.5, 0. ]), 4.0)
+    """
+
+    mean: Any = parameter(VECTOR, typical=(-1.0, 1.0))
+    count: Any = parameter(POSITIVE, default=1.0, typical=(0.5, 3.0))
+    df: Any = parameter(POSITIVE, typical=(7.5, 10.0))
+    scale: Any = parameter(COVARIANCE, typical=(0.5, 3.0))
+
+    row_vector = True
+
+    def __post_init__(self) -> None:
+        """Check that the belief is proper."""
+        if self.mean is None or self.df is None or self.scale is None:
+            msg = f"{self.name} needs mean (d,), count, df and scale (d, d)."
+            raise ParameterError(msg)
+        super().__post_init__()
+        d = np.shape(self.mean)[-1]
+        if np.shape(self.scale)[-1] != d:
+            msg = f"{self.name}: mean has {d} columns, but scale has shape {np.shape(self.scale)}."
+            raise ParameterError(msg)
+        if not (np.asarray(self.df) > d - 1).all():
+            msg = f"{self.name}: df must exceed the number of columns less one, {d - 1}; got {np.min(self.df):g}."
+            raise ParameterError(msg)
+
+    @property
+    def columns(self) -> int:
+        return int(np.shape(self.mean)[-1])
+
+    def after(self, stats: Any) -> NormalInverseWishart:
+        """The belief after the statistics, member by member."""
+        if stats.centre.shape[1] != self.columns:
+            msg = f"the prior speaks of {self.columns} columns, but the data have {stats.centre.shape[1]}."
+            raise DataError(msg)
+        count = self.count + stats.weight
+        away = (stats.centre - self.mean) + stats.shift
+        factor = (self.count * stats.weight / count)[:, None, None]
+        scale = self.scale + stats.scatter + factor * away[:, :, None] * away[:, None, :]
+        return NormalInverseWishart(
+            self.mean + away * (stats.weight / count)[:, None], count, self.df + stats.weight, scale
+        )
+
+    def predictive_of(self, likelihood: Any) -> MultivariateStudentT:
+        del likelihood
+        df = np.asarray(self.df) - self.columns + 1
+        factor = np.asarray((self.count + 1) / (self.count * df))
+        return MultivariateStudentT(df, self.mean, factor[..., None, None] * self.scale)
+
+    def log_parts(self, x: Any) -> tuple[Array, Array]:
+        """Log density of the mean given the covariance, and of the covariance, of a stack: (k,) each."""
+        d, df = self.columns, np.asarray(self.df)
+        whiten, log_det = whitening(np.asarray(x["cov"]))
+        away = np.einsum("kij,kj->ki", whiten, np.asarray(x["mean"]) - self.mean)
+        about_mean = d * (0.5 * np.log(self.count) - HALF_LOG_TAU) + log_det - 0.5 * self.count * (away**2).sum(axis=1)
+        log_scale = -2 * whitening(np.asarray(self.scale))[1]
+        constant = 0.5 * df * (log_scale - d * np.log(2)) - _log_multigamma(df / 2, d)
+        trace = np.einsum("kij,kjl,kil->k", whiten, np.broadcast_to(self.scale, whiten.shape), whiten)
+        return np.asarray(about_mean), np.asarray(constant + (df + d + 1) * log_det - 0.5 * trace)
+
+    def log_cell(self, x: Any) -> Array:
+        """Log density of (mean, cov) at ``x["mean"]`` and ``x["cov"]``, (k, 1)."""
+        about_mean, about_cov = self.log_parts(x)
+        return (about_mean + about_cov)[:, None]
+
+    def log_prob(self, x: Any) -> Any:
+        """Log density of (mean, cov) at a dictionary of ``mean`` and ``cov``."""
+        mean, cov = (np.asarray(x[name], dtype=float) for name in ("mean", "cov"))
+        many = mean.ndim > 1 or not self.lone
+        out = self.stacked.log_cell({"mean": np.atleast_2d(mean), "cov": cov.reshape(-1, *cov.shape[-2:])})[:, 0]
+        return out if many else float(out[0])
+
+    @property
+    def mode(self) -> dict[str, Any]:
+        """The joint mode of mean and covariance."""
+        return {"mean": self.mean, "cov": self._over(np.asarray(self.df) + self.columns + 2)}
+
+    def _over(self, divisor: Array) -> Array:
+        return np.asarray(self.scale / np.asarray(divisor, dtype=float)[..., None, None])
+
+    def point(self) -> dict[str, Any]:
+        return self.mode
+
+    def expected(self) -> dict[str, Any]:
+        degrees = np.asarray(self.df) - self.columns - 1
+        return {"mean": self.mean, "cov": self._over(np.where(degrees > 0, degrees, np.nan))}
+
+    def spread(self) -> dict[str, Any]:
+        d, scale = self.columns, np.asarray(self.scale)
+        variances = np.einsum("...ii->...i", scale)
+        one = np.asarray(self.df)[..., None, None] - d - 1  # the degrees beyond those that a mean needs
+        with np.errstate(all="ignore"):
+            top = (one + 2) * scale**2 + one * variances[..., :, None] * variances[..., None, :]
+            cov = np.where(one > 2, np.sqrt(top / ((one + 1) * one**2 * (one - 2))), np.inf)
+            each = np.sqrt(variances / (np.asarray(self.count)[..., None] * one[..., 0]))
+        return {"mean": np.where(one[..., 0] > 0, each, np.inf), "cov": cov}
+
+    def interval(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
+        """Central credible intervals of each column's mean (a Student-t) and std (an inverse gamma of its square)."""
+        if not 0 < level < 1:
+            msg = f"interval needs a level strictly between 0 and 1; got {level!r}."
+            raise ParameterError(msg)
+        df = (np.asarray(self.df) - self.columns + 1)[..., None]
+        variances = np.einsum("...ii->...i", np.asarray(self.scale))
+        reach = special.stdtrit(df, (1 + level) / 2) * np.sqrt(variances / (np.asarray(self.count)[..., None] * df))
+        low, high = (
+            np.sqrt(0.5 * variances / special.gammainccinv(df / 2, q)) for q in ((1 - level) / 2, (1 + level) / 2)
+        )
+        return {"mean": (self.mean - reach, self.mean + reach), "std": (low, high)}
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """Draw pairs: a dictionary of ``mean`` (n, d) and ``cov`` (n, d, d); the Wishart by Bartlett's triangle."""
+        rng, stack, d = np.random.default_rng(random_state), self.stacked, self.columns
+        k = stack.members
+        triangle = np.tril(rng.standard_normal((n, k, d, d)), -1)
+        squares = 2 * rng.standard_gamma(0.5 * (np.asarray(stack.df)[:, None] - np.arange(d)), (n, k, d))
+        triangle[..., np.arange(d), np.arange(d)] = np.sqrt(squares)
+        # Σ⁻¹ = L⁻ᵀ B Bᵀ L⁻¹ with scale = L Lᵀ, so Σ = (L B⁻ᵀ)(L B⁻ᵀ)ᵀ
+        half = root(np.asarray(stack.scale)) @ np.swapaxes(np.linalg.inv(triangle), -1, -2)
+        z = rng.standard_normal((n, k, d)) / np.sqrt(np.asarray(stack.count))[:, None]
+        mean, cov = stack.mean + np.einsum("nkij,nkj->nki", half, z), half @ np.swapaxes(half, -1, -2)
+        return {"mean": mean[:, 0], "cov": cov[:, 0]} if self.lone else {"mean": mean, "cov": cov}
+
+
+def _log_multigamma(a: Array, d: int) -> Array:
+    """Log of the multivariate gamma function, elementwise."""
+    steps = special.gammaln(np.asarray(a)[..., None] - 0.5 * np.arange(d)).sum(axis=-1)
+    return np.asarray(0.25 * d * (d - 1) * np.log(np.pi) + steps)
