@@ -59,7 +59,7 @@ class Distribution(Value):
     def _single(self, x: Any) -> bool:
         """Whether ``x`` is one row rather than many."""
         depth = np.ndim(x) - self.support.core
-        return depth == 0 or (depth == 1 and self.columns is not None and len(x) == self.columns)
+        return depth == 0 or (depth == 1 and self.columns not in (None, 1) and len(x) == self.columns)
 
     def log_prob(self, x: Any) -> Any:
         """Log density (or probability) of each row: (n,), or (n, k) for a stack; a float for a single row.
