@@ -155,9 +155,12 @@ def fit(
     """
     _check_options(distribution, n_init, max_iter, tol)
     rows, checked, prototype = _prepare(distribution, data, weights)
-    if prototype.exact:
+    believed = posterior(prototype, rows, prior=prior, weights=checked) if callable(prior) else None
+    if prototype.exact or believed is not None:
         stats = prototype.suffstats(rows, checked)
-        learned = prototype.estimate(stats, prior)
+        learned = prototype.estimate(stats, prior) if believed is None else believed.estimate()
+        if not stats.exact:
+            stats = learned.suffstats(rows, checked)
         if ddof:
             learned = learned.unbiased(stats, ddof)
         likelihood = float(np.sum(learned.log_likelihood(stats)))
@@ -169,7 +172,7 @@ def fit(
         rng = np.random.default_rng(random_state)
         paths = [climb(prototype.start(rows, checked, rng), rows, checked, prior, max_iter, tol) for _ in range(n_init)]
         path = max(paths, key=lambda one: float(one.trace.log_likelihood[-1]))
-    return _conclude(path, checked, prior, prototype)
+    return _conclude(path, checked, prior, prototype, believed)
 
 
 def posterior(distribution: Distribution, data: Any, *, prior: Any, weights: Any = None) -> Any:
@@ -223,9 +226,14 @@ def _prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False)
     return rows, checked, distribution.shaped(rows)
 
 
-def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any) -> Fit:
+def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any, believed: Any) -> Fit:
     learned, stats = path.distribution, path.statistics
     alerts = list(learned.alerts(stats))
+    if believed is not None:
+        alerts.extend(alert for alert in believed.alerts if alert[0] not in dict(alerts))
+        prior_there = believed.log_prior(learned)
+    else:
+        prior_there = _log_prior(learned, prior, prototype, stats)
     cells = np.asarray(stats.weight)
     if not cells.any():
         msg = f"{learned.name} cannot be fitted: every cell is missing."
@@ -247,7 +255,7 @@ def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any) -> Fit:
         converged=path.converged,
         alerts=tuple(alerts),
         prior=prior,
-        log_posterior=likelihood + _log_prior(learned, prior, prototype, stats),
+        log_posterior=likelihood + prior_there,
         missing=round(float((weights.total - cells).clip(0).sum())) if cells.ndim == 2 else 0,
     )
 
@@ -258,7 +266,4 @@ def _log_prior(learned: Any, prior: Any, prototype: Any, stats: Any) -> float:
         return 0.0
     if prior == "weak" if isinstance(prior, str) else False:
         prior = prototype.weak_prior(stats)
-    if callable(prior):
-        with np.errstate(all="ignore"):
-            return float(np.sum(np.log(prior(*(learned.params[name] for name in learned.free)))))
     return float(np.sum(learned.log_prior(prior)))
