@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from suffice.core.calculus import sharing
 from suffice.core.distribution import Distribution
 from suffice.core.exponential import weighted_sums
+from suffice.core.newton import Groups
 from suffice.core.statistics import Sums
+from suffice.core.weights import Weights
 
 if TYPE_CHECKING:
     from suffice.core.parameters import Array
-    from suffice.core.weights import Weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,6 +26,8 @@ class Iterative(Distribution):
     gathered them. ``maximise`` turns them into better parameters and never worse ones.
     """
 
+    terms_per_cell: ClassVar[int] = 1  # how many numbers a pass makes of a cell: more of them, shorter blocks
+
     @property
     def exact(self) -> bool:
         """Whether one pass is enough: not here."""
@@ -33,7 +37,7 @@ class Iterative(Distribution):
         """What a pass sums, (n, d, m), under parameters (d,)."""
         raise self._cannot("gather statistics")
 
-    def gather(self, x: Array, w: Weights) -> Sums:
+    def gather(self, x: Array, w: Weights) -> Any:
         x, seen = self.admit(x, w)
         parts = []
         for index, member in enumerate(self.each):
@@ -49,3 +53,76 @@ class Iterative(Distribution):
 
     def likelihood_cells(self, stats: Any) -> Array:
         return np.asarray(stats.base)
+
+    def guess(self, x: Array, weights: Array) -> dict[str, float]:
+        """First values of the parameters from a column's cells (n,) that were seen; {} where the family has none."""
+        del x, weights
+        return {}
+
+    def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
+        rows = self.read(x)
+        prepared = Weights.of(weights, len(rows))
+        model = self.shaped(rows)
+        if model.lone and prepared.members > 1:
+            model = model.stack(prepared.members)
+        stack = model.stacked
+        values = {name: np.array(np.asarray(getattr(stack, name)), dtype=float) for name in stack.free}
+        totals = np.zeros(stack.batch)
+        inside = stack.support.contains(rows)
+        for index in range(stack.members):
+            mine = prepared.of_member(index).dense()[:, 0]
+            for column in range(rows.shape[1]):
+                kept = inside[:, column] & (mine > 0)
+                if kept.any():
+                    guessed = stack.guess(rows[kept, column].astype(float), mine[kept])
+                    if not guessed:
+                        return super().start(x, weights, rng)
+                    totals[index, column] = mine[kept].sum()
+                    for name, value in values.items():
+                        value[index, column] = guessed[name]
+        for name in stack.tied & set(values):
+            pooled = (values[name] * totals).sum(axis=0) / np.maximum(totals.sum(axis=0), 1e-300)
+            values[name] = np.where(totals.sum(axis=0) > 0, np.broadcast_to(pooled, stack.batch), values[name])
+        moved: dict[str, Any] = values
+        return model.like(replace(stack, **moved))
+
+    def _width(self, rows: Any) -> int:
+        return super()._width(rows) * self.terms_per_cell
+
+
+def newton_step(
+    gradient: Array, hessian: Array, weight: Array, free: tuple[str, ...], tied: frozenset[str], limits: Array
+) -> tuple[Array, Array]:
+    """The Newton step (k, d, q) from Σ w of the derivatives, and where (k, d) it is safe to take.
+
+    Safe: the curvature is negative definite and every coordinate moves by at most its limit, so that the step
+    stays where the quadratic picture holds. Tied parameters move together over the members.
+    """
+    k, d, q = gradient.shape
+    joint = bool(tied & set(free)) and k > 1
+    groups = Groups((k, d, q), joint, sharing(k, free, tied) if joint else np.eye(q))
+    total = groups.values(weight)
+    unit = np.where(total > 0, total, 1.0)
+    g = groups.gradient(gradient) / unit[:, None]
+    h = groups.hessian(hessian) / unit[:, None, None]
+    usable = np.isfinite(g).all(axis=-1) & np.isfinite(h).all(axis=(-2, -1)) & (total > 0)
+    h = np.where(usable[:, None, None], h, -np.eye(h.shape[-1]))
+    g = np.where(usable[:, None], g, 0.0)
+    usable &= np.linalg.eigvalsh(h)[:, -1] < 0
+    h = np.where(usable[:, None, None], h, -np.eye(h.shape[-1]))
+    step = groups.spread(np.linalg.solve(-h, g[..., None])[..., 0])
+    short = (np.abs(step) <= limits).all(axis=-1)
+    if joint:
+        return step, np.broadcast_to(short.all(axis=0) & usable, (k, d))
+    return step, short & usable.reshape(k, d)
+
+
+def weighted_median(x: Array, weights: Array) -> float:
+    """The middle of the values (n,) by weight: the midpoint of the two middle ones where it is not unique."""
+    order = np.argsort(x, kind="stable")
+    x, below = x[order], np.cumsum(weights[order])
+    half = below[-1] / 2
+    tie = 1e-12 * below[-1]  # weights that are not whole numbers add up with rounding
+    low = x[np.searchsorted(below, half - tie)]
+    high = x[min(int(np.searchsorted(below, half + tie, side="right")), len(x) - 1)]
+    return float(low + (high - low) / 2)

@@ -88,8 +88,8 @@ class Gamma(ExponentialFamily):
         if "shape" in self.fixed or not (np.asarray(self.shape) > 0.9 * STEEPEST).any():
             return super().alerts(stats)
         text = (
-            "the values differ by less than 1e-5 of their size, so the shape grows without bound and the density becomes "
-            f"a point; it was held at {STEEPEST:g}. Subtract a known offset, add data, or fix shape."
+            "the values differ by less than 1e-5 of their size, so the shape grows without bound and the density "
+            f"becomes a point; it was held at {STEEPEST:g}. Subtract a known offset, add data, or fix shape."
         )
         return (*super().alerts(stats), ("collapsed", text))
 

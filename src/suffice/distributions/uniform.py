@@ -91,8 +91,8 @@ class Uniform(Distribution):
         if not (flat & (np.subtract(stack.high, stack.low) <= 4 * spread_floor(np.asarray(stack.high)))).any():
             return super().alerts(stats)
         text = (
-            f"every value equals {stats.low[flat][0]:g}, so the bounds meet and no density exists; they were held apart "
-            "by the least that float64 resolves there. Add data, or fix a bound."
+            f"every value equals {stats.low[flat][0]:g}, so the bounds meet and no density exists; they were held "
+            "apart by the least that float64 resolves there. Add data, or fix a bound."
         )
         return (*super().alerts(stats), ("collapsed", text))
 
