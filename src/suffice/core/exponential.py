@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,6 +23,8 @@ class ExponentialFamily(Distribution):
 
     A statistic of several numbers has them on a last axis of its own, and so has the natural parameter.
     """
+
+    own_base: ClassVar[bool] = False  # log h depends on known parameters, which members may have different values of
 
     # ---- the five formulas --------------------------------------------------------------------------------------
     def statistic(self, x: Array) -> Array:
@@ -55,7 +57,7 @@ class ExponentialFamily(Distribution):
 
     def log_density(self, x: Array) -> Array:
         eta, partition = np.asarray(self.natural()), np.asarray(self.log_partition())
-        if not (np.isfinite(eta).all() and np.isfinite(partition).all()):
+        if not (np.isfinite(eta).all() and np.isfinite(partition).all()) or (self.own_base and self.members > 1):
             return super().log_density(x)
         axes = tuple(range(2, x.ndim))
         inside = self.support.contains(x)
@@ -140,3 +142,11 @@ def weighted_sums(u: Array, base: Array, seen: Array | None, w: Weights, *, exac
     based = total[:, at : at + d] if base.any() else np.zeros((w.members, d))
     weight = total[:, -d:] if seen is not None else np.repeat(w.member_totals()[:, None], d, axis=1)
     return Sums(weight, based, total[:, :at].reshape((w.members, d, *tail)), exact)
+
+
+def side_by_side(parts: list[Sums]) -> Sums:
+    """Sums of members that were gathered one by one, as those of a stack."""
+    weight, base, total = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("weight", "base", "total")
+    )
+    return Sums(weight, base, total, parts[0].exact)

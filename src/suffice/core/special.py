@@ -1,0 +1,90 @@
+"""Special functions to the last digit where differences of SciPy's would cancel, and quantiles of whole numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from suffice.core.parameters import Array
+
+# Stirling's series of log Γ(z) after (z−½) log z − z: B₂ₘ / (2m(2m−1) z^(2m−1)). Eight terms are exact from z = 10 on.
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+LARGE = 10.0
+FARTHEST = 2.0**62
+
+
+def _tail_gap(a: Array, n: Array, order: int) -> Array:
+    """The ``order``-th derivative of Stirling's series at a + n less that at a, without cancellation."""
+    ratio = -np.log1p(n / a)
+    total = np.zeros(np.broadcast(a, n).shape)
+    for m, coefficient in enumerate(STIRLING):
+        power = 2 * m + 1
+        factor = coefficient * np.prod([-(power + i) for i in range(order)])
+        total = total + factor * a ** -(power + order) * np.expm1((power + order) * ratio)
+    return total
+
+
+def log_rising(a: Array, n: Array) -> Array:
+    """Log Γ(a+n)/Γ(a) for n ≥ 0, exact also where a is so large that the two gammas cancel."""
+    a, n = np.asarray(a, dtype=float), np.asarray(n, dtype=float)
+    with np.errstate(all="ignore"):
+        big = np.maximum(a, LARGE)
+        far = (big - 0.5) * np.log1p(n / big) + n * np.log(big + n) - n + _tail_gap(big, n, 0)
+        near = special.gammaln(a + n) - special.gammaln(a)
+    return np.where(n == 0, 0.0, np.where(a < LARGE, near, far))
+
+
+def digamma_rise(a: Array, n: Array) -> Array:
+    """ψ(a+n) − ψ(a) = Σ 1/(a+j) over j < n."""
+    a, n = np.asarray(a, dtype=float), np.asarray(n, dtype=float)
+    with np.errstate(all="ignore"):
+        big = np.maximum(a, LARGE)
+        far = np.log1p(n / big) + 0.5 * n / (big * (big + n)) + _tail_gap(big, n, 1)
+        near = special.digamma(a + n) - special.digamma(a)
+    return np.asarray(np.where(a < LARGE, near, far))
+
+
+def trigamma_fall(a: Array, n: Array) -> Array:
+    """ψ′(a) − ψ′(a+n) = Σ 1/(a+j)² over j < n."""
+    a, n = np.asarray(a, dtype=float), np.asarray(n, dtype=float)
+    with np.errstate(all="ignore"):
+        big = np.maximum(a, LARGE)
+        ends = n / (big * (big + n))
+        far = ends + 0.5 * ends * (1 / big + 1 / (big + n)) - _tail_gap(big, n, 2)
+        near = special.polygamma(1, a) - special.polygamma(1, a + n)
+    return np.asarray(np.where(a < LARGE, near, far))
+
+
+def log_choose(n: Array, x: Array) -> Array:
+    """Log of the binomial coefficient, −inf outside 0 ≤ x ≤ n."""
+    with np.errstate(all="ignore"):
+        inside = -np.log1p(n) - special.betaln(np.subtract(n, x) + 1, np.add(x, 1))
+    return np.where((x >= 0) & (x <= n), inside, -np.inf)
+
+
+def whole_quantile(cumulative: Callable[[Array], Array], q: Array, low: float, high: Array | float = np.inf) -> Array:
+    """The smallest whole number x ≥ low with cumulative(x) ≥ q, elementwise, by doubling and halving."""
+    levels = np.asarray(q, dtype=float)
+    needed = levels - 4 * np.spacing(levels)  # a level that is cumulative(x) but for rounding belongs to x
+    top = np.broadcast_to(np.asarray(high, dtype=float), np.broadcast(levels, high, cumulative(np.asarray(low))).shape)
+    below, step = np.full(top.shape, low - 1.0), 1.0  # cumulative(below) < q, or below the support
+    above = np.minimum(low + 0.0, top)
+    short = (cumulative(above) < needed) & (above < top)
+    while short.any() and step < FARTHEST:
+        below = np.where(short, above, below)
+        above = np.where(short, np.minimum(above + step, top), above)
+        short = (cumulative(above) < needed) & (above < top)
+        step *= 2
+    above = np.where(short, np.inf, above)
+    open_ = (above - below > 1) & np.isfinite(above)
+    while open_.any():
+        middle = np.where(open_, np.floor((below + above) / 2), above)
+        enough = cumulative(middle) >= needed
+        above, below = np.where(open_ & enough, middle, above), np.where(open_ & ~enough, middle, below)
+        open_ = (above - below > 1) & np.isfinite(above)
+    return np.where(levels >= 1, np.where(np.isfinite(top), top, np.inf), above)

@@ -1,0 +1,137 @@
+"""Successes among a known number of trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import special
+
+from suffice.core.errors import DataError, ParameterError
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.parameters import COUNT, NATURAL, UNIT, Array, parameter
+from suffice.core.special import log_choose, whole_quantile
+from suffice.distributions.beta import Beta
+from suffice.distributions.beta_binomial import BetaBinomial
+
+if TYPE_CHECKING:
+    from suffice.core.weights import Weights
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Binomial(ExponentialFamily):
+    r"""Successes in a known number of ``trials``: :math:`P(x) = \binom{n}{x} p^x (1-p)^{n-x}`.
+
+    Statistic x, natural parameter log p/(1−p), log-partition −n·log(1−p); conjugate prior :class:`Beta`.
+
+    >>> sf.fit(sf.Binomial(10), [3, 5, 4]).distribution
+    Binomial(trials=10, p=0.4)
+    """
+
+    trials: Any = parameter(NATURAL, typical=(4, 12), learned=False)
+    p: Any = parameter(UNIT, default=0.5, typical=(0.1, 0.9))
+
+    support = COUNT
+    discrete = True
+    own_base = True
+    conjugates = (Beta,)
+    belief_about = "p"
+
+    def __post_init__(self) -> None:
+        """Insist on the number of trials, which is known and never learned."""
+        if self.trials is None:
+            msg = "Binomial needs its number of trials, which is known and not learned: Binomial(trials=10)."
+            raise ParameterError(msg)
+        super().__post_init__()
+
+    def statistic(self, x: Array) -> Array:
+        return x
+
+    def log_base(self, x: Array) -> Array:
+        return log_choose(np.asarray(self.trials), x)
+
+    def natural(self) -> Array:
+        return np.asarray(special.logit(self.p))
+
+    def log_partition(self) -> Array:
+        return np.asarray(-special.xlog1py(self.trials, -np.asarray(self.p)))
+
+    def from_mean(self, mean: Array) -> Self:
+        return replace(self, p=np.clip(mean / self.trials, 0.0, 1.0))
+
+    def maximise(self, stats: Any) -> Self:
+        drawn = replace(stats, weight=stats.weight * self.trials)  # a mean per trial: members may differ in trials
+        return replace(super(Binomial, replace(self, trials=1)).maximise(drawn), trials=self.trials)
+
+    def mean_statistic(self) -> Array:
+        return np.asarray(self.mean)
+
+    def admit(self, x: Array, w: Weights) -> tuple[Array, Array | None]:
+        x, seen = super().admit(x, w)
+        over = x > np.asarray(self.trials)
+        if not over.any():
+            return x, seen
+        counted = over & (w.per_row() > 0)[:, None]
+        if counted.any():
+            row, column = np.argwhere(counted)[0].tolist()
+            place = f"row {row + w.offset}" + (f", column {column}" if x.shape[1] > 1 else "")
+            trials = np.broadcast_to(self.trials, (1, x.shape[1]))[0, column]
+            msg = (
+                f"Binomial with trials = {trials:g} takes whole numbers from 0 to {trials:g}, but {place} has "
+                f"{x[row, column]:g}. Correct or drop it, mark it missing with NaN, or raise trials."
+            )
+            raise DataError(msg)
+        return x, ~over if seen is None else seen & ~over
+
+    def log_cell(self, x: Array) -> Array:
+        p, rest = np.asarray(self.p), np.asarray(self.trials) - x
+        return np.asarray(special.xlogy(x, p) + special.xlog1py(rest, -p) + self.log_base(x))
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        p, failures = np.asarray(self.p), stats.weight * self.trials - stats.total
+        return np.asarray(special.xlogy(stats.total, p) + special.xlog1py(np.maximum(failures, 0), -p) + stats.base)
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        if self.tied:
+            return super().error_cells(stats)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return {"p": np.sqrt(np.asarray(self.p * (1 - self.p)) / (stats.weight * self.trials))}
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        trials = np.asarray(self.trials).astype(np.int64)
+        return rng.binomial(trials, self.p, (n, *self.batch)).astype(float)
+
+    def cumulative(self, x: Array) -> Array:
+        k = np.clip(np.floor(x), 0, np.asarray(self.trials) - 1)
+        inside = special.betaincc(k + 1, self.trials - k, self.p)
+        return np.where(x < 0, 0.0, np.where(np.floor(x) >= self.trials, 1.0, inside))
+
+    def inverse(self, q: Array) -> Array:
+        return whole_quantile(self.cumulative, q, 0, np.asarray(self.trials))
+
+    @property
+    def mean(self) -> Any:
+        """The expected number of successes, trials·p."""
+        return self.trials * self.p
+
+    @property
+    def var(self) -> Any:
+        """The variance, trials·p·(1−p)."""
+        return self.trials * self.p * (1 - self.p)
+
+    @property
+    def mode(self) -> Any:
+        """A most probable number: the whole part of (trials+1)·p."""
+        mode = np.minimum(np.floor((self.trials + 1) * np.asarray(self.p)), self.trials)
+        return float(mode) if mode.ndim == 0 else mode
+
+    def update(self, stats: Any, prior: Any) -> Beta:
+        return Beta(prior.a + stats.total, prior.b + (stats.weight * self.trials - stats.total))
+
+    def predict_with(self, belief: Any) -> BetaBinomial:
+        return BetaBinomial(self.trials, belief.a, belief.b)
+
+    def weak_prior(self, stats: Any) -> Beta:
+        """Two pseudo-trials, one of each kind."""
+        return Beta(2.0, 2.0)

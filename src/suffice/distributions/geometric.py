@@ -1,0 +1,95 @@
+"""Trials up to and with the first success."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import special
+
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.parameters import NATURAL, SUCCESS, Array, parameter
+from suffice.core.special import whole_quantile
+from suffice.distributions.beta import Beta
+from suffice.distributions.beta_geometric import BetaGeometric
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Geometric(ExponentialFamily):
+    r"""Trials up to and with the first success: :math:`P(x) = (1-p)^{x-1} p` for x = 1, 2, ….
+
+    Statistic x−1, natural parameter log(1−p), log-partition −log p; conjugate prior :class:`Beta`.
+
+    >>> sf.fit(sf.Geometric(), [1, 3, 4]).distribution
+    Geometric(p=0.375)
+    """
+
+    p: Any = parameter(SUCCESS, default=0.5, typical=(0.1, 0.9))
+
+    support = NATURAL
+    discrete = True
+    conjugates = (Beta,)
+    belief_about = "p"
+
+    def statistic(self, x: Array) -> Array:
+        return x - 1.0
+
+    def natural(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log1p(-np.asarray(self.p)))
+
+    def log_partition(self) -> Array:
+        return np.asarray(-np.log(self.p))
+
+    def from_mean(self, mean: Array) -> Self:
+        return replace(self, p=1 / (1 + mean))
+
+    def mean_statistic(self) -> Array:
+        return np.asarray((1 - self.p) / self.p)
+
+    def log_cell(self, x: Array) -> Array:
+        return np.asarray(special.xlog1py(x - 1, -np.asarray(self.p)) + np.log(self.p))
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        if self.tied:
+            return super().error_cells(stats)
+        with np.errstate(divide="ignore"):
+            return {"p": self.p * np.sqrt((1 - self.p) / stats.weight)}
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.geometric(self.p, (n, *self.batch)).astype(float)
+
+    def cumulative(self, x: Array) -> Array:
+        return np.asarray(-np.expm1(special.xlog1py(np.maximum(np.floor(x), 0), -np.asarray(self.p))))
+
+    def inverse(self, q: Array) -> Array:
+        return whole_quantile(self.cumulative, q, 1)
+
+    @property
+    def mean(self) -> Any:
+        """The expected number of trials, 1/p."""
+        return 1 / self.p
+
+    @property
+    def var(self) -> Any:
+        """The variance, (1−p)/p²."""
+        return (1 - self.p) / self.p**2
+
+    @property
+    def mode(self) -> Any:
+        """The most probable number: 1."""
+        return 0.0 * self.p + 1.0
+
+    def entropy_cell(self) -> Any:
+        return (special.entr(self.p) + special.entr(1 - np.asarray(self.p))) / self.p
+
+    def update(self, stats: Any, prior: Any) -> Beta:
+        return Beta(prior.a + stats.weight, prior.b + stats.total)
+
+    def predict_with(self, belief: Any) -> BetaGeometric:
+        return BetaGeometric(belief.a, belief.b)
+
+    def weak_prior(self, stats: Any) -> Beta:
+        """One pseudo-success and one pseudo-failure."""
+        return Beta(2.0, 2.0)

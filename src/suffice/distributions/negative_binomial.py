@@ -1,0 +1,207 @@
+"""Counts that vary more than a constant rate allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import special
+
+from suffice.core import calculus
+from suffice.core.distribution import Alert
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.iterative import Iterative
+from suffice.core.parameters import COUNT, POSITIVE, SUCCESS, Array, parameter
+from suffice.core.special import digamma_rise, log_rising, trigamma_fall, whole_quantile
+
+if TYPE_CHECKING:
+    from suffice.core.statistics import Sums
+    from suffice.core.weights import Weights
+
+LARGEST = 1e6  # size/mean from which on the family cannot be told from a Poisson in float64
+LONGEST = 5.0  # the largest step of log size in one pass
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NegativeBinomial(Iterative, ExponentialFamily):
+    r"""Failures before the ``size``-th success: :math:`P(x) = \frac{\Gamma(x+r)}{\Gamma(r)\, x!} p^r (1-p)^x`.
+
+    With size fixed an exponential family of one pass: statistic x, natural parameter log(1−p), log-partition
+    −size·log p. With size unknown it takes several passes, none of which lowers the likelihood.
+
+    >>> sf.fit(sf.NegativeBinomial(size=2).fix("size"), [1, 5]).distribution
+    NegativeBinomial(size=2, p=0.4).fix('size')
+    """
+
+    size: Any = parameter(POSITIVE, default=1.0, typical=(0.5, 6.0))
+    p: Any = parameter(SUCCESS, default=0.5, typical=(0.15, 0.8))
+
+    support = COUNT
+    discrete = True
+    own_base = True
+
+    @property
+    def exact(self) -> bool:
+        """Whether one pass is enough: where size is fixed."""
+        return "size" in self.fixed
+
+    def statistic(self, x: Array) -> Array:
+        return x
+
+    def log_base(self, x: Array) -> Array:
+        return np.asarray(log_rising(self.size, x) - special.gammaln(x + 1.0))
+
+    def natural(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log1p(-np.asarray(self.p)))
+
+    def log_partition(self) -> Array:
+        return np.asarray(-self.size * np.log(self.p))
+
+    def from_mean(self, mean: Array) -> Self:
+        return replace(self, p=self.size / (self.size + mean))
+
+    def mean_statistic(self) -> Array:
+        return np.asarray(self.mean)
+
+    def log_cell(self, x: Array) -> Array:
+        p = np.asarray(self.p)
+        return np.asarray(self.log_base(x) + self.size * np.log(p) + special.xlog1py(x, -p))
+
+    # ---- learning -----------------------------------------------------------------------------------------------
+    def terms(self, x: Array) -> Array:
+        """X, Σ r/(r+j) and Σ rj/(r+j)² over j < x (two derivatives of log Γ(x+r) in log r), and (x − mean)²."""
+        slope = self.size * digamma_rise(self.size, x)
+        bend = np.maximum(slope - np.square(self.size) * trigamma_fall(self.size, x), 0.0)
+        return np.stack([x, slope, bend, np.square(x - self.mean)], axis=-1)
+
+    def gather(self, x: Array, w: Weights) -> Sums:
+        stats: Sums = (ExponentialFamily if self.exact else Iterative).gather(self, x, w)
+        return stats
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        return (ExponentialFamily if self.exact else Iterative).likelihood_cells(self, stats)
+
+    def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
+        """The size and p that match mean and variance."""
+        rows = self.read(x)
+        model = self.shaped(rows)
+        if self.exact or "p" in self.fixed:
+            return super().start(x, weights, rng)
+        stack, stats = model.stacked, model.suffstats(rows, weights)
+        mean, excess = stack.overdispersion(stats)
+        with np.errstate(all="ignore"):
+            size = np.where(excess * LARGEST > mean, np.square(mean) / excess, LARGEST * mean)
+        size = np.where((stats.weight > 0) & (mean > 0), size, stack.size)
+        return model.like(replace(stack, size=size, p=np.where(stats.weight > 0, size / (size + mean), stack.p)))
+
+    def overdispersion(self, stats: Any) -> tuple[Array, Array]:
+        """The mean, and by how much the variance exceeds it; of statistics gathered under these parameters."""
+        mean = stats.mean[..., 0]
+        excess = stats.mean[..., 3] - np.square(mean - self.mean) - mean
+        if "size" in self.tied:
+            total = stats.weight.sum(axis=0)
+            excess = np.broadcast_to((stats.weight * excess).sum(axis=0) / np.maximum(total, 1e-300), mean.shape)
+        return mean, excess
+
+    def maximise(self, stats: Any) -> Self:
+        if self.exact:  # a mean per unit of size: members may differ in size
+            unit = replace(stats, weight=stats.weight * self.size)
+            return replace(super(Iterative, replace(self, size=1.0)).maximise(unit), size=self.size)
+        weight, size, p = stats.weight, np.asarray(self.size), np.asarray(self.p)
+        mean, excess = self.overdispersion(stats)
+        if {"size", "p"} <= self.tied:
+            total = (weight * mean).sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300)
+            mean = np.broadcast_to(total, mean.shape)
+        profiled = "p" not in self.fixed and ("p" not in self.tied or "size" in self.tied)
+        step = self._step(stats, size, mean if profiled else None)
+        size = size * np.exp(step)
+        if profiled:
+            top = np.broadcast_to(mean.max(axis=0), mean.shape) if "size" in self.tied else mean
+            size = np.where((excess * LARGEST <= top) & (top > 0), LARGEST * top, size)
+            p = size / (size + mean)
+        elif "p" not in self.fixed:
+            whole = (weight * size).sum(axis=0)
+            p = np.broadcast_to(whole / np.maximum(whole + (weight * mean).sum(axis=0), 1e-300), size.shape)
+        return self.choose(np.broadcast_to(weight == 0, size.shape), replace(self, size=size, p=p))
+
+    def _step(self, stats: Any, size: Array, mean: Array | None) -> Array:
+        """The step of log size that maximises a lower bound of the likelihood, (k, d).
+
+        log Γ(x+r)/Γ(r) is convex in t = log r, and its curvature shrinks no faster than e^−|Δt|: it lies above its
+        tangent plus bend·(|Δ| − 1 + e^−|Δ|), which touches it to second order. So the step climbs as surely as EM and
+        converges as fast as Newton. What is left, r·log p, is exact, with p = r/(r + mean) where p is learned.
+        """
+        slope, bend, tied = stats.mean[..., 1], stats.mean[..., 2], "size" in self.tied
+
+        def climbs(step: Array) -> Array:
+            r = size * np.exp(step)
+            rest = r * np.log(self.p) if mean is None else -r * np.log1p(mean / r)
+            cells = (slope - np.sign(step) * bend * np.expm1(-np.abs(step)) + rest) * stats.weight
+            return np.broadcast_to(cells.sum(axis=0), cells.shape) if tied else cells
+
+        way = np.sign(climbs(np.zeros(size.shape)))
+        near, far = np.zeros(size.shape), np.full(size.shape, LONGEST)
+        beyond = way * climbs(way * far) > 0
+        for _ in range(60):
+            middle = (near + far) / 2
+            up = way * climbs(way * middle) > 0
+            near, far = np.where(up, middle, near), np.where(up, far, middle)
+        return np.asarray(way * np.where(beyond, LONGEST, (near + far) / 2))
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        if self.exact:
+            return super().error_cells(stats)
+        size, p, weight = np.asarray(self.size), np.asarray(self.p), stats.weight
+        total, slope, bend = (stats.total[..., i] for i in range(3))
+        with np.errstate(all="ignore"):
+            of_size, of_p = (slope - bend) / size**2, weight * size / p**2 + total / (1 - p) ** 2
+            rows = [[of_size, -weight / p], [-weight / p, of_p]]
+            information = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+        pick = [("size", "p").index(name) for name in self.free]
+        return calculus.errors_from_information(information[..., pick, :][..., pick], self.free, self.tied)
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        found = super().alerts(stats)
+        if self.exact or "p" in self.fixed:
+            return found
+        mean, excess = self.stacked.overdispersion(stats)
+        flat = (excess * LARGEST <= mean) & (mean > 0)
+        if not flat.any():
+            return found
+        text = (
+            "the variance does not exceed the mean, so the likelihood rises for ever with size, towards a Poisson; "
+            f"size was held at {LARGEST:g} times the mean. Use sf.Poisson(), or fix size."
+        )
+        return (*found, ("boundary", text))
+
+    # ---- asking -------------------------------------------------------------------------------------------------
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.negative_binomial(self.size, self.p, (n, *self.batch)).astype(float)
+
+    def cumulative(self, x: Array) -> Array:
+        inside = special.betainc(self.size, np.maximum(np.floor(x), 0) + 1, self.p)
+        return np.where(x < 0, 0.0, np.where(np.isposinf(x), 1.0, inside))
+
+    def inverse(self, q: Array) -> Array:
+        return whole_quantile(self.cumulative, q, 0)
+
+    @property
+    def mean(self) -> Any:
+        """The expected number of failures, size·(1−p)/p."""
+        return self.size * (1 - self.p) / self.p
+
+    @property
+    def var(self) -> Any:
+        """The variance, size·(1−p)/p²."""
+        return self.size * (1 - self.p) / self.p**2
+
+    @property
+    def mode(self) -> Any:
+        """A most probable number: the whole part of (size−1)·(1−p)/p, or 0."""
+        mode = np.floor(np.maximum(np.asarray(self.size) - 1, 0) * (1 - self.p) / self.p)
+        return float(mode) if np.ndim(mode) == 0 else mode
+
+    def _comparable(self, other: Any) -> bool:
+        return bool(np.array_equal(self.size, other.size) and super()._comparable(other))

@@ -1,0 +1,96 @@
+"""Events at a constant rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import special
+
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.parameters import COUNT, NONNEGATIVE, Array, parameter
+from suffice.core.special import whole_quantile
+from suffice.distributions.gamma import Gamma
+from suffice.distributions.negative_binomial import NegativeBinomial
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Poisson(ExponentialFamily):
+    r"""The number of events that come at a constant ``rate``: :math:`P(x) = \lambda^x e^{-\lambda} / x!`.
+
+    Statistic x, natural parameter log rate, log-partition rate; conjugate prior :class:`Gamma`.
+
+    >>> sf.fit(sf.Poisson(), [2, 3, 7]).distribution
+    Poisson(rate=4)
+    """
+
+    rate: Any = parameter(NONNEGATIVE, default=1.0, typical=(0.3, 8.0))
+
+    support = COUNT
+    discrete = True
+    conjugates = (Gamma,)
+    belief_about = "rate"
+
+    def statistic(self, x: Array) -> Array:
+        return x
+
+    def log_base(self, x: Array) -> Array:
+        return np.asarray(-special.gammaln(x + 1.0))
+
+    def natural(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.rate))
+
+    def log_partition(self) -> Array:
+        return np.asarray(self.rate)
+
+    def from_mean(self, mean: Array) -> Self:
+        return replace(self, rate=mean)
+
+    def mean_statistic(self) -> Array:
+        return np.asarray(self.rate)
+
+    def log_cell(self, x: Array) -> Array:
+        return np.asarray(special.xlogy(x, self.rate) - self.rate + self.log_base(x))
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        if self.tied:
+            return super().error_cells(stats)
+        with np.errstate(divide="ignore"):
+            return {"rate": np.sqrt(np.asarray(self.rate) / stats.weight)}
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.poisson(self.rate, (n, *self.batch)).astype(float)
+
+    def cumulative(self, x: Array) -> Array:
+        inside = special.gammaincc(np.maximum(np.floor(x), 0) + 1, self.rate)
+        return np.where(x < 0, 0.0, np.where(np.isposinf(x), 1.0, inside))
+
+    def inverse(self, q: Array) -> Array:
+        return whole_quantile(self.cumulative, q, 0)
+
+    @property
+    def mean(self) -> Any:
+        """The expected number: the rate."""
+        return self.rate
+
+    @property
+    def var(self) -> Any:
+        """The variance: the rate."""
+        return self.rate
+
+    @property
+    def mode(self) -> Any:
+        """A most probable number: the whole part of the rate."""
+        return np.floor(self.rate)
+
+    def update(self, stats: Any, prior: Any) -> Gamma:
+        return Gamma(prior.shape + stats.total, prior.rate + stats.weight)
+
+    def predict_with(self, belief: Any) -> NegativeBinomial:
+        return NegativeBinomial(belief.shape, belief.rate / (belief.rate + 1.0))
+
+    def weak_prior(self, stats: Any) -> Gamma:
+        """Half a pseudo-event, in the time in which the data have half an event."""
+        return Gamma(1.5, 0.5 * np.maximum(stats.weight, 1.0) / (stats.total + 0.5))
