@@ -36,30 +36,36 @@ def climb(start: Any, rows: Any, weights: Any, prior: Any, max_iter: int, tol: f
     """Repeat statistics → estimate from ``start``.
 
     Without ``tol`` it stops when the parameters no longer move (or move only by rounding); with it, as soon as the
-    log-likelihood changes by less than ``tol`` relative.
+    log-likelihood changes by less than ``tol`` relative. Interrupted after the first pass, it ends with what it has.
     """
-    current, before = start, np.inf
-    likelihoods: list[float] = []
-    changes: list[float] = []
+    current, stats = start, start.suffstats(rows, weights)
+    seen = [float(np.sum(current.log_likelihood(stats)))]
+    moves: list[float] = []
     reason, converged = f"stopped after {max_iter} passes", False
-    for _ in range(max_iter):
-        stats = current.suffstats(rows, weights)
-        likelihoods.append(float(np.sum(current.log_likelihood(stats))))
-        following = current.estimate(stats, prior)
-        move = distance(current, following)
-        changes.append(move)
-        risen = abs(likelihoods[-1] - likelihoods[-2]) if len(likelihoods) > 1 else np.inf
-        flat = tol is not None and risen <= tol * (1 + abs(likelihoods[-1]))
-        if flat or move <= SETTLED or (move < 1e-8 and move >= before / 2):
-            converged, reason = True, "the likelihood is flat"
-            break
-        current, before = following, move
-    else:
-        stats = current.suffstats(rows, weights)
-        likelihoods.append(float(np.sum(current.log_likelihood(stats))))
-        changes.append(float("nan"))
-    history = np.array(likelihoods)
-    return Climb(current, stats, Trace(history, history.copy(), np.array(changes)), converged, reason)
+    try:
+        while len(seen) <= max_iter:
+            following = current.estimate(stats, prior)
+            moves.append(distance(current, following))
+            flat = tol is not None and len(seen) > 1 and abs(seen[-1] - seen[-2]) <= tol * (1 + abs(seen[-1]))
+            if flat or _settled(moves):
+                converged, reason = True, "the likelihood is flat"
+                break
+            if len(seen) == max_iter:
+                break
+            stats = following.suffstats(rows, weights)
+            current = following
+            seen.append(float(np.sum(current.log_likelihood(stats))))
+    except KeyboardInterrupt:
+        reason = f"interrupted after {len(seen)} passes"
+    history = np.array(seen)
+    changes = np.array([*moves, np.nan][: len(seen)])
+    return Climb(current, stats, Trace(history, history.copy(), changes), converged, reason)
+
+
+def _settled(moves: list[float]) -> bool:
+    """Whether the last move is nothing, or so small that it is only rounding that moves."""
+    last = moves[-1]
+    return last <= SETTLED or (last < 1e-8 and len(moves) > 1 and last >= moves[-2] / 2)
 
 
 def distance(left: Any, right: Any) -> float:

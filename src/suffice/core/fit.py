@@ -242,7 +242,7 @@ def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any, believe
         column = int(np.argwhere(cells == 0)[0][-1])
         alerts.append(("unseen", f"column {column} has no value at all; its parameters are those of the prototype."))
     if not path.converged:
-        alerts.append(("not converged", f"{path.reason} before the likelihood was flat; raise max_iter."))
+        alerts.append(("not converged", f"{path.reason}, before the likelihood was flat; raise max_iter or run it longer."))
     likelihood = float(path.trace.log_likelihood[-1])
     if np.isposinf(likelihood):
         alerts.append(("collapsed", "the likelihood is infinite: the estimate is a point, not a density."))
