@@ -1,24 +1,27 @@
-"""Expectations by adaptive quadrature or summation, for what a family has no formula for. SciPy is loaded on first need."""
+"""Expectations, cumulative distributions and quantiles for what a family has no formula for.
+
+Densities are integrated by Gauss–Legendre panels that follow the bulk of the density, approach finite ends of the
+support geometrically and split until halving changes nothing; probabilities of whole numbers are summed outwards from
+the mode. All of it is vectorised.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from suffice.core.errors import UnsupportedError
+from suffice.core.parameters import Array
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from suffice.core.parameters import Array
-
-SUM_CHUNK = 4096
-TAIL = 1e-17
+NODES, SHARES = np.polynomial.legendre.leggauss(20)
+CHUNK, MOST_POINTS = 4096, 1 << 24  # whole numbers summed at first, and at most
+TOLERANCE, ROUNDS = 1e-13, 40  # relative to the whole integral; halvings of a panel
 
 
 def _require_numbers(dist: Any) -> None:
-    if dist.support.core:
+    if dist.support.core or dist.row_vector:
         msg = f"{dist.name} has no formula for this, and only distributions over numbers are integrated."
         raise UnsupportedError(msg)
 
@@ -34,52 +37,108 @@ def cellwise(dist: Any, question: Callable[[Any], float]) -> Any:
 
 
 def expectation(cell: Any, f: Callable[[Array], Array]) -> float:
-    """E f(X) of a distribution of one number, to about 1e-10 relative."""
+    """E f(X) of a distribution of one number, to about 1e-12 of the integral of its absolute value."""
     _require_numbers(cell)
-    return _sum(cell, f) if cell.discrete else _integral(cell, f)
 
-
-def _sum(cell: Any, f: Callable[[Array], Array]) -> float:
-    """Sum outwards in chunks until the probability that is left no longer matters."""
-    low, high = cell.support.low, cell.support.high
-    total, seen, begin = 0.0, 0.0, low
-    while begin <= high:
-        x = np.arange(begin, min(begin + SUM_CHUNK, high + 1))
-        p = np.exp(cell.log_prob(x))
+    def weighed(x: Array) -> Array:
+        p = np.exp(np.asarray(cell.log_prob(x)))
         with np.errstate(all="ignore"):
-            terms = np.where(p > 0, p * f(x), 0.0)
-        total, before, seen = total + float(terms.sum()), seen, seen + float(p.sum())
-        if seen > 0.5 and ((p[-1] < TAIL and seen - before < 1e-15 * max(seen, 1e-300)) or p[-1] == 0):
+            return np.where(p > 0, p * f(x), 0.0)
+
+    if cell.discrete:
+        return float(sum(float(weighed(x).sum()) for x, _ in _outwards(cell)))
+    return float(_settled(weighed, *_panels(cell))[2].sum())
+
+
+# ---- whole numbers ---------------------------------------------------------------------------------------------------
+def _outwards(cell: Any) -> Iterator[tuple[Array, Array]]:
+    """Chunks of whole numbers and their probabilities, upwards and then downwards from the mode, until none matters."""
+    low, high = cell.support.low, cell.support.high
+    middle = np.round(bulk(cell)[0]) if np.isinf(high) or np.isinf(low) or high - low > CHUNK else low
+    for side, end in ((1.0, high), (-1.0, low)):
+        begin, size, seen = middle if side > 0 else middle - 1, CHUNK, 0
+        while side * (end - begin) >= 0 and seen < MOST_POINTS:
+            x = begin + side * np.arange(min(size, side * (end - begin) + 1))
+            p = np.exp(np.asarray(cell.log_prob(x)))
+            yield x, p
+            if p[-1] < 1e-18 and p[len(p) // 2 :].sum() < 1e-17:
+                break
+            begin, size, seen = begin + side * size, 2 * size, seen + size
+
+
+def _masses(cell: Any) -> tuple[Array, Array]:
+    """All whole numbers that matter, in order, and P(X ≤ x) at each."""
+    chunks = list(_outwards(cell))
+    x, p = np.concatenate([c[0] for c in chunks]), np.concatenate([c[1] for c in chunks])
+    order = np.argsort(x)
+    return x[order], np.cumsum(p[order])
+
+
+# ---- densities -------------------------------------------------------------------------------------------------------
+def _gauss(f: Callable[[Array], Array], low: Array, high: Array) -> Array:
+    """The integral of f over each panel."""
+    half = 0.5 * (high - low)
+    x = (0.5 * (high + low))[:, None] + half[:, None] * NODES
+    with np.errstate(all="ignore"):
+        return np.asarray(half * (f(x.ravel()).reshape(x.shape) @ SHARES))
+
+
+def _settled(f: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array, Array]:
+    """Panels and their integrals, split until halving changes nothing; in the order of position."""
+    kept: list[tuple[Array, Array, Array]] = []
+    mass = _gauss(f, low, high)
+    whole = float(np.abs(mass).sum())
+    for turn in range(ROUNDS):
+        middle = 0.5 * (low + high)
+        left, right = _gauss(f, low, middle), _gauss(f, middle, high)
+        narrow = high - low <= 1e-15 * np.maximum(np.abs(low), np.abs(high))
+        good = (np.abs(left + right - mass) <= TOLERANCE * whole / 8) | narrow | (turn == ROUNDS - 1)
+        kept.append((low[good], high[good], (left + right)[good]))
+        if good.all():
             break
-        begin += SUM_CHUNK
-    return total
+        bad = ~good
+        low, high = np.concatenate([low[bad], middle[bad]]), np.concatenate([middle[bad], high[bad]])
+        mass = np.concatenate([left[bad], right[bad]])
+        whole = max(whole, float(sum(np.abs(part[2]).sum() for part in kept) + np.abs(mass).sum()))
+    order = np.argsort(np.concatenate([part[0] for part in kept]))
+    lows, highs, masses = (np.concatenate([part[i] for part in kept])[order] for i in range(3))
+    return lows, highs, masses
 
 
-def _integral(cell: Any, f: Callable[[Array], Array]) -> float:
-    """Integrate between break points that follow the bulk of the density."""
-    from scipy.integrate import quad
-
-    low, high, points = breaks(cell)
-
-    def integrand(x: float) -> float:
-        p = np.exp(cell.log_prob(x))
-        return float(p * f(np.asarray(x))) if p > 0 else 0.0
-
-    edges = [low, *points, high]
-    parts = [
-        quad(integrand, a, b, epsabs=1e-13, epsrel=1e-11, limit=200)[0]
-        for a, b in zip(edges, edges[1:], strict=False)
-        if b > a
-    ]
-    return float(np.sum(parts))
+def _panels(cell: Any) -> tuple[Array, Array]:
+    """The first panels: around the bulk, outwards in growing steps, and towards finite ends in shrinking ones."""
+    edges = breaks(cell)
+    return edges[:-1], edges[1:]
 
 
-def breaks(cell: Any) -> tuple[float, float, list[float]]:
-    """The support's ends and points between which the density is tame, found from the density alone."""
+def breaks(cell: Any) -> Array:
+    """Points between which the density is tame, found from the density alone; the first and last hold all its mass."""
     low, high = cell.support.low, cell.support.high
     peak, width = bulk(cell)
-    points = sorted({peak + side * width * 4.0**j for j in range(-4, 6) for side in (-1.0, 1.0)} | {peak})
-    return low, high, [p for p in points if low < p < high]
+    sides = []
+    for side, end in ((-1.0, low), (1.0, high)):
+        room = side * (end - peak)
+        if np.isfinite(end):
+            steps = np.exp2(-np.arange(0.0, 1000.0 if end == 0 else 60.0))
+            towards = end - side * room * steps if room > 0 else np.empty(0)
+            away = peak + side * width * np.exp2(np.arange(-2.0, 60.0, 0.25))
+            away = away[side * (end - away) > 0.5 * room]
+            reach = np.concatenate([_with_mass(cell, towards, end), away, [end]])
+        else:
+            reach = peak + side * width * np.concatenate([[0.25, 0.5, 0.75], np.exp2(np.arange(0.0, 600.0, 0.25))])
+            reach = reach[np.abs(reach) < 1e300]
+            reach = _with_mass(cell, reach, peak)
+        sides.append(reach)
+    return np.unique(np.concatenate([sides[0], [peak], sides[1]]))
+
+
+def _with_mass(cell: Any, points: Array, origin: float) -> Array:
+    """The points up to a little beyond the last that has any mass near it; ``origin`` is what they go from or to."""
+    if not points.size:
+        return points
+    with np.errstate(all="ignore"):
+        heavy = np.asarray(cell.log_prob(points)) + np.log(np.abs(points - origin)) > -90.0
+    return points[: int(np.max(np.flatnonzero(heavy), initial=4)) + 3]
 
 
 def bulk(cell: Any) -> tuple[float, float]:
@@ -94,18 +153,21 @@ def bulk(cell: Any) -> tuple[float, float]:
         grid = high - np.logspace(-8, 8, 257)
     else:
         grid = ladder
-    for _ in range(3):  # refine around the best point
+    for _ in range(12):  # refine around the best point
+        grid = np.unique(np.round(grid) if cell.discrete else grid)
         log_p = np.asarray(cell.log_prob(grid))
         log_p = np.where(np.isfinite(log_p), log_p, -np.inf)
         best = int(np.argmax(log_p))
         left, right = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
         peak = grid[best]
+        if right - left <= (2.0 if cell.discrete else 1e-13 * abs(peak)):
+            break
         grid = np.linspace(left, right, 257)
-    near = peak + np.concatenate([-np.logspace(6, -9, 200), np.logspace(-9, 6, 200)]) * max(abs(peak), 1.0)
+    near = peak + np.concatenate([-np.logspace(6, -14, 240), np.logspace(-14, 6, 240)]) * max(abs(peak), 1.0)
     near = near[(near > low) & (near < high)]
     log_p = np.asarray(cell.log_prob(near))
     inside = near[log_p > cell.log_prob(peak) - 2.0]
-    width = max((inside.max() - inside.min()) / 2, 1e-9 * max(abs(peak), 1.0)) if inside.size else 1.0
+    width = max((inside.max() - inside.min()) / 2, 1e-14 * max(abs(peak), 1.0)) if inside.size else 1.0
     return float(peak), float(width)
 
 
@@ -119,80 +181,86 @@ def moment(dist: Any, order: int) -> Any:
     return cellwise(dist, ask)
 
 
-def cumulative(dist: Any, x: Array) -> Array:
-    """P(X ≤ x) by integrating or summing the density."""
+def _by_cell(dist: Any, x: Array, answer: Callable[[Any, Array], Array]) -> Array:
+    """The answers of each cell to its own values, under broadcasting with the batch."""
     _require_numbers(dist)
     shape = np.broadcast_shapes(np.shape(x), dist.batch)
     values, out = np.broadcast_to(x, shape), np.empty(shape)
     tail = len(shape) - len(dist.batch)
     for place in np.ndindex(*dist.batch):
         cell = dist.reshaped(lambda value, place=place: value[place]) if dist.batch else dist
-        index = (slice(None),) * tail + place if dist.batch else ...
-        out[index] = np.vectorize(lambda v, cell=cell: _cumulative(cell, float(v)), otypes=[float])(values[index])
+        index = (slice(None),) * tail + place
+        mine = np.asarray(values[index])
+        out[index] = answer(cell, mine.ravel()).reshape(mine.shape)
     return out
 
 
-def _cumulative(cell: Any, x: float) -> float:
-    if cell.discrete:
-        return min(_sum(cell, lambda v: (v <= x).astype(float)), 1.0)
-    from scipy.integrate import quad
+def cumulative(dist: Any, x: Array) -> Array:
+    """P(X ≤ x) by integrating or summing the density."""
+    return _by_cell(dist, x, _cumulative)
 
-    low, high, points = breaks(cell)
-    if x <= low:
-        return 0.0
-    edges = [low, *[p for p in points if p < x], min(x, high)]
-    total = sum(
-        quad(lambda t: float(np.exp(cell.log_prob(t))), a, b, epsabs=1e-13, epsrel=1e-11, limit=200)[0]
-        for a, b in zip(edges, edges[1:], strict=False)
-        if b > a
-    )
-    return min(total, 1.0)
+
+def _cumulative(cell: Any, x: Array) -> Array:
+    if cell.discrete:
+        points, heights = _masses(cell)
+        place = np.searchsorted(points, x, side="right")
+        return np.asarray(np.minimum(np.append(0.0, heights)[place], 1.0))
+    table = _Table(cell)
+    panel = np.clip(np.searchsorted(table.low, x, side="right") - 1, 0, len(table.low) - 1)
+    inside = np.clip(x, table.low[panel], table.high[panel])
+    return np.where(np.isnan(x), np.nan, np.clip(table.before[panel] + table.partial(panel, inside), 0.0, 1.0))
+
+
+class _Table:
+    """The cumulative distribution of one cell: the mass before each panel, and within a panel by integrating again."""
+
+    def __init__(self, cell: Any) -> None:
+        """Tabulate once."""
+        self.cell = cell
+        self.low, self.high, mass = _settled(self.density, *_panels(cell))
+        ends = np.cumsum(mass)
+        self.before, self.after = np.append(0.0, ends[:-1]), ends
+
+    def density(self, x: Array) -> Array:
+        """The density."""
+        return np.asarray(np.exp(self.cell.log_prob(x)))
+
+    def partial(self, panel: Array, x: Array) -> Array:
+        """The mass from the left edge of each panel to x."""
+        return _gauss(self.density, self.low[panel], x)
 
 
 def inverse(dist: Any, q: Array) -> Array:
-    """Quantiles by bracketing the cumulative distribution."""
-    _require_numbers(dist)
-    shape = np.broadcast_shapes(np.shape(q), dist.batch)
-    levels, out = np.broadcast_to(q, shape), np.empty(shape)
-    tail = len(shape) - len(dist.batch)
-    for place in np.ndindex(*dist.batch):
-        cell = dist.reshaped(lambda value, place=place: value[place]) if dist.batch else dist
-        index = (slice(None),) * tail + place if dist.batch else ...
-        out[index] = _inverse(cell, np.asarray(levels[index]))
-    return out
+    """Quantiles: a table of the cumulative distribution, then Newton's method kept inside the panel."""
+    return _by_cell(dist, q, _inverse)
 
 
 def _inverse(cell: Any, levels: Array) -> Array:
-    """Invert a table of the cumulative distribution, each node integrated by Gauss–Legendre and refined by Newton."""
-    low, high, points = breaks(cell)
     if cell.discrete:
-        x = np.arange(low, low + SUM_CHUNK * 16 if np.isinf(high) else high + 1)
-        table = np.cumsum(np.exp(cell.log_prob(x)))
-        return np.asarray(x[np.minimum(np.searchsorted(table, levels - 1e-15), len(x) - 1)])
-    from scipy.optimize import brentq
+        points, heights = _masses(cell)
+        return np.asarray(points[np.minimum(np.searchsorted(heights, levels - 1e-15), len(points) - 1)])
+    table = _Table(cell)
+    panel = np.clip(np.searchsorted(table.after, levels), 0, len(table.low) - 1)
+    left, right = table.low[panel], table.high[panel]
+    need = levels - table.before[panel]
+    held = table.after[panel] - table.before[panel]
+    with np.errstate(all="ignore"):
+        x = left + (right - left) * np.clip(np.where(held > 0, need / held, 0.5), 0.0, 1.0)
+        for _ in range(60):
+            excess = table.partial(panel, x) - need
+            left, right = np.where(excess < 0, x, left), np.where(excess < 0, right, x)
+            trial = x - excess / table.density(x)
+            trial = np.where((trial > left) & (trial < right), trial, 0.5 * (left + right))
+            moved = np.abs(trial - x) > 1e-15 * np.abs(x)
+            x = trial
+            if not moved.any():
+                break
+    support = cell.support
+    return np.asarray(np.where(levels <= 0, support.low, np.where(levels >= 1, support.high, x)))
 
-    inner = [p for p in points if low < p < high]
-    heights = np.array([_cumulative(cell, p) for p in inner])
 
-    def solve(level: float) -> float:
-        if level <= 0 or level >= 1:
-            return low if level <= 0 else high
-        right = int(np.searchsorted(heights, level))
-        a = inner[right - 1] if right else _outside(cell, low, inner[0], level, -1.0)
-        b = inner[right] if right < len(inner) else _outside(cell, high, inner[-1], level, 1.0)
-        return float(brentq(lambda v: _cumulative(cell, v) - level, a, b, xtol=1e-14, rtol=1e-13))
-
-    return np.vectorize(solve, otypes=[float])(levels)
-
-
-def _outside(cell: Any, bound: float, edge: float, level: float, side: float) -> float:
-    """A point beyond ``edge`` on the other side of the level."""
-    if np.isfinite(bound):
-        return float(bound)
-    step = max(abs(edge), 1.0)
-    while side * (_cumulative(cell, edge + side * step) - level) < 0:
-        step *= 4
-    return edge + side * step
+def _excess(p: Any, q: Any) -> Callable[[Array], Array]:
+    return lambda x: np.asarray(p.log_prob(x)) - np.asarray(q.log_prob(x))
 
 
 def relative_entropy(left: Any, right: Any) -> Any:
@@ -206,5 +274,5 @@ def relative_entropy(left: Any, right: Any) -> Any:
     for place in np.ndindex(*left.batch):
         p = left.reshaped(lambda value, place=place: value[place]) if left.batch else left
         q = right.reshaped(lambda value, place=place: value[place]) if right.batch else right
-        total += expectation(p, lambda x, p=p, q=q: np.asarray(p.log_prob(x)) - np.asarray(q.log_prob(x)))
+        total += expectation(p, _excess(p, q))
     return float(total)
