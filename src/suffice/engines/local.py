@@ -1,6 +1,6 @@
 """Threads over row slices.
 
-The slices depend on the data's shape only and their results are added in one fixed order, so an answer never depends on
+The slices depend on the data's shape only, and their results are added in one fixed order: an answer never depends on
 the number of threads.
 """
 
@@ -9,20 +9,21 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice import kernels
+
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-SLICE_CELLS = 1 << 18  # 2 MB of float64: far more work than starting a task, and still at home in a core's cache
-SLICE_ROWS = 256  # wide rows: a slice's statistics (d × d) must cost less to add than to gather
+SLICE_CELLS = 1 << 18  # 2 MB of float64: far more work than handing it out, and about what a core's cache holds
+SLICE_ROWS = 256  # wide rows: a slice's statistics, perhaps d × d, must cost less to add than to gather
 
 
 class Addable(Protocol):
@@ -32,7 +33,6 @@ class Addable(Protocol):
 
 
 S = TypeVar("S", bound=Addable)
-R = TypeVar("R")
 
 
 def threads() -> int:
@@ -55,83 +55,121 @@ def partition(n: int, width: int) -> list[slice]:
 
 
 def reduce(gather: Callable[[slice], S], n: int, width: int) -> S:
-    """Sum of ``gather(rows)`` over the slices of ``n`` rows, added as a binary tree in the order of the rows."""
-    tree: list[tuple[int, S]] = []  # (height, sum) of complete subtrees, tallest first: a binary counter
-    for part in _in_order(gather, partition(n, width)):
-        height, total = 0, part
-        while tree and tree[-1][0] == height:
-            total = tree.pop()[1] + total
-            height += 1
-        tree.append((height, total))
-    total = tree.pop()[1]
-    while tree:
-        total = tree.pop()[1] + total
-    return total
+    """Sum of ``gather(rows)`` over the slices of ``n`` rows, added as a binary tree over the slices."""
+    slices = partition(n, width)
+    tree: _Tree[S] = _Tree(len(slices))
+    _each(lambda index: tree.add(index, gather(slices[index])), len(slices), n * width)
+    return tree.total
 
 
 def fill(compute: Callable[[slice], NDArray[Any]], n: int, width: int) -> NDArray[Any]:
-    """Rows ``compute(rows)`` of every slice, written into one array with ``n`` rows."""
+    """Rows ``compute(rows)`` of every slice, written into one array of ``n`` rows."""
     slices = partition(n, width)
-    if len(slices) == 1:
-        return compute(slices[0])
     lock = threading.Lock()
     whole: list[NDArray[Any]] = []
 
-    def write(rows: slice) -> None:
-        part = compute(rows)
+    def write(index: int) -> None:
+        part = compute(slices[index])
+        if len(slices) == 1:
+            whole.append(part)
+            return
         with lock:
             if not whole:
                 whole.append(np.empty((n, *part.shape[1:]), part.dtype))
-        whole[0][rows] = part
+        whole[0][slices[index]] = part
 
-    deque(_in_order(write, slices), maxlen=0)
+    _each(write, len(slices), n * width)
     return whole[0]
 
 
-def _in_order(task: Callable[[slice], R], slices: list[slice]) -> Iterator[R]:
-    """Yield ``task(rows)`` in the order of the slices, so that the first failing slice is the one that raises."""
-    count = threads()
-    if len(slices) == 1 or count == 1 or _inside_worker():
-        yield from map(task, slices)
-        return
-    with _one_blas_thread():
-        pool, ahead = _pool(count), iter(slices)
-        running: deque[Future[R]] = deque()
-        try:
-            # A short queue: results wait to be added in order, and they may be large.
-            for rows in ahead:
-                running.append(pool.submit(task, rows))
-                if len(running) > 4 * count:
-                    yield running.popleft().result()
-            while running:
-                yield running.popleft().result()
-        finally:
-            for future in running:
-                future.cancel()
-            wait(running)
+class _Tree(Generic[S]):
+    """Adds leaves that arrive in any order along one binary tree; few sums wait at a time."""
+
+    total: S
+
+    def __init__(self, leaves: int) -> None:
+        self.leaves = leaves
+        self.waiting: dict[tuple[int, int], S] = {}
+        self.lock = threading.Lock()
+
+    def add(self, index: int, value: S) -> None:
+        """Climb from leaf ``index``, adding, for as long as the neighbour is there already."""
+        width = self.leaves  # of the level: nodes 2i and 2i + 1 meet in node i of the next, a last odd one moves up
+        while width > 1:
+            neighbour = index ^ 1
+            if neighbour < width:
+                with self.lock:
+                    other = self.waiting.pop((width, neighbour), None)
+                    if other is None:
+                        self.waiting[width, index] = value
+                        return
+                value = other + value if neighbour < index else value + other
+            index, width = index // 2, (width + 1) // 2
+        self.total = value
 
 
-# -- the shared pool ---------------------------------------------------------------------------------------------------
+# -- threads -----------------------------------------------------------------------------------------------------------
 
 _local = threading.local()
 _lock = threading.Lock()
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
-def _pool(count: int) -> ThreadPoolExecutor:
+def _each(task: Callable[[int], None], count: int, work: int) -> None:
+    """Run task(0) … task(count − 1), begun in this order; of those that fail the first raises, and no more are begun.
+
+    The calling thread works too: a busy pool may slow it down, but cannot block it.
+    """
+    nested = getattr(_local, "nested", False)
+    helpers = 0 if nested else min(threads(), count) - 1
+    turns, failures = iter(range(count)), dict[int, Exception]()
+    taking_turns = threading.Lock()
+
+    def run() -> None:
+        _local.nested = nested or helpers > 0
+        try:
+            with kernels.job(work):
+                while not failures:
+                    with taking_turns:
+                        index = next(turns, None)
+                    if index is None:
+                        return
+                    try:
+                        task(index)
+                    except Exception as failure:  # noqa: BLE001 (the caller raises it)
+                        failures[index] = failure
+        finally:
+            _local.nested = nested
+
+    with _one_blas_thread() if count > 1 else nullcontext():
+        others = [_pool(helpers).submit(run) for _ in range(helpers)]
+        try:
+            run()
+        finally:  # also when interrupted: what has not begun never will
+            turns = iter(())
+            for other in others:
+                other.cancel()
+            wait(others)
+    if failures:
+        raise failures[min(failures)]
+
+
+def _pool(size: int) -> ThreadPoolExecutor:
     with _lock:
-        if count not in _pools:
-            _pools[count] = ThreadPoolExecutor(count, "suffice", initializer=_enter_worker)
-        return _pools[count]
+        if size not in _pools:
+            _pools[size] = ThreadPoolExecutor(size, "suffice")
+        return _pools[size]
 
 
-def _enter_worker() -> None:
-    _local.worker = True
+def _after_fork() -> None:
+    """Forget what a forked child cannot use: threads do not survive a fork, and locks could stay shut."""
+    global _lock, _local, _blas_users
+    _pools.clear()
+    _lock, _local, _blas_users = threading.Lock(), threading.local(), 0
 
 
-def _inside_worker() -> bool:
-    """Whether this is a thread of the pool: waiting there for the pool itself could wait forever."""
-    return getattr(_local, "worker", False)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 # -- BLAS --------------------------------------------------------------------------------------------------------------
@@ -147,7 +185,7 @@ def _one_blas_thread() -> Iterator[None]:
 
     The limit belongs to the process, so concurrent callers share it and the last one to leave lifts it.
     """
-    global _blas_users, _blas_limit  # noqa: PLW0603
+    global _blas_users, _blas_limit  # noqa: PLW0603 (as the limit itself)
     with _lock:
         if _blas_users == 0:
             _blas_limit = _controller().limit(limits=1, user_api="blas")
@@ -168,14 +206,3 @@ def _controller() -> ThreadpoolController:
     if scipy_too not in _blas:
         _blas[scipy_too] = ThreadpoolController()
     return _blas[scipy_too]
-
-
-def _after_fork() -> None:
-    """Forget what a forked child cannot use: threads do not survive a fork, and locks may be held in it forever."""
-    global _lock, _local, _blas_users
-    _pools.clear()
-    _lock, _local, _blas_users = threading.Lock(), threading.local(), 0
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

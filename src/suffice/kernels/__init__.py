@@ -1,12 +1,22 @@
-"""Arithmetic over rows, in two twins: NumPy, which defines and serves small work, and Numba for the rest.
+"""Arithmetic over rows, in two twins: NumPy, which defines it and serves small work, and Numba for the rest.
 
-``work`` is the number of cells of the whole job that a call is part of: all slices of an array take the same twin.
+Numba costs half a second to load, so it waits for work that is worth it. ``work`` is the number of cells of the whole
+job that a call sees a slice of: all slices take the same twin. The engine says it, else the cells at hand count.
+``SUFFICE_KERNELS=reference`` or ``compiled`` decides for every call.
 """
 
 from __future__ import annotations
 
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
 from suffice.kernels import reference
-from suffice.kernels.reference import Array, Integers, Moments, Real, count_range, integer_range, merge
+from suffice.kernels.reference import Array, Integers, Moments, Real, merge
 
 __all__ = [
     "count_range",
@@ -14,6 +24,7 @@ __all__ = [
     "extremes",
     "gaussian_log_prob",
     "integer_range",
+    "job",
     "merge",
     "moments",
     "normal_log_prob",
@@ -21,29 +32,66 @@ __all__ = [
     "sums",
 ]
 
+LARGE = 1 << 20  # cells times members: some 10 ms in NumPy
+_job = threading.local()
+
+
+@contextmanager
+def job(work: int) -> Iterator[None]:
+    """Calls inside, on this thread, see slices of a job of ``work`` cells."""
+    outer = getattr(_job, "work", 0)
+    _job.work = max(outer, work)
+    try:
+        yield
+    finally:
+        _job.work = outer
+
+
+def _small(cells: int, work: int | None, members: int = 1) -> bool:
+    chosen = os.environ.get("SUFFICE_KERNELS", "").strip()
+    if chosen:
+        if chosen in {"reference", "compiled"}:
+            return chosen == "reference"
+        msg = f"SUFFICE_KERNELS must be 'reference' or 'compiled', got {chosen!r}; unset it to let the work decide"
+        raise ValueError(msg)
+    return max(cells, getattr(_job, "work", 0) if work is None else work) * members < LARGE
+
+
+def _columns(weights: Array | None) -> int:
+    return 1 if weights is None or weights.ndim == 1 else weights.shape[1]
+
 
 def moments(
     x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
 ) -> Moments:
     """Weight, centre, shift, scatter, each (k, d): mean = centre + shift, scatter = Σ w (x − mean)²; NaN is absent."""
-    del work
-    return reference.moments(x, weights, codes, members)
+    if _small(x.size, work, _columns(weights)):
+        return reference.moments(x, weights, codes, members)
+    from suffice.kernels import compiled
+
+    return compiled.moments(x, weights, codes, members)
 
 
 def scatter(
     x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
 ) -> Moments:
     """Weight (k,), centre and shift (k, d), scatter matrix (k, d, d) about centre + shift; the rows are complete."""
-    del work
-    return reference.scatter(x, weights, codes, members)
+    if _small(x.size, work, _columns(weights)):
+        return reference.scatter(x, weights, codes, members)
+    from suffice.kernels import compiled
+
+    return compiled.scatter(x, weights, codes, members)
 
 
 def sums(
     f: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
 ) -> Array:
     """Σ w f of every feature, (k, m)."""
-    del work
-    return reference.sums(f, weights, codes, members)
+    if _small(f.size, work, _columns(weights)):
+        return reference.sums(f, weights, codes, members)
+    from suffice.kernels import compiled
+
+    return compiled.sums(f, weights, codes, members)
 
 
 def counts(
@@ -56,25 +104,51 @@ def counts(
     work: int | None = None,
 ) -> Array:
     """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
-    del work
-    return reference.counts(levels, n_levels, weights, codes, members)
+    if _small(levels.size, work, _columns(weights)):
+        return reference.counts(levels, n_levels, weights, codes, members)
+    from suffice.kernels import compiled
+
+    return compiled.counts(levels, n_levels, weights, codes, members)
+
+
+def count_range(x: Integers, low: int, high: int, *, work: int | None = None) -> NDArray[np.int64]:
+    """How often each of low … high occurs in x (n,); other values are not counted."""
+    if _small(x.size, work):
+        return reference.count_range(x, low, high)
+    from suffice.kernels import compiled
+
+    return compiled.count_range(x, low, high)
+
+
+def integer_range(x: Integers) -> tuple[int, int]:
+    """Smallest and largest of x (n,); (0, −1), the empty range, when there is nothing."""
+    return reference.integer_range(x)
 
 
 def extremes(
     x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
 ) -> tuple[Array, Array, Array]:
     """Weight, smallest and largest of the cells that have weight, each (k, d); (0, inf, −inf) where there is none."""
-    del work
-    return reference.extremes(x, weights, codes, members)
+    if _small(x.size, work, _columns(weights)):
+        return reference.extremes(x, weights, codes, members)
+    from suffice.kernels import compiled
+
+    return compiled.extremes(x, weights, codes, members)
 
 
 def normal_log_prob(x: Real, mean: Array, std: Array, *, work: int | None = None) -> Array:
     """Log-density (n, k) of rows under k products of d normals, mean and std (k, d); a NaN cell contributes 0."""
-    del work
-    return reference.normal_log_prob(x, mean, std)
+    if _small(x.size, work, len(mean)):
+        return reference.normal_log_prob(x, mean, std)
+    from suffice.kernels import compiled
+
+    return compiled.normal_log_prob(x, mean, std)
 
 
 def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array, *, work: int | None = None) -> Array:
     """Log-density (n, k) of complete rows; whiten (k, d, d) inverts the Cholesky factor, log_det = log |whiten|."""
-    del work
-    return reference.gaussian_log_prob(x, mean, whiten, log_det)
+    if _small(x.size, work, len(mean)):
+        return reference.gaussian_log_prob(x, mean, whiten, log_det)
+    from suffice.kernels import compiled
+
+    return compiled.gaussian_log_prob(x, mean, whiten, log_det)
