@@ -54,6 +54,9 @@ def merge(a: Moments, b: Moments) -> Moments:
 
 def sums(features: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Array:
     """Σ w f of every feature, (k, m)."""
+    if codes is None and weights is not None and weights.ndim > 1:
+        products: Array = np.sum([weights[rows].T @ features[rows] for rows in _cuts(features)], axis=0)
+        return products
     return np.array(
         [
             np.sum([_total(block, u) for block, u in _blocks(rows, w)], axis=0)
@@ -72,20 +75,16 @@ def counts(
     """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
     return np.array(
         [
-            [count_range(column, 0, n_levels - 1, w) for column in rows.T]
+            [_level_weights(column, 0, n_levels - 1, w) for column in rows.T]
             for rows, w in _members(levels, weights, codes, members)
         ],
         dtype=np.float64,
     ).reshape(-1, levels.shape[1], n_levels)
 
 
-def count_range(x: Integers, low: int, high: int, weights: Array | None = None) -> NDArray[Any]:
-    """How often each of low … high occurs in x (n,): int64, or the summed weights; other values are not counted."""
-    inside = (x >= low) & (x <= high)
-    if not inside.all():
-        x, weights = x[inside], None if weights is None else weights[inside]
-    steps = x - np.uint64(low) if x.dtype == np.uint64 else x.astype(np.int64) - low
-    return np.bincount(steps.astype(np.int64), weights, minlength=high - low + 1)
+def count_range(x: Integers, low: int, high: int) -> NDArray[np.int64]:
+    """How often each of low … high occurs in x (n,); other values are not counted."""
+    return _level_weights(x, low, high, None).astype(np.int64, copy=False)
 
 
 def integer_range(x: Integers) -> tuple[int, int]:
@@ -156,6 +155,13 @@ def _cuts(x: NDArray[Any]) -> Iterator[slice]:
 
 def _blocks(x: Real, w: Array | None) -> Iterator[tuple[Array, Array | None]]:
     return ((x[rows].astype(np.float64, copy=False), None if w is None else w[rows]) for rows in _cuts(x))
+
+
+def _level_weights(x: Integers, low: int, high: int, w: Array | None) -> NDArray[Any]:
+    inside = (x >= low) & (x <= high)
+    steps = x[inside]
+    steps = steps - np.uint64(low) if x.dtype == np.uint64 else steps.astype(np.int64) - low
+    return np.bincount(steps.astype(np.int64, copy=False), None if w is None else w[inside], high - low + 1)
 
 
 def _total(x: Array, w: Array | None) -> Array:

@@ -1,0 +1,177 @@
+"""Numba twins of the reference: same names, same signatures, same answers but for the last bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from suffice.kernels import densities, loops, products, reference
+from suffice.kernels.reference import LOG_2PI, Array, Integers, Moments, Real
+
+CHUNK_CELLS = 1 << 18  # what is not contiguous, or of another type, is copied in pieces of this size
+NARROW = 16  # rows shorter than this leave vector registers empty
+WIDE = 96  # from this many columns on, BLAS multiplies better than the loops here
+FLOATS = (np.float64, np.float32)
+INTEGERS = (np.int64, np.int32)
+
+
+def moments(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
+    """Weight, centre, shift, scatter, each (k, d): mean = centre + shift, scatter = Σ w (x − mean)²; NaN is absent."""
+    d = x.shape[1]
+    total = np.zeros((4, _n_members(weights, codes, members), d))
+    for rows, w, c in _chunks(x, weights, codes):
+        if weights is None and codes is None and 0 < d < NARROW:
+            loops.moments_several(rows, 64 // d, *total)
+        elif codes is not None or weights is None or (weights.ndim == 1 and d >= NARROW):
+            loops.moments_by_row(rows, w, c, *total)
+        else:
+            loops.moments_by_column(rows, w, *total)
+    weight, centre, shift, squares = total
+    return weight, centre, shift, squares
+
+
+def scatter(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
+    """Weight (k,), centre and shift (k, d), scatter matrix (k, d, d) about centre + shift; the rows are complete."""
+    d = x.shape[1]
+    if d >= WIDE:
+        return reference.scatter(x, weights, codes, members)
+    k = _n_members(weights, codes, members)
+    weight, centre, shift = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
+    squares = np.zeros((k, _padded(d), _padded(d)))
+    for rows, w, c in _chunks(x, weights, codes):
+        products.scatter(rows, w, c, weight, centre, shift, squares)
+    lower = np.tril(squares[:, :d, :d])
+    return weight, centre, shift, lower + np.tril(lower, -1).swapaxes(1, 2)
+
+
+def sums(features: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Array:
+    """Σ w f of every feature, (k, m)."""
+    if weights is not None and codes is None:  # a matrix product
+        return reference.sums(features, weights)
+    if codes is None and features.shape[1] < NARROW and len(features) >= 64:
+        wide, rest = _several_at_a_time(features)
+        return np.add.reduce(sums(wide).reshape(-1, features.shape[1]), keepdims=True) + sums(rest)
+    total = np.zeros((_n_members(weights, codes, members), features.shape[1]))
+    for rows, w, c in _chunks(features, weights, codes):
+        loops.sums(rows, w, c, total)
+    return total
+
+
+def counts(
+    levels: Integers, n_levels: int, weights: Array | None = None, codes: Integers | None = None, members: int = 1
+) -> Array:
+    """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
+    total = np.zeros((levels.shape[1], n_levels, _n_members(weights, codes, members)))
+    for rows, w, c in _chunks(levels, weights, codes, INTEGERS):
+        loops.counts(rows, w, c, total)
+    return np.ascontiguousarray(total.transpose(2, 0, 1))
+
+
+def count_range(x: Integers, low: int, high: int) -> NDArray[np.int64]:
+    """How often each of low … high occurs in x (n,); other values are not counted."""
+    if x.dtype == np.uint64:
+        return reference.count_range(x, low, high)
+    total = np.zeros((4, high - low + 1), np.int64)
+    for rows, _, _ in _chunks(x[:, None], None, None, INTEGERS):
+        loops.count_range(rows[:, 0], low, total)
+    counted: NDArray[np.int64] = total.sum(axis=0)
+    return counted
+
+
+def integer_range(x: Integers) -> tuple[int, int]:
+    """Smallest and largest of x (n,); (0, −1), the empty range, when there is nothing."""
+    if x.dtype == np.uint64 or x.size == 0:
+        return reference.integer_range(x)
+    parts = [loops.integer_range(rows[:, 0]) for rows, _, _ in _chunks(x[:, None], None, None, INTEGERS)]
+    return min(low for low, _ in parts), max(high for _, high in parts)
+
+
+def extremes(
+    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1
+) -> tuple[Array, Array, Array]:
+    """Weight, smallest and largest of the cells that have weight, each (k, d); (0, inf, −inf) where there is none."""
+    if weights is not None and weights.ndim > 1:
+        weight, low, high = (np.concatenate(part) for part in zip(*(extremes(x, w) for w in weights.T), strict=True))
+        return weight, low, high
+    d = x.shape[1]
+    if weights is None and codes is None and d < NARROW and len(x) >= 64:
+        wide, rest = (extremes(part) for part in _several_at_a_time(x))
+        weight, low, high = (np.vstack([w.reshape(-1, d), r]) for w, r in zip(wide, rest, strict=True))
+        return weight.sum(0, keepdims=True), low.min(0, keepdims=True), high.max(0, keepdims=True)
+    shape = (_n_members(weights, codes, members), d)
+    weight, low, high = np.zeros(shape), np.full(shape, np.inf), np.full(shape, -np.inf)
+    for rows, w, c in _chunks(x, weights, codes):
+        loops.extremes(rows, w, c, weight, low, high)
+    return weight, low, high
+
+
+def normal_log_prob(x: Real, mean: Array, std: Array) -> Array:
+    """Log-density (n, k) of rows under k products of d normals, mean and std (k, d); a NaN cell contributes 0."""
+    out = np.empty((len(x), len(mean)))
+    start = 0
+    for rows, _, _ in _chunks(x, None, None):
+        densities.normal_log_prob(rows, _plain(mean), _plain(std), out[start : start + len(rows)])
+        start += len(rows)
+    return out
+
+
+def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array) -> Array:
+    """Log-density (n, k) of complete rows; whiten (k, d, d) inverts the Cholesky factor, log_det = log |whiten|."""
+    d = x.shape[1]
+    if d >= WIDE:
+        return reference.gaussian_log_prob(x, mean, whiten, log_det)
+    tiles = np.zeros((len(mean), _padded(d), _padded(d)))
+    tiles[:, :d, :d] = whiten
+    out, start = np.empty((len(x), len(mean))), 0
+    for rows, _, _ in _chunks(x, None, None):
+        products.gaussian_log_prob(
+            rows, _plain(mean), _plain(tiles), _plain(log_det - 0.5 * d * LOG_2PI), out[start : start + len(rows)]
+        )
+        start += len(rows)
+    return out
+
+
+# -- arguments as the loops expect them --------------------------------------------------------------------------------
+
+
+def _n_members(weights: Array | None, codes: Integers | None, members: int) -> int:
+    if codes is not None:
+        return members
+    return 1 if weights is None or weights.ndim == 1 else weights.shape[1]
+
+
+def _padded(d: int) -> int:
+    return -(-d // 4) * 4
+
+
+def _several_at_a_time(x: Real) -> tuple[Real, Real]:
+    """Narrow rows, several written as one wide row, and the few rows that are left over."""
+    d = x.shape[1]
+    count = 64 // max(d, 1)
+    whole = len(x) // count * count
+    return x[:whole].reshape(whole // count, count * d), x[whole:]
+
+
+def _plain(a: NDArray[Any], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """Contiguous and read-only, whatever it was: for Numba each combination would be another type to compile."""
+    a = np.ascontiguousarray(a, dtype).view()
+    a.flags.writeable = False
+    return a
+
+
+def _chunks(
+    x: NDArray[Any], weights: Array | None, codes: Integers | None, dtypes: tuple[DTypeLike, ...] = FLOATS
+) -> Iterator[tuple[NDArray[Any], Array, Integers]]:
+    """All rows at once where they lie as the loops expect, else copies of some rows at a time."""
+    n, dtype = len(x), x.dtype if x.dtype in dtypes else dtypes[0]
+    given = (a for a in (x, weights, codes) if a is not None)
+    ready = x.dtype == dtype and all(a.flags.c_contiguous for a in given) and (codes is None or codes.dtype == np.int64)
+    step = max(n if ready else CHUNK_CELLS // max(x.shape[1], 1), 1)
+    nothing, nobody = _plain(np.empty((0, 1))), _plain(np.empty(0), np.int64)
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        w = nothing if weights is None else _plain(weights[rows].reshape(len(weights[rows]), -1))
+        yield _plain(x[rows], dtype), w, nobody if codes is None else _plain(codes[rows], np.int64)

@@ -1,0 +1,50 @@
+"""How loops are compiled: on first use, for good, and not in silence.
+
+Numba's cache looks at the date of the file that holds a function, not at the files of what it calls: after an edit here
+or in `blocks`, touch the other files with loops.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numba
+from numba.core import event
+
+Function: TypeAlias = Callable[..., Any]
+
+
+def kernel(function: Function) -> Function:
+    """Compile on first use and keep the machine code on disk, if there is a place to write; NaN keeps its meaning."""
+    options: dict[str, Any] = {
+        "nogil": True,
+        "fastmath": {"reassoc", "contract", "nsz", "arcp"},
+        "error_model": "numpy",
+    }
+    try:
+        compiled: Function = numba.njit(function, cache=True, **options)
+    except RuntimeError:
+        compiled = numba.njit(function, **options)
+    return compiled
+
+
+class _Note(event.Listener):
+    """Say on stderr why a first call takes seconds; what Numba finds in its cache raises no event."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+    def on_start(self, event: Any) -> None:
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith("suffice."):
+            if self.depth == 0:
+                sys.stderr.write(f"suffice: compiling kernel {function.__name__} once; cached for later\n")
+            self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self.depth -= event.data["dispatcher"].py_func.__module__.startswith("suffice.")
+
+
+event.register("numba:compile", _Note())  # type: ignore[no-untyped-call]

@@ -1,0 +1,288 @@
+"""Loops that gather statistics, for Numba; `compiled` prepares their arguments and says what they compute.
+
+Work goes by blocks of rows that stay in cache; inner loops run along memory, so that they become vector instructions.
+Squares are summed about a pivot that cannot be far off: the mean so far where it rests on at least the weight of the
+block, else the heaviest row of the block. So no more digits are lost than a block's length of roundings would cost.
+
+``weights`` is (n, 1) or (n, k), with no rows where every weight is 1; ``codes`` (n,), empty where there are none. The
+last arguments are added to.
+"""
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+# ruff: noqa: ANN001, ANN201
+
+from __future__ import annotations
+
+import numpy as np
+
+from suffice.kernels.blocks import load
+from suffice.kernels.jit import kernel
+
+PANEL = 32  # columns side by side in a block
+
+
+# -- moments, row by row: one weight per row ---------------------------------------------------------------------------
+
+
+@kernel
+def survey(w, codes, count, total, heaviest):
+    """Weight and heaviest row of each member in a block of ``count`` rows."""
+    total[:] = 0.0
+    heaviest[:] = 0
+    if w.size == 0 and codes.size == 0:
+        total[:] = count
+        return
+    most = np.zeros(total.size)
+    for i in range(count):
+        k = codes[i] if codes.size else 0
+        if 0 <= k < total.size:
+            v = w[i, 0] if w.size else 1.0
+            total[k] += v
+            if v > most[k]:
+                most[k] = v
+                heaviest[k] = i
+
+
+@kernel
+def heaviest_seen(column, w, codes, k):
+    """The cell of largest weight among the seen cells of a member; 0 where there is none."""
+    most, value = 0.0, 0.0
+    for i in range(column.size):
+        v = w[i] if w.size else 1.0
+        if v > most and column[i] == column[i] and (codes.size == 0 or codes[i] == k):
+            most, value = v, float(column[i])
+    return value
+
+
+@kernel
+def add_rows(x, w, codes, pivot, first, second):
+    """Σ w (x − pivot) and Σ w (x − pivot)², each (k, d)."""
+    members, d = pivot.shape
+    if w.size == 0 and codes.size == 0:
+        for i in range(x.shape[0]):
+            for j in range(d):
+                r = x[i, j] - pivot[0, j]
+                first[0, j] += r
+                second[0, j] += r * r
+        return
+    for i in range(x.shape[0]):
+        k = codes[i] if codes.size else 0
+        if 0 <= k < members:
+            v = w[i, 0] if w.size else 1.0
+            for j in range(d):
+                r = x[i, j] - pivot[k, j]
+                first[k, j] += v * r
+                second[k, j] += v * r * r
+
+
+@kernel
+def add_seen_rows(x, w, codes, pivot, weight, first, second):
+    """The same sums over the cells that are not NaN, and the weight of these."""
+    members, d = pivot.shape
+    for i in range(x.shape[0]):
+        k = codes[i] if codes.size else 0
+        if 0 <= k < members:
+            v = w[i, 0] if w.size else 1.0
+            for j in range(d):
+                seen = x[i, j] == x[i, j]
+                r = x[i, j] - pivot[k, j] if seen else 0.0
+                weight[k, j] += v if seen else 0.0
+                first[k, j] += v * r
+                second[k, j] += v * r * r
+
+
+@kernel
+def merge(k, j, moments, weight, centre, shift, scatter):
+    """Chan, Golub and LeVeque: the moments (weight, centre, shift, scatter) of more cells join those of [k, j]."""
+    more, pivot, offset, inside = moments
+    if more == 0:
+        return
+    if weight[k, j] == 0:
+        centre[k, j] = pivot
+    apart = (pivot - centre[k, j]) + (offset - shift[k, j])
+    share = more / (weight[k, j] + more)
+    scatter[k, j] += inside + weight[k, j] * share * apart * apart
+    shift[k, j] += share * apart
+    weight[k, j] += more
+
+
+@kernel
+def about(pivot, weight, first, second):
+    """Moments from the sums about a pivot."""
+    offset = first / weight if weight else 0.0
+    inside = second - first * offset
+    return weight, pivot, offset, 0.0 if inside < 0 else inside
+
+
+@kernel
+def moments_by_row(x, weights, codes, weight, centre, shift, scatter):
+    """Moments (k, d) of rows with at most one weight each."""
+    members, d = weight.shape
+    rows = max(1024, 16 * members)  # merging costs as much as a few rows of each member
+    total, heaviest = np.empty(members), np.empty(members, np.int64)
+    pivot, seen = np.zeros((members, d)), np.empty((members, d))
+    first, second = np.empty((members, d)), np.empty((members, d))
+    for begin in range(0, x.shape[0], rows):
+        block, w, c = x[begin : begin + rows], weights[begin : begin + rows], codes[begin : begin + rows]
+        survey(w, c, block.shape[0], total, heaviest)
+        for k in range(members):
+            for j in range(d):
+                settled = weight[k, j] >= total[k]
+                pivot[k, j] = centre[k, j] + shift[k, j] if settled else block[heaviest[k], j]
+                if np.isnan(pivot[k, j]):
+                    pivot[k, j] = heaviest_seen(block[:, j], w[:, 0], c, k)
+                seen[k, j] = total[k]
+        first[:] = 0.0
+        second[:] = 0.0
+        add_rows(block, w, c, pivot, first, second)
+        if not np.isfinite(second).all():
+            seen[:] = 0.0
+            first[:] = 0.0
+            second[:] = 0.0
+            add_seen_rows(block, w, c, pivot, seen, first, second)
+        for k in range(members):
+            for j in range(d):
+                more = about(pivot[k, j], seen[k, j], first[k, j], second[k, j])
+                merge(k, j, more, weight, centre, shift, scatter)
+
+
+@kernel
+def moments_several(x, count, weight, centre, shift, scatter):
+    """Moments (1, d) of narrow rows, ``count`` of them read as if they were one wide row."""
+    n, d = x.shape
+    whole = n // count * count
+    none, nobody = np.empty((0, 1)), np.empty(0, np.int64)
+    wide = np.zeros((4, 1, count * d))
+    moments_by_row(x[:whole].reshape(n // count, count * d), none, nobody, wide[0], wide[1], wide[2], wide[3])
+    for j in range(count * d):
+        more = (wide[0, 0, j], wide[1, 0, j], wide[2, 0, j], wide[3, 0, j])
+        merge(0, j % d, more, weight, centre, shift, scatter)
+    moments_by_row(x[whole:], none, nobody, weight, centre, shift, scatter)
+
+
+# -- moments, column by column: a weight for each row and member -------------------------------------------------------
+
+
+@kernel
+def add_column(column, w, pivot):
+    """Σ w (x − pivot) and Σ w (x − pivot)²."""
+    first = second = 0.0
+    for i in range(column.size):
+        r = column[i] - pivot
+        first += w[i] * r
+        second += w[i] * r * r
+    return first, second
+
+
+@kernel
+def add_seen_column(column, w, pivot):
+    """The weight of the cells that are not NaN, and the same sums over them."""
+    weight = first = second = 0.0
+    for i in range(column.size):
+        seen = column[i] == column[i]
+        v = w[i] if seen else 0.0
+        r = column[i] - pivot if seen else 0.0
+        weight += v
+        first += v * r
+        second += v * r * r
+    return weight, first, second
+
+
+@kernel
+def moments_by_column(x, weights, weight, centre, shift, scatter):
+    """Moments (k, d) of rows with one weight for every member."""
+    members, d = weight.shape
+    rows = min(2048, max(256, 32768 // max(members, min(d, PANEL))))
+    columns, w = np.empty((min(d, PANEL), rows)), np.empty((members, rows))
+    nobody = np.empty(0, np.int64)
+    for begin in range(0, x.shape[0], rows):
+        block = x[begin : begin + rows]
+        b = block.shape[0]
+        load(weights[begin : begin + rows], w)
+        for panel in range(0, d, PANEL):
+            load(block[:, panel : panel + PANEL], columns)
+            for k in range(members):
+                u = w[k, :b]
+                block_weight = u.sum()
+                if block_weight > 0:
+                    for j in range(panel, min(panel + PANEL, d)):
+                        column, total = columns[j - panel, :b], block_weight
+                        if weight[k, j] >= total:
+                            pivot = centre[k, j] + shift[k, j]
+                        else:
+                            pivot = heaviest_seen(column, u, nobody, 0)
+                        first, second = add_column(column, u, pivot)
+                        if not np.isfinite(second):
+                            total, first, second = add_seen_column(column, u, pivot)
+                        merge(k, j, about(pivot, total, first, second), weight, centre, shift, scatter)
+
+
+# -- sums, counts, extremes --------------------------------------------------------------------------------------------
+
+
+@kernel
+def sums(x, weights, codes, total):
+    """Σ w x (k, m) of rows with at most one weight each."""
+    members, m = total.shape
+    rows = max(1024, 16 * members)
+    part = np.empty((members, m))
+    for begin in range(0, x.shape[0], rows):
+        part[:] = 0.0
+        for i in range(begin, min(begin + rows, x.shape[0])):
+            k = codes[i] if codes.size else 0
+            if 0 <= k < members:
+                v = weights[i, 0] if weights.size else 1.0
+                for j in range(m):
+                    part[k, j] += v * x[i, j]
+        total += part
+
+
+@kernel
+def counts(levels, weights, codes, total):
+    """Weight (d, n_levels, k) of every level, the members side by side."""
+    d, n_levels, members = total.shape
+    for i in range(levels.shape[0]):
+        k = codes[i] if codes.size else 0
+        if 0 <= k < members:
+            for j in range(d):
+                level = levels[i, j]
+                if 0 <= level < n_levels:
+                    if weights.size and codes.size == 0:
+                        for h in range(members):
+                            total[j, level, h] += weights[i, h]
+                    else:
+                        total[j, level, k] += weights[i, 0] if weights.size else 1.0
+
+
+@kernel
+def count_range(x, low, total):
+    """How often low + i occurs in x (n,), in four tables (4, ·) by turns: equal neighbours need not wait."""
+    size = np.uint64(total.shape[1])
+    for begin in range(0, x.size, 4):
+        for turn in range(min(4, x.size - begin)):
+            step = np.uint64(x[begin + turn] - low)  # what lies below wraps around to far above
+            if step < size:
+                total[turn, step] += 1
+
+
+@kernel
+def integer_range(x):
+    """Smallest and largest of x (n,), n > 0."""
+    low = high = x[0]
+    for i in range(x.size):
+        low, high = min(low, x[i]), max(high, x[i])
+    return low, high
+
+
+@kernel
+def extremes(x, weights, codes, weight, low, high):
+    """Weight, smallest and largest (k, d) of the seen cells that have weight, one weight per row."""
+    members, d = low.shape
+    for i in range(x.shape[0]):
+        k = codes[i] if codes.size else 0
+        v = weights[i, 0] if weights.size else 1.0
+        if 0 <= k < members and v > 0:
+            for j in range(d):
+                cell = float(x[i, j])
+                weight[k, j] += v if not np.isnan(cell) else 0.0
+                low[k, j] = min(low[k, j], cell)  # the first unless the second is less: NaN never is
+                high[k, j] = max(high[k, j], cell)

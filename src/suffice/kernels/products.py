@@ -1,0 +1,149 @@
+"""Loops that multiply matrices inside a block, for Numba: scatter matrices and Mahalanobis distances.
+
+Products go by tiles of 4 × 4 whose sums stay in registers; the sizes are padded with zeros to whole tiles.
+"""
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+# ruff: noqa: ANN001, ANN201
+
+from __future__ import annotations
+
+import numpy as np
+
+from suffice.kernels.blocks import gather, group, load
+from suffice.kernels.jit import kernel
+
+
+@kernel
+def choose_pivot(columns, w, total, mean_weight, centre, shift, pivot):
+    """The mean so far (d,) where it rests on at least the weight ``total`` of these rows, else their heaviest row."""
+    heaviest = w.argmax() if w.size else 0
+    for j in range(centre.size):
+        pivot[j] = centre[j] + shift[j] if mean_weight >= total else columns[j, heaviest]
+        if mean_weight == 0:
+            centre[j] = pivot[j]
+
+
+@kernel
+def centre_rows(columns, w, pivot, r, first):
+    """Write √w (x − pivot) into r (d, ·) and Σ w (x − pivot) into first (d,)."""
+    root = np.sqrt(w)
+    for j in range(pivot.size):
+        x, out, p, total = columns[j], r[j, : columns.shape[1]], pivot[j], 0.0
+        if w.size:
+            for i in range(out.size):
+                out[i] = root[i] * (x[i] - p)
+                total += root[i] * out[i]
+        else:
+            for i in range(out.size):
+                out[i] = x[i] - p
+                total += out[i]
+        first[j] = total
+
+
+@kernel
+def add_products(r, count, squares):
+    """Add r rᵀ over the first ``count`` rows to the 4 × 4 tiles on and below the diagonal: 16 sums in registers."""
+    for i in range(0, squares.shape[0], 4):
+        a, b, c, d = r[i, :count], r[i + 1, :count], r[i + 2, :count], r[i + 3, :count]
+        for j in range(0, i + 4, 4):
+            e, f, g, h = r[j, :count], r[j + 1, :count], r[j + 2, :count], r[j + 3, :count]
+            ae = af = ag = ah = be = bf = bg = bh = ce = cf = cg = ch = de = df = dg = dh = 0.0
+            for t in range(count):
+                ae += a[t] * e[t]
+                af += a[t] * f[t]
+                ag += a[t] * g[t]
+                ah += a[t] * h[t]
+                be += b[t] * e[t]
+                bf += b[t] * f[t]
+                bg += b[t] * g[t]
+                bh += b[t] * h[t]
+                ce += c[t] * e[t]
+                cf += c[t] * f[t]
+                cg += c[t] * g[t]
+                ch += c[t] * h[t]
+                de += d[t] * e[t]
+                df += d[t] * f[t]
+                dg += d[t] * g[t]
+                dh += d[t] * h[t]
+            tile = ((ae, af, ag, ah), (be, bf, bg, bh), (ce, cf, cg, ch), (de, df, dg, dh))
+            for row in range(4):
+                for column in range(4):
+                    squares[i + row, j + column] += tile[row][column]
+
+
+@kernel
+def scatter(x, weights, codes, weight, centre, shift, squares):
+    """Weight (k,), centre and shift (k, d), squares (k, ≥ d, ≥ d) on and below the diagonal, of complete rows."""
+    members, d = centre.shape
+    rows = max(512, 64 * members) if codes.size else 512
+    columns, w = np.empty((d, rows)), np.empty((weights.shape[1], rows if weights.size else 0))
+    order, starts, stops = np.empty(rows, np.int64), np.zeros(members, np.int64), np.empty(members, np.int64)
+    r, first, pivot, apart = np.zeros((squares.shape[1], rows)), np.empty(d), np.empty(d), np.empty(d)
+    for begin in range(0, x.shape[0], rows):
+        block, block_weights = x[begin : begin + rows], weights[begin : begin + rows]
+        if codes.size:
+            mine = order[: group(codes[begin : begin + rows], order, starts, stops)]
+            gather(block, mine, columns)
+            gather(block_weights, mine[: mine.size if weights.size else 0], w)
+        else:
+            stops[:] = block.shape[0]
+            load(block, columns)
+            load(block_weights, w)
+        for k in range(members):
+            u, count = w[min(k, w.shape[0] - 1), starts[k] : stops[k]], stops[k] - starts[k]
+            total = u.sum() if u.size else float(count)
+            if total == 0:
+                continue
+            member = columns[:, starts[k] : stops[k]]
+            choose_pivot(member, u, total, weight[k], centre[k], shift[k], pivot)
+            centre_rows(member, u, pivot, r, first)
+            add_products(r, count, squares[k])
+            share = total / (weight[k] + total)
+            for j in range(d):
+                apart[j] = (pivot[j] - centre[k, j]) + (first[j] / total - shift[k, j])
+                shift[k, j] += share * apart[j]
+            for i in range(d):
+                for j in range(i + 1):
+                    squares[k, i, j] += weight[k] * share * apart[i] * apart[j] - first[i] * first[j] / total
+            weight[k] += total
+
+
+@kernel
+def add_rotated(a, r, i, j, z):
+    """Add the product of a[i : i + 4, j : j + 4] and r[j : j + 4] to z (4, b)."""
+    p, q, s, t = r[j], r[j + 1], r[j + 2], r[j + 3]
+    a0, a1, a2, a3 = a[i, j], a[i, j + 1], a[i, j + 2], a[i, j + 3]
+    b0, b1, b2, b3 = a[i + 1, j], a[i + 1, j + 1], a[i + 1, j + 2], a[i + 1, j + 3]
+    c0, c1, c2, c3 = a[i + 2, j], a[i + 2, j + 1], a[i + 2, j + 2], a[i + 2, j + 3]
+    d0, d1, d2, d3 = a[i + 3, j], a[i + 3, j + 1], a[i + 3, j + 2], a[i + 3, j + 3]
+    z0, z1, z2, z3 = z[0], z[1], z[2], z[3]
+    for n in range(z0.size):
+        z0[n] += a0 * p[n] + a1 * q[n] + a2 * s[n] + a3 * t[n]
+        z1[n] += b0 * p[n] + b1 * q[n] + b2 * s[n] + b3 * t[n]
+        z2[n] += c0 * p[n] + c1 * q[n] + c2 * s[n] + c3 * t[n]
+        z3[n] += d0 * p[n] + d1 * q[n] + d2 * s[n] + d3 * t[n]
+
+
+@kernel
+def gaussian_log_prob(x, mean, whiten, constant, out):
+    """Constant (k,) − ½ ‖whiten (x − mean)‖², (n, k); whiten (k, ·, ·) is padded to whole tiles."""
+    members, d = mean.shape
+    rows, padded = 256, whiten.shape[1]
+    columns, r, z, value = np.zeros((d, rows)), np.zeros((padded, rows)), np.empty((4, rows)), np.empty((members, rows))
+    for begin in range(0, x.shape[0], rows):
+        block = x[begin : begin + rows]
+        load(block, columns)
+        for k in range(members):
+            for j in range(d):
+                column, centred, m = columns[j], r[j], mean[k, j]
+                for i in range(rows):
+                    centred[i] = column[i] - m
+            square, z0, z1, z2, z3 = value[k], z[0], z[1], z[2], z[3]
+            square[:] = constant[k]
+            for i in range(0, padded, 4):
+                z[:] = 0.0
+                for j in range(0, i + 4, 4):
+                    add_rotated(whiten[k], r, i, j, z)
+                for n in range(rows):
+                    square[n] -= 0.5 * (z0[n] * z0[n] + z1[n] * z1[n] + z2[n] * z2[n] + z3[n] * z3[n])
+        load(value[:, : block.shape[0]], out[begin : begin + rows])
