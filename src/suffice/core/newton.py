@@ -76,7 +76,7 @@ def newton(
     pick = [names.index(name) for name in free]
     joint = bool(tied & set(free)) and k > 1
     groups = Groups((k, d, len(free)), joint, sharing(k, free, tied) if joint else np.eye(len(free)))
-    current = evaluate(theta)
+    current, last = evaluate(theta), np.inf
     for _ in range(max_iter):
         step = _direction(groups, theta[..., pick], current, weight, pick)
         if np.abs(step).max(initial=0.0) < STILL:
@@ -85,8 +85,9 @@ def newton(
         if moved is None:
             break
         theta, current, length = moved
-        if length < 10 * STILL:
+        if length < 10 * STILL or (length < 1e-9 and length > last / 4):  # at rest, or moved by rounding alone
             break
+        last = length
     return theta
 
 
@@ -104,7 +105,8 @@ def _direction(groups: Groups, scale: Array, at: Derivatives, weight: Array, pic
     convex = np.linalg.eigvalsh(h)[:, -1] >= -1e-14
     h = np.where(convex[:, None, None], safe - 1e-12 * np.eye(h.shape[-1]), h)
     h = np.where((total > 0)[:, None, None], h, -np.eye(h.shape[-1]))
-    step = np.clip(np.linalg.solve(-h, g[..., None])[..., 0], -LONGEST, LONGEST)
+    step = np.linalg.solve(-h, g[..., None])[..., 0]
+    step *= LONGEST / np.maximum(np.abs(step).max(axis=-1, keepdims=True), LONGEST)  # shorter, in the same direction
     return np.where((total > 0)[:, None], step, 0.0)
 
 

@@ -1,0 +1,282 @@
+"""Laws of questions: densities integrate to 1, quantiles invert, samples follow, entropies are expectations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from suffice.core.calculus import FIRST, smooth_scale
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.parameters import Array
+from suffice.testing.law import (
+    DoesNotApply,
+    close,
+    expectation,
+    fresh,
+    law,
+    nodes_of,
+    one_cell,
+    require,
+)
+
+MANY = 4000
+
+
+def vector_draws(dist: Any, rng: np.random.Generator, n: int = 20_000) -> tuple[Any, Array]:
+    """One member of a distribution over vectors, and many draws of it."""
+    if not (dist.row_vector or dist.support.core) or not dist.specs():
+        raise DoesNotApply(f"a row of {dist.name} is not a vector of one law")
+    alone = dist.each[0]
+    if not alone.row_vector and alone.batch:
+        alone = alone.reshaped(lambda value: value[0])
+    return alone, np.asarray(alone.sample(n, rng))
+
+
+def z_close(values: Array, expected: Any, told: str) -> None:
+    """Break the law unless the mean of the values is the expected one to within 5 standard errors."""
+    error = values.std(axis=0) / np.sqrt(len(values))
+    away = np.abs(values.mean(axis=0) - expected)
+    require(
+        (away <= 5 * error + 1e-9 * (1 + np.abs(expected))).all(),
+        f"{told}: the mean of {len(values)} draws is {values.mean(axis=0)} ± {error}, expected {expected}.",
+    )
+
+
+def is_vector(dist: Any) -> bool:
+    """Whether a row (or a cell) is a vector, so that expectations are taken by sampling."""
+    return bool(dist.row_vector or dist.support.core)
+
+
+@law("the density integrates to 1", "log_partition, log_base, the bounds of the support")
+def integrates_to_one(dist: Any, rng: np.random.Generator) -> None:
+    """∫ p = 1, or Σ p = 1; for vectors, E_p[q/p] = 1 for a neighbour q."""
+    if is_vector(dist):
+        alone, x = vector_draws(dist, rng)
+        if not alone.free:
+            raise DoesNotApply("it has no free parameter to move")
+        name = alone.free[0]
+        value = np.asarray(getattr(alone, name), dtype=float)
+        simplex = alone.specs()[name].domain.rule is not None and alone.specs()[name].domain.core == 1
+        near = replace(alone, **{name: 0.9 * value + 0.1 / value.shape[-1] if simplex else value * 1.05})
+        z_close(np.exp(near.log_prob(x) - alone.log_prob(x)), 1.0, "E[q/p]")
+        return
+    cell = one_cell(dist)
+    close(expectation(cell, lambda x: np.ones(len(x))), 1.0, 1e-9, "the total probability")
+
+
+@law("mean and var are moments", "the formulas of mean and var")
+def moments_are_moments(dist: Any, rng: np.random.Generator) -> None:
+    """Mean and var are E x and E (x − mean)²."""
+    if is_vector(dist):
+        alone, x = vector_draws(dist, rng)
+        z_close(x, np.asarray(alone.mean), "mean")
+        z_close((x - np.asarray(alone.mean)) ** 2, np.asarray(alone.var), "var")
+        return
+    cell = one_cell(dist)
+    if getattr(cell, "levels", None) is not None:
+        raise DoesNotApply("labels have no mean")
+    if cell.support.words.startswith("an angle"):
+        raise DoesNotApply("angles have circular moments")
+    mean, var = float(cell.mean), float(cell.var)
+    if np.isfinite(mean):
+        close(expectation(cell, lambda x: x), mean, 1e-8, "mean", scale=max(abs(mean), np.sqrt(min(var, 1e300)), 1e-9))
+    if np.isfinite(var):
+        close(expectation(cell, lambda x: (x - mean) ** 2), var, 1e-8, "var", scale=var)
+
+
+@law("cdf is the integral of the density", "cumulative")
+def cdf_is_the_integral(dist: Any, _rng: np.random.Generator) -> None:
+    """P(X ≤ x) equals the density integrated up to x, and rises from 0 to 1."""
+    cell = ordered(dist)
+    points = np.unique(np.asarray(cell.quantile([1e-6, 0.01, 0.1, 0.3, 0.5, 0.8, 0.99, 1 - 1e-6])))
+    x, w = nodes_of(cell)
+    mass = w * np.exp(np.asarray(cell.log_prob(x)))
+    if cell.discrete:
+        expected = np.array([mass[x <= point].sum() for point in points])
+    else:  # between the points, by a rule of their own
+        nodes, weights = np.polynomial.legendre.leggauss(64)
+        half = np.diff(points)[:, None] / 32
+        edges = points[:-1, None] + np.arange(16) * 2 * half
+        inner = edges[..., None] + half[..., None] * (nodes + 1)
+        density = np.exp(np.asarray(cell.log_prob(inner.ravel()))).reshape(inner.shape)
+        between = (density * weights).sum(axis=-1) * half
+        expected = float(cell.cdf(points[0])) + np.concatenate([[0.0], np.cumsum(between.sum(axis=1))])
+    close(cell.cdf(points), expected, 1e-8, f"cdf at {points}")
+    low, high = cell.quantile(0.0), cell.quantile(1.0)
+    close(cell.cdf(low if not cell.discrete else low - 1), 0.0, 1e-12, f"cdf at the lower end {low}")
+    close(cell.cdf(high), 1.0, 1e-12, f"cdf at the upper end {high}")
+    require((np.diff(cell.cdf(np.sort(x)[:: max(len(x) // 500, 1)])) >= -1e-12).all(), "cdf falls somewhere.")
+
+
+def ordered(dist: Any) -> Any:
+    """One cell whose values have an order."""
+    cell = one_cell(dist)
+    if getattr(cell, "levels", None) is not None:
+        raise DoesNotApply("labels have no order")
+    return cell
+
+
+@law("quantile inverts cdf", "inverse, rounding at the steps of a discrete cdf")
+def quantile_inverts(dist: Any, rng: np.random.Generator) -> None:
+    """quantile(cdf(x)) = x, and cdf(quantile(q)) ≥ q with equality where the distribution is continuous."""
+    cell = ordered(dist)
+    x = np.unique(np.asarray(cell.sample(60, rng)))
+    spread = float(np.diff(cell.quantile([0.1, 0.9]))[0]) or 1.0
+    levels = np.asarray(cell.cdf(x))
+    tame = levels < 1 - 1e-9
+    close(np.asarray(cell.quantile(levels))[tame], x[tame], 1e-7, "quantile(cdf(x))", scale=spread)
+    q = np.linspace(0.001, 0.999, 41)
+    reached = np.asarray(cell.cdf(cell.quantile(q)))
+    require((reached >= q - 1e-9).all(), f"cdf(quantile(q)) < q by {float((q - reached).max()):.3g}.")
+    if cell.discrete:
+        below = np.asarray(cell.cdf(np.asarray(cell.quantile(q)) - 1))
+        require((below < q + 1e-9).all(), "quantile(q) is not the smallest x with cdf(x) ≥ q.")
+    else:
+        close(reached, q, 1e-8, "cdf(quantile(q))")
+
+
+@law("samples follow the distribution", "draw")
+def samples_follow(dist: Any, rng: np.random.Generator) -> None:
+    """Kolmogorov–Smirnov (continuous) or χ² (discrete) at p > 1e-4; for vectors the mean of log p is −entropy."""
+    from scipy import stats
+
+    if is_vector(dist):
+        alone, x = vector_draws(dist, rng)
+        try:
+            entropy = alone.entropy()
+        except Exception as error:  # e.g. no closed form
+            raise DoesNotApply(str(error)) from error
+        z_close(-np.asarray(alone.log_prob(x)), entropy, "−log p of the draws against the entropy")
+        return
+    cell = one_cell(dist)
+    x = np.asarray(cell.sample(MANY, rng))
+    if not cell.discrete:
+        p = stats.kstest(np.asarray(cell.cdf(x)), "uniform").pvalue
+        require(p > 1e-4, f"Kolmogorov–Smirnov: p = {p:.3g} over {MANY} draws.")
+        return
+    outcomes, _ = nodes_of(cell)
+    chance = np.exp(np.asarray(cell.log_prob(outcomes))) * MANY
+    place = {value: index for index, value in enumerate(outcomes.tolist())}
+    seen = np.bincount([place[value] for value in x.tolist()], minlength=len(outcomes))
+    common = chance >= 5
+    observed = np.append(seen[common], seen[~common].sum())
+    expected = np.append(chance[common], MANY - chance[common].sum())
+    if expected[-1] < 1:
+        require(observed[-1] <= 8, f"{observed[-1]} draws of outcomes that should come {expected[-1]:.3g} times.")
+        observed, expected = observed[:-1], expected[:-1] * (observed[:-1].sum() / expected[:-1].sum())
+    p = stats.chisquare(observed, expected).pvalue
+    require(p > 1e-4, f"χ²: p = {p:.3g} over {MANY} draws.")
+
+
+@law("entropy = −E log p", "entropy_cell")
+def entropy_is_expected_surprise(dist: Any, rng: np.random.Generator) -> None:
+    """The entropy is the expected surprise; independent columns add."""
+    if is_vector(dist):
+        alone, x = vector_draws(dist, rng)
+        z_close(-np.asarray(alone.log_prob(x)), alone.entropy(), "entropy")
+        return
+    cell = one_cell(dist)
+    close(cell.entropy(), expectation(cell, lambda x: -np.asarray(cell.log_prob(x))), 1e-8, "entropy")
+    if not dist.lone:
+        close(dist.entropy(), [one.entropy() for one in dist.each], 1e-12, "entropy of the members")
+
+
+@law("kl ≥ 0, and 0 only to itself", "kl, mean_statistic, entropy_cell")
+def kl_is_a_divergence(dist: Any, rng: np.random.Generator) -> None:
+    """D(p‖p) = 0, D(p‖q) ≥ 0 and D(p‖q) = E_p log p/q."""
+    if is_vector(dist):
+        alone, x = vector_draws(dist, rng)
+        other = fresh(alone, rng)
+        close(alone.kl(alone), 0.0, 1e-9, "kl(p, p)")
+        with np.errstate(all="ignore"):
+            worse = np.asarray(alone.log_prob(x)) - np.asarray(other.log_prob(x))
+        if np.isfinite(worse).all():
+            z_close(worse, alone.kl(other), "kl against E log p/q")
+        return
+    cell = one_cell(dist)
+    other = fresh(cell, rng)
+    close(cell.kl(cell), 0.0, 1e-9, "kl(p, p)")
+    got = cell.kl(other)
+    require(got >= -1e-12, f"kl is negative: {got!r}.")
+
+    def ratio(x: Any) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.asarray(cell.log_prob(x)) - np.asarray(other.log_prob(x)))
+
+    x, _ = nodes_of(cell)
+    seen = np.asarray(cell.log_prob(x)) > -700
+    if np.isfinite(ratio(x)[seen]).all():
+        close(got, expectation(cell, ratio), 1e-7, f"kl to {other!r}")
+    else:
+        require(np.isinf(got), f"kl to {other!r}, which excludes some of its rows, is {got!r} and not infinite.")
+
+
+@law("∂A/∂η = E u and ∂²A/∂η² = Cov u", "log_partition, natural, statistic, mean_statistic")
+def exponential_identities(dist: Any, rng: np.random.Generator) -> None:
+    """Along every parameter: dA = E[u]·dη and dE[u] = Cov[u]·dη; and log p = η·u − A + log h."""
+    if not isinstance(dist, ExponentialFamily):
+        raise DoesNotApply(f"{dist.name} is not an exponential family")
+    vector = is_vector(dist)
+    cell, x = vector_draws(dist, rng, 100_000) if vector else (one_cell(dist), None)
+    rows = cell.sample(20, rng) if x is None else x[:20]
+    eta = np.asarray(cell.natural(), dtype=float).ravel()
+    require(np.isfinite(eta).all(), f"η = {eta} is not finite at a typical value.")
+    block = cell.stacked.read(rows)
+    base = np.asarray(cell.stacked.log_base(block)).reshape(len(block))
+    written = flat_statistic(cell, rows) @ eta - float(np.sum(cell.log_partition())) + base
+    close(cell.log_prob(rows), written, 1e-9, "log_prob against η·u − A + log h")
+    mean, cov, loose = statistic_moments(cell, x)
+    own = np.asarray(cell.mean_statistic(), dtype=float).ravel()
+    require((np.abs(own - mean) <= loose + 1e-9).all(), f"mean_statistic is {own}, but E u = {mean}.")
+    moving = cell.free
+    if not cell.exact:  # exponential only in some of its parameters
+        moving = tuple(name for name in moving if cell.fix(*(set(moving) - {name})).exact)
+    for name in moving:
+        d_eta = along(cell, name, lambda one: np.asarray(one.natural()).ravel())
+        d_partition = along(cell, name, lambda one: np.sum(one.log_partition()))
+        d_mean = along(cell, name, lambda one: np.asarray(one.mean_statistic()).ravel())
+        size = 1 + float(np.abs(d_eta * own).sum())
+        close(d_partition, d_eta @ own, 1e-7, f"dA along {name} against E[u]·dη", scale=size)
+        spread = np.sqrt(np.diag(cov))
+        size_cov = 1e-6 + spread * (spread @ np.abs(d_eta)) if vector else 1 + np.abs(cov) @ np.abs(d_eta)
+        tolerance = 0.05 if vector else 1e-6
+        close(d_mean, cov @ d_eta, tolerance, f"dE[u] along {name} against Cov[u]·dη", scale=size_cov)
+
+
+def flat_statistic(cell: Any, rows: Any) -> Array:
+    """The statistic of every row, (n, m)."""
+    block = cell.stacked.read(rows)
+    return np.asarray(cell.stacked.statistic(block), dtype=float).reshape(len(block), -1)
+
+
+def statistic_moments(cell: Any, draws: Any) -> tuple[Array, Array, Array]:
+    """E u, Cov u and how far off the first may be: by draws where there are some, else by quadrature."""
+    if draws is not None:
+        u = flat_statistic(cell, draws)
+        return u.mean(axis=0), np.atleast_2d(np.cov(u.T)), 5 * u.std(axis=0) / np.sqrt(len(u))
+    mean = expectation(cell, lambda x: flat_statistic(cell, x))
+
+    def squares(x: Any) -> Array:
+        away = flat_statistic(cell, x) - mean
+        return np.asarray(away[:, :, None] * away[:, None, :])
+
+    return mean, expectation(cell, squares), 1e-7 * (1 + np.abs(mean))
+
+
+def along(cell: Any, name: str, f: Any) -> Array:
+    """The derivative of ``f(cell)`` as a parameter moves in a direction that its domain allows."""
+    value, domain = np.asarray(getattr(cell, name), dtype=float), cell.specs()[name].domain
+    if domain.core == 2:
+        direction = value
+    elif domain.core == 1:
+        direction = np.abs(value) + 0.1 if domain.rule is None else 1 / value.shape[-1] - value
+    else:
+        direction = np.asarray(smooth_scale(cell, name), dtype=float)
+    step = 0.01
+    total: Any = 0.0
+    for j, c in enumerate(FIRST, 1):
+        ahead, behind = (f(replace(cell, **{name: value + side * j * step * direction})) for side in (1, -1))
+        total = total + c * (np.asarray(ahead, dtype=float) - np.asarray(behind, dtype=float))
+    return np.asarray(total / step)
