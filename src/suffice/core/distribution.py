@@ -220,12 +220,13 @@ class Distribution(Value):
         return count
 
     def standard_errors(self, stats: Any) -> dict[str, Any]:
-        """Standard error of each parameter from the observed information; 0 for fixed ones, NaN where undefined."""
+        """Standard error of each parameter from the observed information; 0 for fixed ones, NaN on a boundary."""
         stack = self.stacked
         errors = stack.error_cells(stats) if stack.free else {}
         result = {}
         for name, value in stack.params.items():
-            cells = np.zeros(np.shape(value)) if name in stack.fixed else errors[name]
+            edge = stack.specs()[name].domain.on_boundary(np.asarray(value))
+            cells = np.zeros(np.shape(value)) if name in stack.fixed else np.where(edge, np.nan, errors[name])
             cells = cells[(0,) * (self._full - len(self.batch))]
             result[name] = float(cells) if np.ndim(cells) == 0 else cells
         return result
