@@ -196,7 +196,8 @@ class Distribution(Value):
         chosen: dict[str, Any] = {}
         for name, mine in self._values().items():
             theirs = np.asarray(getattr(other, name))
-            mask = keep.reshape(keep.shape + (1,) * (theirs.ndim - keep.ndim))
+            kept = np.broadcast_to(keep.all(axis=0), keep.shape) if name in self.tied else keep  # shared: all or none
+            mask = kept.reshape(keep.shape + (1,) * (theirs.ndim - keep.ndim))
             chosen[name] = np.where(mask, mine, theirs)
         return replace(other, **chosen)
 

@@ -93,10 +93,11 @@ class Iterative(Distribution):
 def newton_step(
     gradient: Array, hessian: Array, weight: Array, free: tuple[str, ...], tied: frozenset[str], limits: Array
 ) -> tuple[Array, Array]:
-    """The Newton step (k, d, q) from Σ w of the derivatives, and where (k, d) it is safe to take.
+    """The Newton step (k, d, q) from Σ w of the derivatives, and where (k, d) it is sure to climb.
 
-    Safe: the curvature is negative definite and every coordinate moves by at most its limit, so that the step
-    stays where the quadratic picture holds. Tied parameters move together over the members.
+    Sure: the curvature is negative definite and every coordinate moves by at most its limit, so that the step stays
+    where the quadratic picture holds. Elsewhere the step is cut to the limits, and still points uphill. Tied parameters
+    move together over the members.
     """
     k, d, q = gradient.shape
     joint = bool(tied & set(free)) and k > 1
@@ -106,15 +107,19 @@ def newton_step(
     g = groups.gradient(gradient) / unit[:, None]
     h = groups.hessian(hessian) / unit[:, None, None]
     usable = np.isfinite(g).all(axis=-1) & np.isfinite(h).all(axis=(-2, -1)) & (total > 0)
-    h = np.where(usable[:, None, None], h, -np.eye(h.shape[-1]))
+    identity = np.eye(h.shape[-1])
+    h = np.where(usable[:, None, None], h, -identity)
     g = np.where(usable[:, None], g, 0.0)
-    usable &= np.linalg.eigvalsh(h)[:, -1] < 0
-    h = np.where(usable[:, None, None], h, -np.eye(h.shape[-1]))
-    step = groups.spread(np.linalg.solve(-h, g[..., None])[..., 0])
-    short = (np.abs(step) <= limits).all(axis=-1)
+    bends = np.linalg.eigvalsh(h)
+    concave = bends[:, -1] < 0
+    shift = np.where(concave, 0.0, np.maximum(bends[:, -1], 0.0) + 0.1 * np.abs(bends).max(axis=-1) + 1e-300)
+    step = groups.spread(np.linalg.solve(shift[:, None, None] * identity - h, g[..., None])[..., 0])
+    with np.errstate(divide="ignore"):
+        factor = np.minimum(limits / np.abs(step), 1.0).min(axis=-1)
     if joint:
-        return step, np.broadcast_to(short.all(axis=0) & usable, (k, d))
-    return step, short & usable.reshape(k, d)
+        factor = np.broadcast_to(factor.min(axis=0), factor.shape)
+    sure = np.broadcast_to(usable & concave, (k, d)) if joint else (usable & concave).reshape(k, d)
+    return step * factor[..., None], sure & (factor == 1)
 
 
 def weighted_median(x: Array, weights: Array) -> float:

@@ -71,12 +71,16 @@ class Weibull(Iterative):
     def maximise(self, stats: Any) -> Self:
         limits = {"shape": np.full(self.batch, SHORT), "scale": SHORT / np.asarray(self.shape)}
         reach = np.stack([limits[name] for name in self.free], axis=-1)
-        step, short = newton_step(*self._derivatives(stats), stats.weight, self.free, self.tied, reach)
+        step, sure = newton_step(*self._derivatives(stats), stats.weight, self.free, self.tied, reach)
         moves = {name: np.exp(step[..., index]) for index, name in enumerate(self.free)}
         shape, scale = (getattr(self, name) * moves.get(name, 1.0) for name in NAMES)
-        short = short & (shape <= STEEPEST)
         safe_shape, safe_scale = self._best_candidate(stats)
-        shape, scale = np.where(short, shape, safe_shape), np.where(short, scale, safe_scale)
+        # Where the fan has nothing better, even a Newton step that was cut gets further.
+        rest = (safe_shape == self.shape) & (np.abs(np.log(safe_scale / self.scale)) < limits["scale"])
+        take = (sure | rest) & (shape <= STEEPEST)
+        if self.tied:
+            take = np.broadcast_to(take.all(axis=0), take.shape)
+        shape, scale = np.where(take, shape, safe_shape), np.where(take, scale, safe_scale)
         return self.choose(stats.weight == 0, replace(self, shape=shape, scale=scale))
 
     def _best_candidate(self, stats: Any) -> tuple[Array, Array]:
