@@ -12,6 +12,7 @@ from scipy import special
 from suffice.core.distribution import Distribution
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, parameter
+from suffice.core.special import t_quantile
 from suffice.distributions.covariance import root, score_incomplete, whitening
 
 
@@ -86,7 +87,7 @@ class MultivariateStudentT(Distribution, register=False):
         return np.asarray(special.stdtr(np.asarray(self.df)[..., None], (x - self.loc) / self._marginal_scale()))
 
     def inverse(self, q: Array) -> Array:
-        return np.asarray(self.loc + self._marginal_scale() * special.stdtrit(np.asarray(self.df)[..., None], q))
+        return np.asarray(self.loc + self._marginal_scale() * t_quantile(np.asarray(self.df)[..., None], q))
 
     @property
     def mean(self) -> Any:

@@ -12,6 +12,7 @@ from suffice.core.calculus import errors_from_information
 from suffice.core.distribution import Alert
 from suffice.core.iterative import Iterative, newton_step, weighted_median
 from suffice.core.parameters import POSITIVE, REAL, Array, parameter
+from suffice.core.special import t_quantile
 from suffice.distributions.normal import HALF_LOG_TAU, spread_floor
 
 NAMES = ("df", "loc", "scale")
@@ -211,7 +212,7 @@ class StudentT(Iterative):
         return np.asarray(special.stdtr(self.df, (x - self.loc) / self.scale))
 
     def inverse(self, q: Array) -> Array:
-        return np.asarray(self.loc + self.scale * special.stdtrit(self.df, q))
+        return np.asarray(self.loc + self.scale * t_quantile(self.df, q))
 
     @property
     def mean(self) -> Any:

@@ -115,7 +115,8 @@ def missing_is_absent(dist: Any, rng: np.random.Generator) -> None:
     gone[holes] = blank
     if dist.lone and not dist.row_vector:
         same_statistics(dist.suffstats(gone), dist.suffstats(x[~holes]), ROUNDING, "rows of missing cells")
-        listed = np.where(np.equal(gone, gone), gone, None).tolist()
+        nothing: Any = None
+        listed = np.where(np.equal(gone, gone), gone, nothing).tolist()
         if not dist.support.core:
             same_statistics(dist.suffstats(listed), dist.suffstats(x[~holes]), ROUNDING, "None for a missing cell")
     elif dist.exact:

@@ -174,7 +174,7 @@ def member_statistics(stats: Any, index: int) -> Any:
 
 
 # ---- expectations --------------------------------------------------------------------------------------------------
-def nodes_of(cell: Any) -> tuple[Array, Array]:
+def nodes_of(cell: Any, kinks: tuple[float, ...] = ()) -> tuple[Array, Array]:
     """Points and weights with Σ w f(x) = ∫ f, or = Σ f over the outcomes of a discrete distribution."""
     if getattr(cell, "levels", None) is not None:
         levels = np.array(cell.levels, dtype=object)
@@ -187,7 +187,7 @@ def nodes_of(cell: Any) -> tuple[Array, Array]:
         return outcomes, np.ones(len(outcomes))
     left, middle, right = (float(q) for q in cell.quantile([0.25, 0.5, 0.75]))
     edges = np.concatenate([_towards(low, left), np.linspace(left, right, 9)[1:-1], _towards(high, right)])
-    edges = np.unique(np.append(edges, middle))
+    edges = np.unique([*edges, middle, *(point for point in kinks if low < point < high)])
     points, weights = np.polynomial.legendre.leggauss(32)
     half = np.diff(edges)[:, None] / 2
     x, w = (edges[:-1, None] + half * (points + 1)).ravel(), (half * weights).ravel()
@@ -202,9 +202,9 @@ def _towards(end: float, edge: float) -> Array:
     return np.asarray(edge + np.copysign(1.0, end) * max(abs(edge), 1.0) * (2.0 ** np.arange(-4.0, 160.0) - 2.0**-4))
 
 
-def expectation(cell: Any, f: Callable[[Any], Any]) -> Array:
+def expectation(cell: Any, f: Callable[[Any], Any], kinks: tuple[float, ...] = ()) -> Array:
     """E f(X) by a fixed fine rule; f gives (n, …)."""
-    x, w = nodes_of(cell)
+    x, w = nodes_of(cell, kinks)
     p = np.exp(np.asarray(cell.log_prob(x)))
     with np.errstate(all="ignore"):
         values = np.asarray(f(x), dtype=float)
