@@ -40,6 +40,7 @@ class NegativeBinomial(Iterative, ExponentialFamily):
     support = COUNT
     discrete = True
     own_base = True
+    terms_per_cell = 12
 
     @property
     def exact(self) -> bool:
@@ -89,7 +90,9 @@ class NegativeBinomial(Iterative, ExponentialFamily):
         model = self.shaped(rows)
         if self.exact or "p" in self.fixed:
             return super().start(x, weights, rng)
-        stack, stats = model.stacked, model.suffstats(rows, weights)
+        stats = model.suffstats(rows, weights)
+        model = model.for_statistics(stats)
+        stack = model.stacked
         mean, excess = stack.overdispersion(stats)
         with np.errstate(all="ignore"):
             size = np.where(excess * LARGEST > mean, np.square(mean) / excess, LARGEST * mean)

@@ -1,0 +1,242 @@
+"""Labels as numbers: columns of strings, whole numbers, booleans, dates or anything hashable, numbered once.
+
+A column of whole numbers within a modest range is its own numbering and is never copied. Every other column is numbered
+by its distinct values in sorted order. None, NaN, NaT and NA are missing.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from suffice import kernels
+from suffice.core.data import as_rows, where
+from suffice.core.errors import DataError
+from suffice.core.parameters import Array
+from suffice.engines import local
+
+RANGE = 1 << 16  # whole numbers that span no more than this are counted as they are
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Codes of one column: ``vocabulary[code − low]`` is the label; a code below ``low`` is a missing cell."""
+
+    codes: Array
+    low: int
+    vocabulary: tuple[Any, ...]
+    known: dict[tuple[Any, ...], Array] = field(default_factory=dict)  # places of the vocabulary; slices share it
+
+    def __getitem__(self, part: Any) -> Column:
+        """Return some of the rows, numbered as before."""
+        return replace(self, codes=self.codes[part])
+
+    @cached_property
+    def tally(self) -> Array:
+        """How often each label of the vocabulary occurs."""
+        last = self.low + len(self.vocabulary) - 1
+        n = len(self.codes)
+        return local.reduce(lambda part: kernels.count_range(self.codes[part], self.low, last, work=n), n, 1)
+
+    @property
+    def seen(self) -> tuple[Any, ...]:
+        """The labels that occur, in sorted order."""
+        return tuple(self.vocabulary[i] for i in np.flatnonzero(self.tally).tolist()) if self.vocabulary else ()
+
+    def places(self, levels: tuple[Any, ...]) -> Array:
+        """The place of each label of the vocabulary among the levels, −1 where it is none of them."""
+        if levels not in self.known and levels == self.vocabulary:
+            self.known[levels] = np.arange(len(levels))
+        elif levels not in self.known:
+            place = {_key(level): index for index, level in enumerate(levels)}
+            self.known[levels] = np.array([place.get(_key(label), -1) for label in self.vocabulary], dtype=np.int64)
+        return self.known[levels]
+
+    def among(self, places: Array) -> Array:
+        """The place of every cell, by the places of the vocabulary: −1 for a missing cell and for an unknown label."""
+        if len(places) == 0:
+            return np.full(len(self.codes), -1)
+        unsigned = self.codes.dtype == np.uint64
+        steps = self.codes - np.uint64(self.low) if unsigned else self.codes.astype(np.int64) - self.low
+        whole = places[0] == 0 and places[-1] == len(places) - 1 and (np.diff(places) == 1).all()
+        steps = steps.astype(np.int64, copy=False)
+        return steps if whole else np.where(steps < 0, -1, places[np.maximum(steps, 0)])
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Rows of labels, numbered column by column; slices like an array of rows × columns."""
+
+    columns: tuple[Column, ...]
+    ndim = 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.columns[0].codes), len(self.columns)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.columns[0].codes)
+
+    def __getitem__(self, part: Any) -> Labels:
+        """Return some of the rows, numbered as before."""
+        return Labels(tuple(column[part] for column in self.columns))
+
+
+def read_labels(x: Any, owner: str, columns: int | None) -> Labels:
+    """Number what a caller gives; labels that were numbered before stay as they are."""
+    if isinstance(x, Labels):
+        if columns is not None and len(x.columns) != columns:
+            msg = f"{owner} describes {columns} columns, but the data have {len(x.columns)}."
+            raise DataError(msg)
+        return x
+    try:
+        array = np.asarray(x)
+        if array.dtype.kind in "USc" and not hasattr(x, "dtype"):  # NumPy made text of a list that also holds others
+            array = np.asarray(x, dtype=object)
+    except ValueError as error:
+        msg = (
+            f"{owner} takes rows × columns of labels, but the rows have different lengths. Give each row as many cells."
+        )
+        raise DataError(msg) from error
+    rows = as_rows(array, owner, columns, 0)
+    if rows.shape[1] == 0:
+        msg = f"{owner} needs at least one column; the data have shape {rows.shape}."
+        raise DataError(msg)
+    return Labels(tuple(_column(rows[:, j], owner, j, rows.shape[1]) for j in range(rows.shape[1])))
+
+
+def _column(values: Array, owner: str, column: int, columns: int) -> Column:
+    if values.dtype.kind == "b":
+        return Column(values.view(np.uint8), 0, (False, True))
+    if values.dtype.kind in "iu":
+        n, guess = len(values), kernels.integer_range(values[:RANGE])
+        spread = local.reduce(lambda part: _Spread.of(values[part], guess, n), n, 1)
+        if spread.count is not None:
+            whole = Column(values, spread.low, tuple(range(spread.low, spread.low + len(spread.count))))
+            whole.__dict__["tally"] = spread.count
+            return whole
+    if values.dtype.kind in "iufmM":
+        return _sorted(values)
+    return _numbered(values, owner, column, columns)
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """How often each of the whole numbers from ``low`` on occurs; the count is None where they span too far."""
+
+    low: int
+    count: Array | None
+
+    @classmethod
+    def of(cls, values: Array, guess: tuple[int, int], work: int) -> _Spread:
+        """Count a slice within the range that the first rows have; where that falls short, within its own."""
+        low, high = guess
+        count = kernels.count_range(values, low, high, work=work) if high - low < RANGE else None
+        if count is None or count.sum() == len(values):
+            return cls(low, count)
+        low, high = kernels.integer_range(values)
+        return cls(low, kernels.count_range(values, low, high, work=work) if high - low < RANGE else None)
+
+    def __add__(self, other: _Spread) -> _Spread:
+        if self.count is None or other.count is None:
+            return _Spread(0, None)
+        if not (len(self.count) and len(other.count)):
+            return self if len(self.count) else other
+        low = min(self.low, other.low)
+        span = max(self.low + len(self.count), other.low + len(other.count)) - low
+        if span > RANGE:
+            return _Spread(0, None)
+        count = np.zeros(span, dtype=np.int64)
+        for part in (self, other):
+            if part.count is not None:
+                count[part.low - low : part.low - low + len(part.count)] += part.count
+        return _Spread(low, count)
+
+
+def _sorted(values: Array) -> Column:
+    """Number what NumPy sorts: numbers and dates."""
+    missing = np.zeros(len(values), bool) if values.dtype.kind in "iu" else np.isnan(values)
+    vocabulary, codes = np.unique(values[~missing], return_inverse=True)
+    out = np.full(len(values), -1, dtype=np.int64)
+    out[~missing] = codes
+    return Column(out, 0, tuple(vocabulary if values.dtype.kind in "mM" else vocabulary.tolist()))
+
+
+class _Numbering(dict[Any, int]):
+    """Numbers keys in the order in which they are first asked for."""
+
+    def __missing__(self, key: Any) -> int:
+        number = self[key] = len(self)
+        return number
+
+
+def _numbered(values: Array, owner: str, column: int, columns: int) -> Column:
+    """Number any hashable labels, and sort the numbering."""
+    numbering = _Numbering()
+    cells = values.tolist()
+    try:
+        codes = np.fromiter(map(numbering.__getitem__, cells), np.int64, len(values))
+    except TypeError as error:
+        row = next(i for i, cell in enumerate(cells) if not _hashable(cell))
+        place = where((row, column)) if columns > 1 else where((row,))
+        shown = f"{type(cells[row]).__name__} {cells[row]!r:.60}"
+        msg = f"{owner} takes labels, which must be hashable, but {place} holds {shown}. Make text of it, or a tuple."
+        raise DataError(msg) from error
+    labels = [label for label in numbering if not is_missing(label)]
+    vocabulary = in_order(labels)
+    rank = {label: index for index, label in enumerate(vocabulary)}
+    # Only a missing label can be absent from the vocabulary; NaNs may have been numbered many times.
+    order = np.array([-1 if is_missing(label) else rank[label] for label in numbering], dtype=np.int64)
+    return Column(order[codes] if len(order) else codes, 0, vocabulary)
+
+
+def is_missing(label: Any) -> bool:
+    """Whether a label stands for no value: None, NaN, NaT, NA."""
+    return label is None or type(label).__name__ in {"NAType", "NaTType"} or bool(label != label)  # noqa: PLR0124
+
+
+def in_order(labels: Any) -> tuple[Any, ...]:
+    """Labels sorted; those that cannot be compared, by the name of their kind first."""
+    try:
+        return tuple(sorted(labels))
+    except TypeError:
+        return tuple(sorted(labels, key=lambda label: (type(label).__name__, repr(label))))
+
+
+def plain(label: Any) -> Any:
+    """A label without NumPy's wrapping; NumPy's dates stay, because Python has none of their precision."""
+    return label.item() if isinstance(label, np.generic) and label.dtype.kind not in "mM" else label
+
+
+def _key(label: Any) -> Any:
+    """What makes two labels the same: a date is one, whoever wrote it."""
+    if isinstance(label, np.datetime64):
+        rounded = label.astype("datetime64[us]")
+        return rounded.item() if rounded == label else label
+    if isinstance(label, dt.date) and not isinstance(label, dt.datetime):
+        return dt.datetime(label.year, label.month, label.day)  # noqa: DTZ001 (labels have no time zone)
+    return label
+
+
+def _hashable(label: Any) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
+
+
+def as_array(levels: tuple[Any, ...]) -> Array:
+    """Levels as an array of their natural type: text, whole numbers, booleans, numbers, dates, else objects."""
+    kinds = {type(level) for level in levels}
+    if len(kinds) == 1 and issubclass(next(iter(kinds)), (str, bool, int, float, np.generic)):
+        return np.array(levels)
+    array = np.empty(len(levels), dtype=object)
+    array[:] = levels
+    return array

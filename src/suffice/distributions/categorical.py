@@ -1,0 +1,368 @@
+"""Labels of any kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy import special
+
+from suffice import kernels
+from suffice.core.distribution import Alert, Distribution
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.labels import Labels, as_array, in_order, is_missing, plain, read_labels
+from suffice.core.parameters import Array, Domain, parameter
+from suffice.core.posterior import Posterior, conjugate_posterior
+from suffice.core.statistics import Counts, share
+from suffice.core.weights import Weights
+from suffice.distributions.dirichlet import Dirichlet
+
+Levels = tuple[tuple[Any, ...], ...]
+
+
+def _shares(value: Array) -> Array:
+    """Whether probabilities sum to 1; all 0 where a column has no levels yet."""
+    total = value.sum(axis=-1)
+    return np.asarray((np.abs(total - 1.0) <= 1e-8) | (total == 0))
+
+
+PROBABILITIES = Domain("probabilities that sum to 1", 0.0, 1.0, closed=(True, True), core=1, rule=_shares)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Categorical(Distribution):
+    r"""One of L labels, the j-th with probability ``probs[j]``: :math:`P(x) = p_x`.
+
+    Labels are strings, whole numbers, booleans, dates, or anything hashable; None and NaN are missing. Without
+    ``levels`` they are learned from the data, in sorted order; declared levels stay, seen or not. Several columns are
+    padded to the widest, with probability 0. A label that is none of the levels is left out of the score, like a
+    missing cell. Statistic 1[x = j], natural parameter log probs, log-partition 0; conjugate prior :class:`Dirichlet`.
+
+    >>> sf.fit(sf.Categorical(), ["b", "a", "b", "b"]).distribution
+    Categorical(levels=('a', 'b'), probs=[0.25, 0.75])
+    """
+
+    levels: Any = None
+    probs: Any = parameter(PROBABILITIES, typical=(0.1, 0.9))
+
+    support = Domain("a label")
+    discrete = True
+    conjugates = (Dirichlet,)
+    belief_about = "probs"
+
+    def __post_init__(self) -> None:
+        """Bring levels and probabilities together: a tuple for one column, a tuple of tuples for several."""
+        if self.levels is None and self.probs is not None:
+            object.__setattr__(self, "levels", tuple(range(np.shape(self.probs)[-1])))
+        named = None if self.levels is None else _columns(self.levels)
+        if named is not None and self.probs is None:
+            probs = np.array([_uniform(len(column), max(map(len, named))) for column in named])
+            object.__setattr__(self, "probs", probs[0] if not _nested(self.levels) else probs)
+        super().__post_init__()
+        if named is None:
+            return
+        width = self.batch[-1] if self.batch else 1
+        if len(named) not in (1, width):
+            msg = f"Categorical names the levels of {len(named)} columns, but probs has {width}."
+            raise ParameterError(msg)
+        named = named if len(named) == width else named * width
+        lengths = np.array([len(column) for column in named])
+        beyond = np.arange(self.probs.shape[-1]) >= lengths[:, None]
+        if lengths.max() > self.probs.shape[-1] or (self.probs * beyond).any():
+            msg = f"Categorical has {self.probs.shape[-1]} probabilities for {lengths.max()} levels; give one for each."
+            raise ParameterError(msg)
+        if (np.atleast_1d(self.probs.sum(axis=-1) == 0) & (lengths > 0)).any():
+            msg = f"Categorical: probs must be probabilities that sum to 1; got {self.probs.tolist()!r:.60}."
+            raise ParameterError(msg)
+        object.__setattr__(self, "levels", named if self.batch else named[0])
+
+    @classmethod
+    def example(cls, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Self:
+        """A typical value: columns of 3 and of 4 levels in turn."""
+        named = tuple(tuple("abcd"[: 3 + j % 2]) for j in range(batch[-1] if batch else 1))
+        width = max(map(len, named))
+        probs = rng.dirichlet(np.full(width, 3.0), batch)
+        probs = (
+            probs
+            * (np.arange(width) < np.array([len(column) for column in named])[:, None]).reshape(-1, width)[
+                slice(None) if batch else 0
+            ]
+        )
+        return cls(named if batch else named[0], probs / probs.sum(axis=-1, keepdims=True))
+
+    @cached_property
+    def named(self) -> Levels:
+        """The levels of each column."""
+        return () if self.levels is None else _columns(self.levels)
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+    def read(self, x: Any) -> Labels:
+        return read_labels(x, self.name, self.columns)
+
+    def shaped(self, rows: Any) -> Self:
+        if self.levels is not None:
+            return self.widened(rows.shape[1])
+        return self._over(tuple(column.seen for column in rows.columns))
+
+    def for_statistics(self, stats: Any) -> Self:
+        if self.levels is None:
+            return super(Categorical, self._over(tuple(map(in_order, stats.levels)))).for_statistics(stats)
+        model = super().for_statistics(stats)
+        named = tuple(
+            mine if mine == theirs else mine + in_order(set(theirs) - set(mine))
+            for mine, theirs in zip(model.named, stats.levels, strict=True)
+        )
+        if named == model.named:
+            return model
+        missing = max(map(len, named)) - model.probs.shape[-1]
+        padded = np.pad(model.probs, [(0, 0)] * (model.probs.ndim - 1) + [(0, max(missing, 0))])
+        return replace(model, levels=named if model.batch else named[0], probs=padded)
+
+    def _over(self, named: Levels) -> Self:
+        """The prototype over these levels, all equally probable."""
+        width = max(map(len, named))
+        probs = np.array([_uniform(len(column), width) for column in named])
+        lone = len(named) == 1
+        return replace(self, levels=named[0] if lone else named, probs=probs[0] if lone else probs)
+
+    def log_density(self, x: Labels) -> Array:
+        out = np.zeros((len(x), self.members))
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.probs)
+        for column, cells, levels in zip(range(len(x.columns)), x.columns, self.named, strict=True):
+            table = np.concatenate([logs[:, column, : len(levels)], np.zeros((self.members, 1))], axis=1)
+            out += table.T[cells.among(cells.places(levels))]  # −1 is the last: nothing is known, nothing is added
+        return out
+
+    def suffstats(self, x: Any, weights: Any = None) -> Any:
+        """Statistics of the rows; without weights they were counted when the labels were read."""
+        rows = self.read(x)
+        prepared = Weights.of(weights, len(rows))
+        if prepared.values is None and prepared.codes is None and self.lone:
+            return self.shaped(rows).stacked.gather(rows, prepared)
+        return super().suffstats(rows, weights)
+
+    def gather(self, x: Labels, w: Weights) -> Counts:
+        width = max(map(len, self.named), default=0)
+        places = [cells.places(levels) for cells, levels in zip(x.columns, self.named, strict=True)]
+        if w.values is None and w.codes is None and w.members == 1:
+            count = np.zeros((1, len(places), width))
+            for column, (cells, place) in enumerate(zip(x.columns, places, strict=True)):
+                if len(place):
+                    if cells.tally[place < 0].any():
+                        self._refuse_unknown(x, place, column, w)
+                    count[0, column, place[place >= 0]] = cells.tally[place >= 0]
+            return Counts(count, self.named)
+        levels = np.empty(x.shape, dtype=np.int64)
+        for column, (cells, place) in enumerate(zip(x.columns, places, strict=True)):
+            if (place < 0).any():
+                self._refuse_unknown(x, place, column, w)
+            levels[:, column] = cells.among(place)
+        return Counts(kernels.counts(levels, width, **w.arguments), self.named)
+
+    def _refuse_unknown(self, x: Labels, place: Array, column: int, w: Weights) -> None:
+        """Name the first row that counts and whose label was not declared."""
+        cells = x.columns[column]
+        lost = (cells.among(np.where(place < 0, 1, -1)) == 1) & (w.per_row() > 0)
+        if lost.any():
+            row = int(np.argmax(lost))
+            label = cells.vocabulary[int(cells.codes[row]) - cells.low]
+            there = f"row {row + w.offset}" + (f", column {column}" if len(x.columns) > 1 else "")
+            msg = (
+                f"Categorical has the levels {_short(self.named[column])}, but {there} has {label!r}. Declare it in "
+                "levels=…, correct or drop the row, or leave levels out to learn them from the data."
+            )
+            raise DataError(msg)
+
+    # ---- learning -----------------------------------------------------------------------------------------------
+    def maximise(self, stats: Any) -> Self:
+        count = stats.on(self.named)
+        if "probs" in self.tied:
+            count = np.broadcast_to(count.sum(axis=0), count.shape)
+        total = count.sum(axis=-1, keepdims=True)
+        return replace(self, probs=np.where(total > 0, share(count, total), self.probs))
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        return np.asarray(special.xlogy(stats.on(self.named), self.probs).sum(axis=-1))
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        weight = np.asarray(stats.weight)[..., None]
+        weight = weight.sum(axis=0, keepdims=True) if self.tied else weight
+        with np.errstate(all="ignore"):
+            return {"probs": np.sqrt(self.probs * (1 - self.probs) / weight)}
+
+    @property
+    def n_parameters(self) -> int:
+        """One less than the levels of each column, for each member."""
+        own = sum(max(len(column) - 1, 0) for column in self.named)
+        return 0 if not self.free else own * (1 if self.tied else self.members)
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        stack = self.stacked
+        zero = (stack.probs == 0).any(axis=0)
+        unseen = [
+            levels[i] for levels, none in zip(stack.named, zero, strict=True) for i in _where(none[: len(levels)])
+        ]
+        if self.fixed or not unseen:
+            return ()
+        more = f" and {len(unseen) - 1} more" if unseen[1:] else ""
+        text = (
+            f"level {unseen[0]!r}{more} got probability 0: a row that has it is held impossible, so the "
+            "true risk may be infinite. A prior keeps every level possible."
+        )
+        return (("boundary", text),)
+
+    def label(self, name: str, place: tuple[int, ...]) -> str:
+        levels = self.named[place[-2] if len(place) > 1 else 0]
+        level = str(levels[place[-1]]) if place[-1] < len(levels) else "–"
+        return f"{name}[{', '.join([*map(str, place[:-1]), level])}]"
+
+    # ---- believing ----------------------------------------------------------------------------------------------
+    def posterior(self, stats: Any, prior: Any) -> Any:
+        model = self.for_statistics(stats)
+        if isinstance(prior, Posterior):
+            before = prior.likelihood
+            if isinstance(before, Categorical) and before.named != model.named:
+                msg = (
+                    f"the earlier posterior speaks of the levels {_short(before.named[0])}, the data of "
+                    f"{_short(model.named[0])}. Declare all levels from the beginning: Categorical(levels=…)."
+                )
+                raise DataError(msg)
+            prior = prior.belief
+        return conjugate_posterior(model, stats, model.aligned(prior) if isinstance(prior, Dirichlet) else prior)
+
+    def aligned(self, prior: Dirichlet) -> Dirichlet:
+        """The prior with one entry for each level and 0 for padding; a single entry is meant for every level."""
+        lengths = np.array([len(column) for column in self.named])
+        inside = np.arange(lengths.max()) < lengths[:, None]
+        alpha = np.asarray(prior.stacked.alpha)
+        if alpha.shape[-1] == 1:
+            return Dirichlet(alpha * inside)
+        short = alpha.shape[-1] == lengths.max() and ((alpha > 0) == inside).all()
+        if not short:
+            counts = ", ".join(map(str, sorted(set(lengths.tolist()))))
+            msg = (
+                f"Categorical has {counts} levels, but the prior Dirichlet has "
+                f"{alpha.shape[-1]} entries: give one positive entry for each level, or one for all."
+            )
+            raise ParameterError(msg)
+        return prior
+
+    def update(self, stats: Any, prior: Any) -> Dirichlet:
+        return Dirichlet(prior.alpha + stats.on(self.named))
+
+    def predict_with(self, belief: Any) -> Categorical:
+        return Categorical(self.levels, belief.mean)
+
+    def log_prior(self, prior: Any) -> Array:
+        return np.asarray(self.aligned(getattr(prior, "belief", prior)).stacked.log_cell(self.stacked.probs))
+
+    def weak_prior(self, stats: Any) -> Dirichlet:
+        """One pseudo-row of each level."""
+        return self.for_statistics(stats).aligned(Dirichlet([2.0]))
+
+    # ---- asking -------------------------------------------------------------------------------------------------
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        arrays = [as_array(levels) for levels in self.named]
+        kind = arrays[0].dtype if len({array.dtype.kind for array in arrays}) == 1 else np.dtype(object)
+        kind = max((array.dtype for array in arrays), key=lambda d: d.itemsize) if kind.kind == "U" else kind
+        rows = np.empty((n, *self.batch), dtype=kind)
+        uniform: Array = np.asarray(rng.random(rows.shape))
+        for member, column in np.ndindex(*self.batch):
+            ladder: Array = np.cumsum(self.probs[member, column, : len(arrays[column])])
+            place = (ladder / ladder[-1]).searchsorted(uniform[:, member, column], side="right")
+            rows[:, member, column] = arrays[column][place]
+        return rows
+
+    @property
+    def mode(self) -> Any:
+        """The most probable label of each column."""
+        best = np.asarray(self.stacked.probs.argmax(axis=-1))
+        modes = np.empty(best.shape, dtype=object)
+        for member, column in np.ndindex(*best.shape):
+            modes[member, column] = self.stacked.named[column][best[member, column]]
+        return modes[(0,) * (2 - len(self.batch))]
+
+    @property
+    def mean(self) -> Any:
+        """Labels have none."""
+        raise self._no_number("mean")
+
+    @property
+    def var(self) -> Any:
+        """Labels have none."""
+        raise self._no_number("variance")
+
+    def cumulative(self, x: Any) -> Any:
+        raise self._no_number("order, so no cdf")
+
+    def inverse(self, q: Any) -> Any:
+        raise self._no_number("order, so no quantiles")
+
+    def _no_number(self, what: str) -> UnsupportedError:
+        return UnsupportedError(f"labels have no {what}; ask a Categorical for probs, mode or entropy().")
+
+    def cdf(self, x: Any) -> Any:
+        """Labels have none."""
+        return self.cumulative(x)
+
+    def entropy_cell(self) -> Any:
+        return special.entr(self.probs).sum(axis=-1)
+
+    def kl(self, other: Any) -> Any:
+        """D(self‖other); the levels are matched by name, and one that ``other`` lacks makes it infinite."""
+        self._require_ready("be compared")
+        if type(other) is not Categorical or other.batch != self.batch:
+            msg = "kl compares a Categorical with another over as many columns; pick members of a stack with .each."
+            raise UnsupportedError(msg)
+        mine, theirs = self.stacked, other.stacked
+        total = np.zeros(mine.members)
+        for column, levels in enumerate(mine.named):
+            place = {level: index for index, level in enumerate(theirs.named[column])}
+            q = [theirs.probs[:, column, place[level]] if level in place else 0 * total for level in levels]
+            total += special.rel_entr(mine.probs[:, column, : len(levels)], np.stack(q, axis=-1)).sum(axis=-1)
+        return float(total[0]) if self.lone else total
+
+
+class _Checked(tuple[Any, ...]):
+    """Levels of one column that were found to be in order."""
+
+    __slots__ = ()
+
+
+def _nested(levels: Any) -> bool:
+    return len(levels) > 0 and all(isinstance(one, (tuple, list, np.ndarray)) for one in levels)
+
+
+def _columns(levels: Any) -> Levels:
+    """Levels as given, checked, one tuple for each column."""
+    if isinstance(levels, str) or not hasattr(levels, "__iter__") or not hasattr(levels, "__len__"):
+        msg = f"Categorical: levels is a list of labels, such as ['no', 'yes']; got {levels!r:.60}."
+        raise ParameterError(msg)
+    single = isinstance(levels, _Checked) or not _nested(levels)
+    return tuple(map(_checked, [levels] if single else levels))
+
+
+def _checked(column: Any) -> tuple[Any, ...]:
+    if isinstance(column, _Checked):
+        return column
+    labels = _Checked(map(plain, column))
+    if len(set(labels)) < len(labels) or any(map(is_missing, labels)):
+        msg = f"Categorical: levels are different labels, none of them missing; got {_short(labels)}."
+        raise ParameterError(msg)
+    return labels
+
+
+def _where(flags: Array) -> list[int]:
+    return [int(index) for index in np.flatnonzero(flags)]
+
+
+def _uniform(count: int, width: int) -> Array:
+    return np.where(np.arange(width) < count, 1 / max(count, 1), 0.0)
+
+
+def _short(levels: tuple[Any, ...]) -> str:
+    shown = ", ".join(map(repr, levels[:6]))
+    return f"({shown}{f', … {len(levels) - 6} more' if len(levels) > 6 else ''})"

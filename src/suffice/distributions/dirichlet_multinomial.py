@@ -1,0 +1,69 @@
+"""Counts of several outcomes when their probabilities are uncertain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from suffice.core.distribution import Distribution
+from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.parameters import COUNT_VECTOR, NATURAL, POSITIVE_VECTOR, Array, parameter
+from suffice.core.special import log_rising
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DirichletMultinomial(Distribution, register=False):
+    r"""Counts in n trials of Dirichlet(alpha) probabilities: :math:`\frac{n!}{\prod x_j!} B(\alpha + x) / B(\alpha)`.
+
+    The predictive of :class:`Multinomial` under a :class:`Dirichlet` belief: scored and sampled, not fitted. Rows may
+    have different totals; ``trials`` is needed only to draw rows.
+
+    >>> sf.posterior(sf.Multinomial(), [[2, 1]], prior=sf.Dirichlet([1, 1])).predictive().alpha
+    array([3., 2.])
+    """
+
+    trials: Any = parameter(NATURAL, typical=(3, 9), learned=False)
+    alpha: Any = parameter(POSITIVE_VECTOR, typical=(0.6, 6.0))
+    levels: tuple[Any, ...] | None = None
+
+    support = COUNT_VECTOR
+    discrete = True
+
+    def log_cell(self, x: Array) -> Array:
+        total = x.sum(axis=-1)
+        ways = special.gammaln(total + 1.0) - special.gammaln(x + 1.0).sum(axis=-1)
+        return np.asarray(ways + log_rising(self.alpha, x).sum(axis=-1) - log_rising(self.alpha.sum(axis=-1), total))
+
+    def gather(self, x: Any, w: Any) -> Any:
+        msg = (
+            "DirichletMultinomial is the predictive of a Multinomial and is not fitted itself: fit sf.Multinomial() "
+            "with prior=sf.Dirichlet(alpha) and ask its posterior for .predictive()."
+        )
+        raise UnsupportedError(msg)
+
+    def _known(self, what: str) -> Array:
+        if self.trials is None:
+            msg = (
+                f"DirichletMultinomial needs its number of trials to {what}: DirichletMultinomial(trials=10, alpha=…)."
+            )
+            raise ParameterError(msg)
+        return np.asarray(self.trials)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        trials = self._known("draw rows").astype(np.int64)
+        parts = rng.standard_gamma(self.alpha, (n, *self.alpha.shape))
+        return rng.multinomial(trials, parts / parts.sum(axis=-1, keepdims=True)).astype(float)
+
+    @property
+    def mean(self) -> Any:
+        """The expected counts."""
+        return self._known("have a mean")[..., None] * self.alpha / self.alpha.sum(axis=-1, keepdims=True)
+
+    @property
+    def var(self) -> Any:
+        """The variance of each count: that of the binomial, and that of its probability."""
+        trials, total = self._known("have a variance")[..., None], self.alpha.sum(axis=-1, keepdims=True)
+        return self.mean * (1 - self.alpha / total) * (total + trials) / (total + 1)

@@ -1,0 +1,171 @@
+"""Counts of several outcomes in a number of trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import special
+
+from suffice.core.errors import DataError, ParameterError
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.parameters import COUNT_VECTOR, NATURAL, SIMPLEX, Array, parameter
+from suffice.core.special import log_choose
+from suffice.core.statistics import share
+from suffice.distributions.dirichlet import Dirichlet
+from suffice.distributions.dirichlet_multinomial import DirichletMultinomial
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Multinomial(ExponentialFamily):
+    r"""Counts of L outcomes in n trials: :math:`P(x) = \frac{n!}{\prod_j x_j!} \prod_j p_j^{x_j}`.
+
+    A row is a vector of counts; its sum is its number of trials, which may differ from row to row. ``trials`` is needed
+    only to draw rows, and is taken from the data where all rows agree. ``levels`` may name the outcomes.
+    Statistic x, natural parameter log probs, log-partition 0; conjugate prior :class:`Dirichlet`.
+
+    >>> sf.fit(sf.Multinomial(), [[2, 1, 1], [0, 3, 1]]).distribution.probs
+    array([0.25, 0.5 , 0.25])
+    """
+
+    trials: Any = parameter(NATURAL, typical=(3, 9), learned=False)
+    probs: Any = parameter(SIMPLEX, typical=(0.1, 0.9))
+    levels: tuple[Any, ...] | None = None
+
+    support = COUNT_VECTOR
+    discrete = True
+    conjugates = (Dirichlet,)
+    belief_about = "probs"
+
+    def __post_init__(self) -> None:
+        """Let the levels give the number of outcomes."""
+        if self.levels is not None:
+            object.__setattr__(self, "levels", tuple(self.levels))
+            if self.probs is None:
+                object.__setattr__(self, "probs", np.full(len(self.levels), 1 / max(len(self.levels), 1)))
+        super().__post_init__()
+        if self.levels is not None and self.probs.shape[-1] != len(self.levels):
+            msg = f"Multinomial names {len(self.levels)} levels but has {self.probs.shape[-1]} probabilities."
+            raise ParameterError(msg)
+
+    def _wide(self, width: int) -> Self:
+        model = self if self.probs is not None else replace(self, probs=np.full(width, 1 / width))
+        if model.probs.shape[-1] != width:
+            msg = f"Multinomial counts {model.probs.shape[-1]} outcomes, but the rows of the data have {width}."
+            raise DataError(msg)
+        return model
+
+    def shaped(self, rows: Any) -> Self:
+        model = self._wide(rows.shape[-1])
+        if model.trials is None and len(rows):
+            totals = rows.sum(axis=-1)
+            first = totals[np.isfinite(totals)].max(initial=0.0)
+            if first >= 1 and (totals[np.isfinite(totals)] == first).all():
+                model = replace(model, trials=first)
+        return model.widened(rows.shape[1])
+
+    def for_statistics(self, stats: Any) -> Self:
+        return super(Multinomial, self._wide(stats.total.shape[-1])).for_statistics(stats)
+
+    def read(self, x: Any) -> Any:
+        rows = super().read(x)
+        if self.probs is not None:
+            self._wide(rows.shape[-1])
+        return rows
+
+    def statistic(self, x: Array) -> Array:
+        return x
+
+    def log_base(self, x: Array) -> Array:
+        return np.asarray(special.gammaln(x.sum(axis=-1) + 1.0) - special.gammaln(x + 1.0).sum(axis=-1))
+
+    def natural(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.probs))
+
+    def log_partition(self) -> Array:
+        return np.zeros(self.batch)
+
+    def from_mean(self, mean: Array) -> Self:
+        total = mean.sum(axis=-1, keepdims=True)
+        return replace(self, probs=np.where(total > 0, share(mean, total), self.probs))
+
+    def mean_statistic(self) -> Array:
+        return np.asarray(self.mean)
+
+    def log_cell(self, x: Array) -> Array:
+        return np.asarray(special.xlogy(x, self.probs).sum(axis=-1) + self.log_base(x))
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        return np.asarray(special.xlogy(stats.total, self.probs).sum(axis=-1) + stats.base)
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        count = stats.total.sum(axis=-1, keepdims=True)
+        count = count.sum(axis=0, keepdims=True) if self.tied else count
+        with np.errstate(all="ignore"):
+            return {"probs": np.sqrt(self.probs * (1 - self.probs) / count)}
+
+    def label(self, name: str, place: tuple[int, ...]) -> str:
+        if self.levels is None:
+            return super().label(name, place)
+        return f"{name}[{', '.join([*map(str, place[:-1]), str(self.levels[place[-1]])])}]"
+
+    # ---- asking -------------------------------------------------------------------------------------------------
+    def _known(self, what: str) -> Array:
+        if self.trials is None:
+            msg = f"Multinomial needs its number of trials to {what}: Multinomial(trials=10, probs=…)."
+            raise ParameterError(msg)
+        return np.asarray(self.trials)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        trials = self._known("draw rows").astype(np.int64)
+        return rng.multinomial(trials, self.probs, (n, *self.batch)).astype(float)
+
+    @property
+    def mean(self) -> Any:
+        """The expected counts, trials·probs."""
+        return self._known("have a mean")[..., None] * self.probs
+
+    @property
+    def var(self) -> Any:
+        """The variance of each count, trials·probs·(1−probs)."""
+        return self.mean * (1 - self.probs)
+
+    def entropy_cell(self) -> Any:
+        trials = self._known("have an entropy")[..., None, None]
+        x = np.arange(trials.max() + 1.0)
+        p = np.asarray(self.probs)[..., None]
+        with np.errstate(all="ignore"):
+            chance = np.exp(log_choose(trials, x) + special.xlogy(x, p) + special.xlog1py(trials - x, -p))
+        repeats = (np.where(x <= trials, chance, 0.0) * special.gammaln(x + 1)).sum(axis=(-2, -1))
+        return (
+            trials[..., 0, 0] * special.entr(self.probs).sum(axis=-1) - special.gammaln(trials + 1)[..., 0, 0] + repeats
+        )
+
+    def kl(self, other: Any) -> Any:
+        """D(self‖other) of two that count the same outcomes in as many trials."""
+        self._require_ready("be compared")
+        if type(other) is not Multinomial or other.batch != self.batch or other.probs.shape != self.probs.shape:
+            msg = "kl compares a Multinomial with another over the same outcomes."
+            raise ParameterError(msg)
+        if not np.array_equal(self._known("be compared"), np.asarray(other.trials)):
+            return float("inf")
+        cells = np.asarray(self.trials) * special.rel_entr(self.probs, other.probs).sum(axis=-1)
+        total = cells.sum(axis=-1) if cells.ndim else cells
+        return float(total) if np.ndim(total) == 0 else total
+
+    # ---- believing ----------------------------------------------------------------------------------------------
+    def update(self, stats: Any, prior: Any) -> Dirichlet:
+        if prior.alpha.shape[-1] != stats.total.shape[-1]:
+            outcomes = stats.total.shape[-1]
+            msg = f"{prior!r} has {prior.alpha.shape[-1]} entries, but Multinomial counts {outcomes} outcomes."
+            raise ParameterError(msg)
+        return Dirichlet(prior.alpha + stats.total)
+
+    def predict_with(self, belief: Any) -> DirichletMultinomial:
+        return DirichletMultinomial(self.trials, belief.alpha, self.levels)
+
+    def weak_prior(self, stats: Any) -> Dirichlet:
+        """One pseudo-trial of each outcome."""
+        return Dirichlet(np.full(stats.total.shape[-1], 2.0))
