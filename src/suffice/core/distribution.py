@@ -47,6 +47,15 @@ class Distribution(Value):
         if register and cls.__module__.startswith("suffice.distributions"):
             REGISTRY[cls.__name__] = cls
 
+    @property
+    def blocks(self) -> dict[Any, Any]:
+        """The distributions that this one is made of, by column or member; none for a family."""
+        return {}
+
+    def column_label(self, column: int) -> str:
+        """How an alert names a column."""
+        return str(column)
+
     # ---- rows ---------------------------------------------------------------------------------------------------
     def shaped(self, rows: Any) -> Self:
         """The prototype made to fit the rows: as many columns (and, for labels, the levels) as they have."""

@@ -70,6 +70,8 @@ def _settled(moves: list[float]) -> bool:
 
 def distance(left: Any, right: Any) -> float:
     """The largest relative move of a parameter; a location is measured against the spread."""
+    if left.blocks:
+        return max(distance(block, right.blocks[key]) for key, block in left.blocks.items())
     worst = 0.0
     for name, old in left.params.items():
         new = np.asarray(getattr(right, name))

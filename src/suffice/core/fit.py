@@ -83,13 +83,7 @@ class Fit:
         if not 0 < level < 1:
             msg = f"interval needs a level strictly between 0 and 1; got {level!r}."
             raise ParameterError(msg)
-        reach = float(ndtri((1 + level) / 2))
-        bounds = {}
-        for name, error in self.standard_errors.items():
-            value, domain = self.params[name], self.distribution.specs()[name].domain
-            ends = np.clip([value - reach * error, value + reach * error], domain.low, domain.high)
-            bounds[name] = (float(ends[0]), float(ends[1])) if np.ndim(value) == 0 else (ends[0], ends[1])
-        return bounds
+        return _bounds(self.distribution, self.standard_errors, float(ndtri((1 + level) / 2)))
 
     def log_prob(self, x: Any) -> Any:
         """Log density of each row."""
@@ -240,9 +234,14 @@ def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any, believe
         raise DataError(msg)
     if (cells == 0).any():
         column = int(np.argwhere(cells == 0)[0][-1])
-        alerts.append(("unseen", f"column {column} has no value at all; its parameters are those of the prototype."))
+        unseen = (
+            f"column {learned.column_label(column)} has no value at all; its parameters are those of the prototype."
+        )
+        alerts.append(("unseen", unseen))
     if not path.converged:
-        alerts.append(("not converged", f"{path.reason}, before the likelihood was flat; raise max_iter or run it longer."))
+        alerts.append(
+            ("not converged", f"{path.reason}, before the likelihood was flat; raise max_iter or run it longer.")
+        )
     likelihood = float(path.trace.log_likelihood[-1])
     if np.isposinf(likelihood):
         alerts.append(("collapsed", "the likelihood is infinite: the estimate is a point, not a density."))
@@ -260,10 +259,28 @@ def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any, believe
     )
 
 
+def _bounds(distribution: Any, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
+    """Estimate ± reach × standard error, by parameter; of a distribution made of others, by block and parameter."""
+    if distribution.blocks:
+        return {key: _bounds(block, errors[key], reach) for key, block in distribution.blocks.items()}
+    bounds: dict[Any, Any] = {}
+    for name, error in errors.items():
+        value, domain = distribution.params[name], distribution.specs()[name].domain
+        ends = np.clip([value - reach * error, value + reach * error], domain.low, domain.high)
+        bounds[name] = (float(ends[0]), float(ends[1])) if np.ndim(value) == 0 else (ends[0], ends[1])
+    return bounds
+
+
 def _log_prior(learned: Any, prior: Any, prototype: Any, stats: Any) -> float:
     """Log density of the prior at the estimate."""
     if prior is None:
         return 0.0
     if prior == "weak" if isinstance(prior, str) else False:
         prior = prototype.weak_prior(stats)
+    if prototype.blocks:
+        priors, parts = prototype.priors(prior), dict(zip(prototype.blocks, stats.parts, strict=True))
+        return sum(_log_prior(learned.blocks[key], p, prototype.blocks[key], parts[key]) for key, p in priors.items())
+    if callable(prior):  # of one block; the density is taken as it is
+        with np.errstate(all="ignore"):
+            return float(np.sum(np.log(prior(*(learned.params[name] for name in learned.free)))))
     return float(np.sum(learned.log_prior(prior)))

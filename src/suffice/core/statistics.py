@@ -282,6 +282,7 @@ class Parts:
 
     parts: tuple[Any, ...]
     weight: Array
+    of_members: bool = False  # one part for each member, rather than for each block of columns
 
     @property
     def exact(self) -> bool:
@@ -293,19 +294,22 @@ class Parts:
         return zip(self.parts, other.parts, strict=True)
 
     def __add__(self, other: Parts) -> Parts:
-        return Parts(tuple(a + b for a, b in self._paired(other)), self.weight + other.weight)
+        parts = tuple(a + b for a, b in self._paired(other))
+        return replace(self, parts=parts, weight=self.weight + other.weight)
 
     def __mul__(self, factor: float) -> Parts:
-        return Parts(tuple(part * factor for part in self.parts), self.weight * factor)
+        return replace(self, parts=tuple(part * factor for part in self.parts), weight=self.weight * factor)
 
     def __sub__(self, other: Parts) -> Parts:
-        return Parts(tuple(a - b for a, b in self._paired(other)), refuse_negative(self.weight - other.weight))
+        parts = tuple(a - b for a, b in self._paired(other))
+        return replace(self, parts=parts, weight=refuse_negative(self.weight - other.weight))
 
 
 def member(stats: Any, index: int) -> Any:
     """The statistics of one member alone, still with a leading axis of length 1."""
     cut = slice(index, index + 1)
     if isinstance(stats, Parts):
-        return Parts(tuple(member(part, index) for part in stats.parts), stats.weight[cut])
+        parts = stats.parts[cut] if stats.of_members else tuple(member(part, index) for part in stats.parts)
+        return replace(stats, parts=parts, weight=stats.weight[cut])
     arrays = {f.name: getattr(stats, f.name) for f in fields(stats)}
     return replace(stats, **{name: value[cut] for name, value in arrays.items() if isinstance(value, np.ndarray)})

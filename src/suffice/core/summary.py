@@ -45,14 +45,7 @@ def _passes(fit: Any) -> str:
 
 def _table(fit: Any) -> list[str]:
     """One line per parameter: estimate, standard error, 95 % interval."""
-    errors, intervals = fit.standard_errors, fit.interval()
-    rows = []
-    for name, value in fit.params.items():
-        low, high = intervals[name]
-        known = name in fit.distribution.fixed
-        for label, v, e, a, b in zip(*_cells(fit, name, value, errors[name], low, high), strict=True):
-            tail = ("fixed", "") if known else (_number(e), f"{_number(a)} … {_number(b)}" if np.isfinite(e) else "")
-            rows.append((label, _number(v), *tail))
+    rows = _entries(fit.distribution, fit.standard_errors, fit.interval())
     if len(rows) > MANY:
         left_out = len(rows) - MANY
         rows = [*rows[: MANY // 2], (f"… {left_out} more", "", "", ""), *rows[-(MANY // 2) :]]
@@ -64,10 +57,29 @@ def _table(fit: Any) -> list[str]:
     ]
 
 
-def _cells(fit: Any, name: str, *values: Any) -> tuple[list[Any], ...]:
+def _entries(dist: Any, errors: Any, intervals: Any) -> list[tuple[str, str, str, str]]:
+    """Label, estimate, standard error and interval of every entry; of blocks, each with the name of its block."""
+    if dist.blocks:
+        parts = {key: _entries(block, errors[key], intervals[key]) for key, block in dist.blocks.items()}
+        return [(f"{_named(key)}: {row[0]}", *row[1:]) for key, part in parts.items() for row in part]
+    rows: list[tuple[str, str, str, str]] = []
+    for name, value in dist.params.items():
+        low, high = intervals[name]
+        known = name in dist.fixed
+        for label, v, e, a, b in zip(*_cells(dist, name, value, errors[name], low, high), strict=True):
+            tail = ("fixed", "") if known else (_number(e), f"{_number(a)} … {_number(b)}" if np.isfinite(e) else "")
+            rows.append((label, _number(v), *tail))
+    return rows
+
+
+def _named(key: Any) -> str:
+    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def _cells(dist: Any, name: str, *values: Any) -> tuple[list[Any], ...]:
     """Labels and flat values of one parameter."""
     shape = np.shape(values[0])
-    labels = [fit.distribution.label(name, place) for place in np.ndindex(*shape)]
+    labels = [dist.label(name, place) for place in np.ndindex(*shape)]
     return (labels, *(np.broadcast_to(value, shape).ravel().tolist() for value in values))
 
 

@@ -264,7 +264,7 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
             if got != shapes[name]:
                 msg = (
                     f"{self.name}: {name} of an array of shape {x.shape} has shape {got}, but {shapes[name]} is needed "
-                    f"for start={self.start!r}. Return one number per cell, or a list with an array for each entry of η."
+                    f"for start={self.start!r}. Return one number per cell, or a list: an array for each entry of η."
                 )
                 raise ParameterError(msg)
         if not np.isfinite(self.log_partition()).all():

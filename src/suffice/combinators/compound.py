@@ -1,0 +1,142 @@
+"""What every distribution made of distributions shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.core.distribution import Distribution
+from suffice.core.errors import DataError, UnsupportedError
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows in parts, each read by the distribution that describes it; it has a length, slices and a shape."""
+
+    parts: tuple[Any, ...]
+    length: int
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.length
+
+    def __getitem__(self, rows: slice) -> Self:
+        """Return a slice of the rows."""
+        start, stop, _ = rows.indices(self.length)
+        return type(self)(tuple(part[rows] for part in self.parts), max(stop - start, 0))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.length, sum(int(np.prod(np.shape(part)[1:])) for part in self.parts)
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Say in which part bad data were found."""
+    try:
+        yield
+    except DataError as error:
+        msg = f"{where}: {error}"
+        raise DataError(msg) from error
+
+
+def width_of(block: Any) -> int | None:
+    """How many columns of an array a distribution describes; None where the data will tell."""
+    if not block.support.core:
+        return block.columns if block.row_vector else int(block.columns or 1)
+    lengths = [
+        np.shape(getattr(block, name))[-1]
+        for name, spec in block.specs().items()
+        if spec.domain.core and getattr(block, name) is not None
+    ]
+    return lengths[0] * int(block.columns or 1) if lengths else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Compound(Distribution, register=False):
+    """A distribution made of ``blocks``; its statistics are theirs, side by side."""
+
+    row_vector = True
+
+    @property
+    def params(self) -> dict[Any, Any]:
+        """The parameters of each block."""
+        return {key: block.params for key, block in self.blocks.items()}
+
+    @property
+    def free(self) -> tuple[Any, ...]:
+        """The blocks that fitting may change."""
+        return tuple(key for key, block in self.blocks.items() if block.free)
+
+    @property
+    def ready(self) -> bool:
+        return all(block.ready for block in self.blocks.values())
+
+    @property
+    def exact(self) -> bool:
+        return all(block.exact for block in self.blocks.values())
+
+    @property
+    def n_parameters(self) -> int:
+        return sum(int(block.n_parameters) for block in self.blocks.values())
+
+    def fix(self, *names: str) -> Self:
+        raise self._per_block("fix", names)
+
+    def tie(self, *names: str) -> Self:
+        raise self._per_block("tie", names)
+
+    def _per_block(self, verb: str, names: tuple[str, ...]) -> UnsupportedError:
+        shown = ", ".join(map(repr, names)) or "…"
+        return UnsupportedError(
+            f"{self.name} has no parameters of its own: {verb} those of a part, as in Normal().{verb}({shown})."
+        )
+
+    def _require_ready(self, what: str) -> None:
+        for block in self.blocks.values():
+            block._require_ready(what)  # noqa: SLF001 (the same contract, one level down)
+
+    def log_likelihood(self, stats: Any) -> Any:
+        model = self.for_statistics(stats)
+        total = model.stacked.likelihood_cells(stats).sum(axis=-1)
+        return float(total[0]) if model.lone else total
+
+    def standard_errors(self, stats: Any) -> dict[Any, Any]:
+        """Standard errors of each block's parameters."""
+        paired = zip(self.blocks.items(), stats.parts, strict=True)
+        return {key: block.standard_errors(part) for (key, block), part in paired}
+
+    @property
+    def mean(self) -> dict[Any, Any]:
+        """The mean of each block."""
+        return {key: block.mean for key, block in self.blocks.items()}
+
+    @property
+    def var(self) -> dict[Any, Any]:
+        """The variance of each block."""
+        return {key: block.var for key, block in self.blocks.items()}
+
+    @property
+    def std(self) -> dict[Any, Any]:
+        """The standard deviation of each block."""
+        return {key: block.std for key, block in self.blocks.items()}
+
+    def cdf(self, x: Any) -> Any:
+        raise self._of_parts("cdf")
+
+    def quantile(self, q: Any) -> Any:
+        raise self._of_parts("quantile")
+
+    def _of_parts(self, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"{self.name} has no {what} as a whole; ask one of its blocks, as in .blocks[key].{what}(…)."
+        )
+
+    def __hash__(self) -> int:
+        """Hash of the blocks."""
+        return hash((type(self), *self.blocks, *self.blocks.values()))

@@ -1,0 +1,166 @@
+"""Members of different kinds, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.combinators.compound import Compound, Table, naming
+from suffice.core.distribution import Alert, Distribution
+from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.parameters import Array
+from suffice.core.statistics import Parts
+from suffice.core.weights import Weights
+
+
+class Readings(Table):
+    """The same rows, as each member reads them."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stack(Compound, register=False):
+    """A tuple of single members under the contract of a stack: unlike families, mixtures, anything.
+
+    Weights (n, k) give column j to member j, and ``log_prob`` is (n, k). Nothing can be tied across members.
+
+    >>> sf.Stack([sf.Normal(0, 1), sf.Exponential(1)]).log_prob([1.0, 2.0]).round(3)
+    array([[-1.419, -1.   ],
+           [-2.919, -2.   ]])
+    """
+
+    parts: Any = ()
+
+    def __post_init__(self) -> None:
+        """Check the members."""
+        object.__setattr__(self, "parts", tuple(self.parts))
+        if not self.parts:
+            msg = "Stack needs at least one member."
+            raise ParameterError(msg)
+        for index, member in enumerate(self.parts):
+            if not isinstance(member, Distribution) or not member.lone:
+                msg = f"Stack: member {index} must be a single distribution, not a stack; got {member!r:.60}."
+                raise ParameterError(msg)
+        object.__setattr__(self, "batch", (len(self.parts),))
+
+    @cached_property
+    def blocks(self) -> dict[Any, Any]:
+        return dict(enumerate(self.parts))
+
+    def rebuilt(self, members: Any) -> Self:
+        """As many other members."""
+        return replace(self, parts=tuple(members))
+
+    @property
+    def columns(self) -> int | None:
+        known = {member.columns for member in self.parts}
+        return known.pop() if len(known) == 1 else None
+
+    @property
+    def stacked(self) -> Self:
+        return self
+
+    @property
+    def each(self) -> tuple[Any, ...]:
+        return tuple(self.parts)
+
+    def squeezed(self, axes: int) -> Any:
+        return self.parts[0] if axes else self
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+    def read(self, x: Any) -> Any:
+        views = x.parts if isinstance(x, Readings) else [x] * len(self.parts)
+        parts = []
+        for index, (member, view) in enumerate(zip(self.parts, views, strict=True)):
+            with naming(f"member {index}"):
+                parts.append(member.read(view))
+        return Readings(tuple(parts), len(parts[0]))
+
+    def _views(self, x: Any) -> tuple[Any, ...]:
+        """The rows of each member; rows that a prototype read before it was stacked are the same for all."""
+        return x.parts if isinstance(x, Readings) else (x,) * len(self.parts)
+
+    def _single(self, x: Any) -> bool:
+        return bool(self.parts[0]._single(x))  # noqa: SLF001 (the same contract, one level down)
+
+    def _width(self, rows: Any) -> int:
+        return int(np.prod(np.shape(self._views(rows)[0])[1:])) + self.members
+
+    def shaped(self, rows: Any) -> Self:
+        return self.rebuilt(member.shaped(view) for member, view in zip(self.parts, self._views(rows), strict=True))
+
+    def log_density(self, x: Any) -> Array:
+        paired = zip(self.parts, self._views(x), strict=True)
+        return np.concatenate([member.stacked.log_density(view) for member, view in paired], axis=1)
+
+    def gather(self, x: Any, w: Weights) -> Parts:
+        parts = []
+        for index, (member, view) in enumerate(zip(self.parts, self._views(x), strict=True)):
+            with naming(f"member {index}"):
+                parts.append(member.stacked.gather(view, w.of_member(index)))
+        weights = [np.asarray(part.weight).reshape(1, -1) for part in parts]
+        if len({weight.shape for weight in weights}) > 1:  # families that count cells beside families that count rows
+            weights = [weight.mean(axis=1, keepdims=True) for weight in weights]
+        return Parts(tuple(parts), np.concatenate(weights), of_members=True)
+
+    # ---- learning -----------------------------------------------------------------------------------------------
+    def for_statistics(self, stats: Any) -> Self:
+        return self.rebuilt(m.for_statistics(part) for m, part in zip(self.parts, stats.parts, strict=True))
+
+    def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
+        rows = self.read(x)
+        checked = Weights.of(weights, len(rows))
+        return self.rebuilt(
+            member.start(view, checked.of_member(index), rng)
+            for index, (member, view) in enumerate(zip(self.parts, self._views(rows), strict=True))
+        )
+
+    def estimate(self, stats: Any, prior: Any = None) -> Self:
+        """Each member by itself; ``prior`` is one for all or a list with one for each."""
+        priors = prior if isinstance(prior, (list, tuple)) else [prior] * len(self.parts)
+        return self.rebuilt(
+            member.estimate(part, belief) for member, part, belief in zip(self.parts, stats.parts, priors, strict=True)
+        )
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        paired = zip(self.parts, stats.parts, strict=True)
+        return np.array([[np.sum(member.log_likelihood(part))] for member, part in paired])
+
+    def posterior(self, stats: Any, prior: Any) -> Any:
+        del stats, prior
+        msg = "Stack has no posterior as a whole; ask each member, as in stack.each[0].posterior(…)."
+        raise UnsupportedError(msg)
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        paired = zip(self.parts, stats.parts, strict=True)
+        return tuple(
+            (code, f"member {index}: {text}")
+            for index, (member, part) in enumerate(paired)
+            for code, text in member.alerts(part)
+        )
+
+    # ---- asking -------------------------------------------------------------------------------------------------
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """Draw rows of every member: (n, k, d) where all give numbers of one shape, else a tuple."""
+        rng = np.random.default_rng(random_state)
+        drawn = tuple(member.sample(n, rng) for member in self.parts)
+        if any(isinstance(rows, dict) for rows in drawn) or len({np.shape(rows) for rows in drawn}) > 1:
+            return drawn
+        stacked = np.stack(drawn, axis=1)
+        return stacked[..., None] if stacked.ndim == 2 else stacked
+
+    def entropy(self) -> Any:
+        return np.array([member.entropy() for member in self.parts])
+
+    def kl(self, other: Any) -> Any:
+        """D(self‖other) member by member."""
+        if not isinstance(other, Distribution) or other.members != self.members:
+            msg = f"Stack is compared with a stack of {self.members} members; got {other!r:.80}."
+            raise UnsupportedError(msg)
+        return np.array([mine.kl(theirs) for mine, theirs in zip(self.parts, other.each, strict=True)])
+
+    def __repr__(self) -> str:
+        """Show the call that makes it."""
+        return f"Stack([{', '.join(map(repr, self.parts))}])"
