@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels.blocks import load
-from suffice.kernels.jit import kernel
+from suffice.kernels.jit import kernel, minus
 
 
 @kernel
@@ -32,10 +32,10 @@ def normal_log_prob(x, mean, std, out):
                 column, m, precision, c = columns[j, :b], mean[k, j], 1 / std[k, j], constant[k, j]
                 if whole:
                     for i in range(b):
-                        z = (column[i] - m) * precision
+                        z = minus(column[i], m) * precision
                         sum_k[i] -= 0.5 * z * z
                 else:
                     for i in range(b):
-                        z = (column[i] - m) * precision
+                        z = minus(column[i], m) * precision
                         sum_k[i] += c - 0.5 * z * z if column[i] == column[i] else 0.0
         load(value[:, :b], out[begin : begin + rows])

@@ -16,18 +16,26 @@ from numba.core import event
 Function: TypeAlias = Callable[..., Any]
 
 
-def kernel(function: Function) -> Function:
-    """Compile on first use and keep the machine code on disk, if there is a place to write; NaN keeps its meaning."""
-    options: dict[str, Any] = {
-        "nogil": True,
-        "fastmath": {"reassoc", "contract", "nsz", "arcp"},
-        "error_model": "numpy",
-    }
+def kernel(function: Function, *, reorder: bool = True) -> Function:
+    """Compile on first use and keep the machine code on disk, if there is a place to write.
+
+    Sums may be reordered, which makes vectors of them; NaN and infinity keep their meaning.
+    """
+    fastmath = {"reassoc", "contract", "nsz", "arcp"} if reorder else set[str]()
+    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
     try:
         compiled: Function = numba.njit(function, cache=True, **options)
     except RuntimeError:
         compiled = numba.njit(function, **options)
     return compiled
+
+
+def _minus(a: Any, b: Any) -> Any:
+    """The difference a − b itself: what is centred must not become Σ x − n b when a sum around it is reordered."""
+    return a - b
+
+
+minus = kernel(_minus, reorder=False)
 
 
 class _Note(event.Listener):

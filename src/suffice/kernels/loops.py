@@ -1,8 +1,9 @@
 """Loops that gather statistics, for Numba; `compiled` prepares their arguments and says what they compute.
 
 Work goes by blocks of rows that stay in cache; inner loops run along memory, so that they become vector instructions.
-Squares are summed about a pivot that cannot be far off: the mean so far where it rests on at least the weight of the
-block, else the heaviest row of the block. So no more digits are lost than a block's length of roundings would cost.
+Squares are summed about a pivot that loses no digit: the mean so far where it rests on at least the weight of the block
+(what cancels is then less than what the distance between the two adds), else the mean of the block, taken about its
+heaviest row in a pass of its own.
 
 ``weights`` is (n, 1) or (n, k), with no rows where every weight is 1; ``codes`` (n,), empty where there are none. The
 last arguments are added to.
@@ -15,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels.blocks import load
-from suffice.kernels.jit import kernel
+from suffice.kernels.jit import kernel, minus
 
 PANEL = 32  # columns side by side in a block
 
@@ -57,10 +58,12 @@ def heaviest_seen(column, w, codes, k):
 def add_rows(x, w, codes, pivot, first, second):
     """Σ w (x − pivot) and Σ w (x − pivot)², each (k, d)."""
     members, d = pivot.shape
+    first[:] = 0.0
+    second[:] = 0.0
     if w.size == 0 and codes.size == 0:
         for i in range(x.shape[0]):
             for j in range(d):
-                r = x[i, j] - pivot[0, j]
+                r = minus(x[i, j], pivot[0, j])
                 first[0, j] += r
                 second[0, j] += r * r
         return
@@ -69,7 +72,7 @@ def add_rows(x, w, codes, pivot, first, second):
         if 0 <= k < members:
             v = w[i, 0] if w.size else 1.0
             for j in range(d):
-                r = x[i, j] - pivot[k, j]
+                r = minus(x[i, j], pivot[k, j])
                 first[k, j] += v * r
                 second[k, j] += v * r * r
 
@@ -78,13 +81,16 @@ def add_rows(x, w, codes, pivot, first, second):
 def add_seen_rows(x, w, codes, pivot, weight, first, second):
     """The same sums over the cells that are not NaN, and the weight of these."""
     members, d = pivot.shape
+    weight[:] = 0.0
+    first[:] = 0.0
+    second[:] = 0.0
     for i in range(x.shape[0]):
         k = codes[i] if codes.size else 0
         if 0 <= k < members:
             v = w[i, 0] if w.size else 1.0
             for j in range(d):
                 seen = x[i, j] == x[i, j]
-                r = x[i, j] - pivot[k, j] if seen else 0.0
+                r = minus(x[i, j], pivot[k, j]) if seen else 0.0
                 weight[k, j] += v if seen else 0.0
                 first[k, j] += v * r
                 second[k, j] += v * r * r
@@ -98,7 +104,7 @@ def merge(k, j, moments, weight, centre, shift, scatter):
         return
     if weight[k, j] == 0:
         centre[k, j] = pivot
-    apart = (pivot - centre[k, j]) + (offset - shift[k, j])
+    apart = minus(pivot, centre[k, j]) + minus(offset, shift[k, j])
     share = more / (weight[k, j] + more)
     scatter[k, j] += inside + weight[k, j] * share * apart * apart
     shift[k, j] += share * apart
@@ -114,35 +120,45 @@ def about(pivot, weight, first, second):
 
 
 @kernel
+def place_pivots(x, w, codes, total, heaviest, weight, centre, shift, pivot, seen, first, second):
+    """The mean so far where it rests on at least the weight of the block, else the mean of the block."""
+    members, d = pivot.shape
+    settled = True
+    for k in range(members):
+        for j in range(d):
+            pivot[k, j] = centre[k, j] + shift[k, j]
+            if weight[k, j] < total[k]:
+                settled = False
+                pivot[k, j] = x[heaviest[k], j]
+                if np.isnan(pivot[k, j]):
+                    pivot[k, j] = heaviest_seen(x[:, j], w[:, 0], codes, k)
+    if not settled:
+        add_seen_rows(x, w, codes, pivot, seen, first, second)
+        for k in range(members):
+            for j in range(d):
+                if weight[k, j] < total[k] and seen[k, j] > 0:
+                    pivot[k, j] += first[k, j] / seen[k, j]
+
+
+@kernel
 def moments_by_row(x, weights, codes, weight, centre, shift, scatter):
     """Moments (k, d) of rows with at most one weight each."""
     members, d = weight.shape
     rows = max(1024, 16 * members)  # merging costs as much as a few rows of each member
-    total, heaviest = np.empty(members), np.empty(members, np.int64)
-    pivot, seen = np.zeros((members, d)), np.empty((members, d))
-    first, second = np.empty((members, d)), np.empty((members, d))
+    total, heaviest, pivot = np.empty(members), np.empty(members, np.int64), np.empty((members, d))
+    seen, first, second = np.empty((members, d)), np.empty((members, d)), np.empty((members, d))
     for begin in range(0, x.shape[0], rows):
         block, w, c = x[begin : begin + rows], weights[begin : begin + rows], codes[begin : begin + rows]
         survey(w, c, block.shape[0], total, heaviest)
-        for k in range(members):
-            for j in range(d):
-                settled = weight[k, j] >= total[k]
-                pivot[k, j] = centre[k, j] + shift[k, j] if settled else block[heaviest[k], j]
-                if np.isnan(pivot[k, j]):
-                    pivot[k, j] = heaviest_seen(block[:, j], w[:, 0], c, k)
-                seen[k, j] = total[k]
-        first[:] = 0.0
-        second[:] = 0.0
+        place_pivots(block, w, c, total, heaviest, weight, centre, shift, pivot, seen, first, second)
         add_rows(block, w, c, pivot, first, second)
-        if not np.isfinite(second).all():
-            seen[:] = 0.0
-            first[:] = 0.0
-            second[:] = 0.0
+        complete = np.isfinite(second).all()
+        if not complete:
             add_seen_rows(block, w, c, pivot, seen, first, second)
         for k in range(members):
             for j in range(d):
-                more = about(pivot[k, j], seen[k, j], first[k, j], second[k, j])
-                merge(k, j, more, weight, centre, shift, scatter)
+                found = total[k] if complete else seen[k, j]
+                merge(k, j, about(pivot[k, j], found, first[k, j], second[k, j]), weight, centre, shift, scatter)
 
 
 @kernel
@@ -167,7 +183,7 @@ def add_column(column, w, pivot):
     """Σ w (x − pivot) and Σ w (x − pivot)²."""
     first = second = 0.0
     for i in range(column.size):
-        r = column[i] - pivot
+        r = minus(column[i], pivot)
         first += w[i] * r
         second += w[i] * r * r
     return first, second
@@ -180,7 +196,7 @@ def add_seen_column(column, w, pivot):
     for i in range(column.size):
         seen = column[i] == column[i]
         v = w[i] if seen else 0.0
-        r = column[i] - pivot if seen else 0.0
+        r = minus(column[i], pivot) if seen else 0.0
         weight += v
         first += v * r
         second += v * r * r
@@ -206,10 +222,11 @@ def moments_by_column(x, weights, weight, centre, shift, scatter):
                 if block_weight > 0:
                     for j in range(panel, min(panel + PANEL, d)):
                         column, total = columns[j - panel, :b], block_weight
-                        if weight[k, j] >= total:
-                            pivot = centre[k, j] + shift[k, j]
-                        else:
-                            pivot = heaviest_seen(column, u, nobody, 0)
+                        pivot = centre[k, j] + shift[k, j]
+                        if weight[k, j] < total:
+                            start = heaviest_seen(column, u, nobody, 0)
+                            found, first, _ = add_seen_column(column, u, start)
+                            pivot = start + (first / found if found else 0.0)
                         first, second = add_column(column, u, pivot)
                         if not np.isfinite(second):
                             total, first, second = add_seen_column(column, u, pivot)

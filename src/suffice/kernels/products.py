@@ -10,15 +10,20 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels.blocks import gather, group, load
-from suffice.kernels.jit import kernel
+from suffice.kernels.jit import kernel, minus
 
 
 @kernel
 def choose_pivot(columns, w, total, mean_weight, centre, shift, pivot):
-    """The mean so far (d,) where it rests on at least the weight ``total`` of these rows, else their heaviest row."""
+    """The mean so far (d,) where it rests on at least the weight ``total`` of these rows, else their mean."""
     heaviest = w.argmax() if w.size else 0
     for j in range(centre.size):
-        pivot[j] = centre[j] + shift[j] if mean_weight >= total else columns[j, heaviest]
+        pivot[j] = centre[j] + shift[j]
+        if mean_weight < total:
+            column, start, first = columns[j], columns[j, heaviest], 0.0
+            for i in range(column.size):
+                first += (w[i] if w.size else 1.0) * minus(column[i], start)
+            pivot[j] = start + first / total
         if mean_weight == 0:
             centre[j] = pivot[j]
 
@@ -31,11 +36,11 @@ def centre_rows(columns, w, pivot, r, first):
         x, out, p, total = columns[j], r[j, : columns.shape[1]], pivot[j], 0.0
         if w.size:
             for i in range(out.size):
-                out[i] = root[i] * (x[i] - p)
+                out[i] = root[i] * minus(x[i], p)
                 total += root[i] * out[i]
         else:
             for i in range(out.size):
-                out[i] = x[i] - p
+                out[i] = minus(x[i], p)
                 total += out[i]
         first[j] = total
 
@@ -100,7 +105,7 @@ def scatter(x, weights, codes, weight, centre, shift, squares):
             add_products(r, count, squares[k])
             share = total / (weight[k] + total)
             for j in range(d):
-                apart[j] = (pivot[j] - centre[k, j]) + (first[j] / total - shift[k, j])
+                apart[j] = minus(pivot[j], centre[k, j]) + minus(first[j] / total, shift[k, j])
                 shift[k, j] += share * apart[j]
             for i in range(d):
                 for j in range(i + 1):
@@ -137,7 +142,7 @@ def gaussian_log_prob(x, mean, whiten, constant, out):
             for j in range(d):
                 column, centred, m = columns[j], r[j], mean[k, j]
                 for i in range(rows):
-                    centred[i] = column[i] - m
+                    centred[i] = minus(column[i], m)
             square, z0, z1, z2, z3 = value[k], z[0], z[1], z[2], z[3]
             square[:] = constant[k]
             for i in range(0, padded, 4):
