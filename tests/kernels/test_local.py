@@ -1,0 +1,225 @@
+"""The engine: every row once, one order of adding, errors and interrupts that arrive, and no deadlock."""
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from suffice import kernels
+from suffice.engines import local
+
+WIDTH = 16
+ROWS = local.SLICE_CELLS // WIDTH
+N = 7 * ROWS + 5  # eight slices, the last a short one
+
+
+class Moments:
+    def __init__(self, parts):
+        self.parts = parts
+
+    def __add__(self, other):
+        return Moments(kernels.merge(self.parts, other.parts))
+
+
+@pytest.fixture(params=["1", "2", "5"])
+def threads(request, monkeypatch):
+    monkeypatch.setenv("SUFFICE_THREADS", request.param)
+    return int(request.param)
+
+
+def test_threads_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("SUFFICE_THREADS", "3")
+    assert local.threads() == 3
+    monkeypatch.delenv("SUFFICE_THREADS")
+    assert local.threads() == len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    for wrong in ("0", "-1", "two", "1.5"):
+        monkeypatch.setenv("SUFFICE_THREADS", wrong)
+        with pytest.raises(ValueError, match=f"SUFFICE_THREADS.*{wrong}"):
+            local.threads()
+
+
+@pytest.mark.parametrize("width", [0, 1, 3, 1000, 10**6])
+@pytest.mark.parametrize("n", [0, 1, 255, 257, 10**6])
+def test_slices_cover_the_rows_once_in_order(n, width):
+    slices = local.partition(n, width)
+    assert slices[0].start == 0
+    assert slices[-1].stop == n
+    assert all(a.stop == b.start for a, b in pairwise(slices))
+    assert all(part.stop > part.start for part in slices) or (n == 0 and len(slices) == 1)
+
+
+def test_the_cuts_ignore_the_number_of_threads(monkeypatch):
+    monkeypatch.setenv("SUFFICE_THREADS", "1")
+    alone = local.partition(N, WIDTH)
+    monkeypatch.setenv("SUFFICE_THREADS", "7")
+    assert local.partition(N, WIDTH) == alone
+    assert len(alone) == 8
+
+
+def test_rows_are_counted_once(threads):
+    del threads
+    assert local.reduce(lambda rows: rows.stop - rows.start, N, WIDTH) == N
+    assert local.reduce(lambda rows: rows.stop - rows.start, 0, WIDTH) == 0
+
+
+def test_results_are_added_as_one_tree(threads):
+    """Sums that remember their brackets: neighbours first, then pairs of neighbours."""
+    del threads
+
+    class Brackets(str):
+        __slots__ = ()
+
+        def __add__(self, other):
+            return Brackets("(" + str(self) + str(other) + ")")
+
+    def gather(rows):
+        time.sleep(0.002 * (rows.start // ROWS % 3))  # finish out of order
+        return Brackets(rows.start // ROWS)
+
+    assert local.reduce(gather, N, WIDTH) == "(((01)(23))((45)(67)))"
+    assert local.reduce(gather, 6 * ROWS + 1, WIDTH) == "(((01)(23))((45)6))"
+
+
+@pytest.mark.parametrize("twin", ["reference", "compiled"])
+def test_bits_do_not_depend_on_the_number_of_threads(monkeypatch, twin):
+    monkeypatch.setenv("SUFFICE_KERNELS", twin)
+    rng = np.random.default_rng(0)
+    x, weights = rng.normal(size=(N, WIDTH)) + 1e6, rng.random(N)
+    answers = set()
+    for count in ("1", "2", "5"):
+        monkeypatch.setenv("SUFFICE_THREADS", count)
+        moments = local.reduce(lambda rows: Moments(kernels.moments(x[rows], weights[rows])), N, WIDTH)
+        scatter = local.reduce(lambda rows: Moments(kernels.scatter(x[rows])), N, WIDTH)
+        density = local.fill(lambda rows: kernels.normal_log_prob(x[rows], x[:3], abs(x[3:6])), N, WIDTH)
+        answers.add(b"".join(part.tobytes() for part in (*moments.parts, *scatter.parts, density)))
+    assert len(answers) == 1
+
+
+def test_fill_writes_every_row_in_its_place(threads):
+    del threads
+    rows = np.arange(N)
+    np.testing.assert_array_equal(local.fill(lambda part: rows[part, None] * [1, 2], N, WIDTH), rows[:, None] * [1, 2])
+    assert local.fill(lambda part: rows[part], 0, WIDTH).shape == (0,)
+
+
+def test_the_first_failing_slice_raises_and_nothing_more_is_begun(threads):
+    begun = []
+
+    def gather(rows):
+        index = rows.start // ROWS
+        begun.append(index)
+        if index == 2:
+            time.sleep(0.05)
+            raise KeyError(index)
+        if index == 3:
+            raise ValueError(index)
+        return 0
+
+    with pytest.raises(KeyError if threads == 1 else (KeyError, ValueError)) as raised:
+        local.reduce(gather, N, WIDTH)
+    failed = [index for index in begun if index in {2, 3}]
+    assert raised.value.args == (min(failed),)
+    assert len(begun) <= 3 + threads
+    assert begun == sorted(begun) or threads > 1
+
+
+def test_the_slow_first_failure_wins_over_a_quick_later_one(monkeypatch):
+    monkeypatch.setenv("SUFFICE_THREADS", "2")
+    both = threading.Barrier(2, timeout=10)
+
+    def gather(rows):
+        both.wait()
+        if rows.start == 0:
+            time.sleep(0.05)
+            raise KeyError("first")
+        raise ValueError("second")
+
+    with pytest.raises(KeyError, match="first"):
+        local.reduce(gather, 2 * ROWS, WIDTH)
+
+
+def test_a_call_inside_a_slice_runs_there(threads):
+    """Pools that wait for themselves would hang here; the time limit is the join."""
+
+    def inner(rows):
+        return np.array([rows.stop - rows.start, threading.get_ident()])[:1]
+
+    def outer(rows):
+        return local.reduce(inner, N, WIDTH) * (rows.stop - rows.start)
+
+    answer = []
+    runner = threading.Thread(target=lambda: answer.append(local.reduce(outer, N, WIDTH)), daemon=True)
+    runner.start()
+    runner.join(timeout=60)
+    assert [int(total[0]) for total in answer] == [N * N]
+    del threads
+
+
+def test_an_interrupt_ends_the_work(monkeypatch):
+    monkeypatch.setenv("SUFFICE_THREADS", "2")
+    begun = []
+
+    def gather(rows):
+        begun.append(rows.start // ROWS)
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        time.sleep(0.05)
+        return 0
+
+    with pytest.raises(KeyboardInterrupt):
+        local.reduce(gather, 100 * ROWS, WIDTH)
+    after = len(begun)
+    assert after < 10
+    time.sleep(0.12)
+    assert len(begun) == after
+    assert local.reduce(lambda rows: rows.stop - rows.start, N, WIDTH) == N
+
+
+def _blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_blas_keeps_to_one_thread_inside_and_gets_its_own_back(threads):
+    del threads
+    before = _blas_threads()
+    inside = []
+    local.reduce(lambda _: inside.append(_blas_threads()) or 0, N, WIDTH)
+    assert all(seen == {1} for seen in inside)
+    assert len(inside) == 8
+    assert _blas_threads() == before
+
+
+def test_callers_on_several_threads_share_the_limit(monkeypatch):
+    monkeypatch.setenv("SUFFICE_THREADS", "2")
+    before = _blas_threads()
+
+    def gather(rows):
+        time.sleep(0.002)
+        return rows.stop - rows.start
+
+    with ThreadPoolExecutor(4) as pool:
+        totals = list(pool.map(lambda n: local.reduce(gather, n * ROWS, WIDTH), [2, 9, 3, 5]))
+    assert totals == [n * ROWS for n in [2, 9, 3, 5]]
+    assert _blas_threads() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_works(monkeypatch):
+    monkeypatch.setenv("SUFFICE_THREADS", "2")
+    local.reduce(lambda rows: rows.stop - rows.start, N, WIDTH)  # the pool exists before the fork
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if local.reduce(lambda rows: rows.stop - rows.start, N, WIDTH) == N else 1)
+    deadline = time.monotonic() + 30
+    while (status := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if status == (0, 0):
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    assert status == (child, 0)
