@@ -16,7 +16,7 @@ def summarise(fit: Any) -> str:
     how = "maximum likelihood" if fit.prior is None else "maximum a posteriori"
     columns = dist.columns or 1
     shape = f"{fit.n:,.6g} rows" + (f" × {columns} columns" if columns > 1 else "")
-    holes = f", {fit.missing} cells missing" if fit.missing else ""
+    holes = f", {fit.missing} cell{'s'[: fit.missing != 1]} missing" if fit.missing else ""
     lines = [f"{dist.name} by {how}, {shape}{holes}"]
     lines.append(
         f"log-likelihood {fit.log_likelihood:.6g} · {fit.n_parameters} parameter{'s'[: fit.n_parameters != 1]}"
@@ -68,7 +68,8 @@ def _entries(dist: Any, errors: Any, intervals: Any) -> list[tuple[str, str, str
         known = name in dist.fixed
         for label, v, e, a, b in zip(*_cells(dist, name, value, errors[name], low, high), strict=True):
             tail = ("fixed", "") if known else (_number(e), f"{_number(a)} … {_number(b)}" if np.isfinite(e) else "")
-            rows.append((label, _number(v), *tail))
+            if label:
+                rows.append((label, _number(v), *tail))
     return rows
 
 

@@ -206,7 +206,7 @@ class Value:
         return f"{self.name}({shown}){marks}"
 
     def label(self, name: str, place: tuple[int, ...]) -> str:
-        """How a table names one entry of a parameter."""
+        """How a table names one entry of a parameter; "" leaves it out."""
         return name + (f"[{', '.join(map(str, place))}]" if place else "")
 
     def _told(self, f: Any) -> bool:

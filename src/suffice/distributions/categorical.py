@@ -77,6 +77,7 @@ class Categorical(Distribution):
             msg = f"Categorical: probs must be probabilities that sum to 1; got {self.probs.tolist()!r:.60}."
             raise ParameterError(msg)
         object.__setattr__(self, "levels", named if self.batch else named[0])
+        object.__setattr__(self, "probs", self.probs[..., : lengths.max()])
 
     @classmethod
     def example(cls, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Self:
@@ -91,6 +92,15 @@ class Categorical(Distribution):
             ]
         )
         return cls(named if batch else named[0], probs / probs.sum(axis=-1, keepdims=True))
+
+    def reshaped(self, change: Any) -> Self:
+        """Apply ``change`` to the probabilities, and let the levels follow their columns."""
+        if self.levels is None:
+            return self
+        places = np.arange(len(self.named))[:, None] if self.batch else np.zeros(1, dtype=int)
+        moved = change(np.broadcast_to(places, (*self.batch, 1)))[..., 0]
+        names = [self.named[j] for j in np.atleast_2d(moved)[0]]
+        return replace(self, levels=tuple(names) if moved.ndim else names[0], probs=change(np.asarray(self.probs)))
 
     @cached_property
     def named(self) -> Levels:
@@ -216,7 +226,9 @@ class Categorical(Distribution):
 
     def label(self, name: str, place: tuple[int, ...]) -> str:
         levels = self.named[place[-2] if len(place) > 1 else 0]
-        level = str(levels[place[-1]]) if place[-1] < len(levels) else "–"
+        if place[-1] >= len(levels):  # padding
+            return ""
+        level = str(levels[place[-1]])
         return f"{name}[{', '.join([*map(str, place[:-1]), level])}]"
 
     # ---- believing ----------------------------------------------------------------------------------------------
@@ -240,15 +252,14 @@ class Categorical(Distribution):
         alpha = np.asarray(prior.stacked.alpha)
         if alpha.shape[-1] == 1:
             return Dirichlet(alpha * inside)
-        short = alpha.shape[-1] == lengths.max() and ((alpha > 0) == inside).all()
-        if not short:
+        if alpha.shape[-1] != lengths.max() or not ((alpha > 0) | ~inside).all():
             counts = ", ".join(map(str, sorted(set(lengths.tolist()))))
             msg = (
                 f"Categorical has {counts} levels, but the prior Dirichlet has "
                 f"{alpha.shape[-1]} entries: give one positive entry for each level, or one for all."
             )
             raise ParameterError(msg)
-        return prior
+        return Dirichlet(alpha * inside)
 
     def update(self, stats: Any, prior: Any) -> Dirichlet:
         return Dirichlet(prior.alpha + stats.on(self.named))

@@ -294,6 +294,10 @@ class MultivariateNormal(ExponentialFamily):
                 found.append(("singular", text))
         return tuple(found)
 
+    def label(self, name: str, place: tuple[int, ...]) -> str:
+        mirrored = name == "cov" and place[-1] < place[-2]
+        return "" if mirrored else super().label(name, place)
+
     # ---- asking -------------------------------------------------------------------------------------------------
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         z = rng.standard_normal((n, *np.shape(self.mean)))
