@@ -92,7 +92,10 @@ def _settled(f: Callable[[Array], Array], low: Array, high: Array) -> tuple[Arra
         middle = 0.5 * (low + high)
         left, right = _gauss(f, low, middle), _gauss(f, middle, high)
         narrow = high - low <= 1e-15 * np.maximum(np.abs(low), np.abs(high))
-        good = (np.abs(left + right - mass) <= TOLERANCE * whole / 8) | narrow | (turn == ROUNDS - 1)
+        endless = ~np.isfinite(left + right)  # splitting does not make an infinite integral finite
+        with np.errstate(invalid="ignore"):
+            settled = np.abs(left + right - mass) <= TOLERANCE * whole / 8
+        good = settled | endless | narrow | (turn == ROUNDS - 1)
         kept.append((low[good], high[good], (left + right)[good]))
         if good.all():
             break

@@ -115,5 +115,14 @@ class Uniform(Distribution):
         """The variance, width²/12."""
         return (self.high - self.low) ** 2 / 12
 
+    def kl(self, other: Any) -> Any:
+        """D(self‖other): the log ratio of the widths; infinite where ``other`` leaves out a part."""
+        if type(other) is not type(self) or self.batch != other.batch:
+            return super().kl(other)
+        covered = np.logical_and(np.less_equal(other.low, self.low), np.greater_equal(other.high, self.high))
+        cells = np.where(covered, np.log((other.high - other.low) / (self.high - self.low)), np.inf)
+        total = cells.sum(axis=-1) if cells.ndim else cells
+        return float(total) if np.ndim(total) == 0 else total
+
     def entropy_cell(self) -> Any:
         return np.log(self.high - self.low)
