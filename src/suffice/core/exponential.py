@@ -49,6 +49,8 @@ class ExponentialFamily(Distribution):
 
     # ---- what follows -------------------------------------------------------------------------------------------
     def gather(self, x: Array, w: Weights) -> Any:
+        if self.own_base and self.members > 1:
+            return side_by_side([one.stacked.gather(x, w.of_member(j)) for j, one in enumerate(self.each)])
         x, seen = self.admit(x, w)
         with np.errstate(all="ignore"):
             u = np.asarray(self.statistic(x), dtype=np.float64)
@@ -63,11 +65,12 @@ class ExponentialFamily(Distribution):
         inside = self.support.contains(x)
         with np.errstate(all="ignore"):
             u, base = np.asarray(self.statistic(x), dtype=np.float64), np.asarray(self.log_base(x))
+        width = int(np.prod(u.shape[1:]))
         if inside.all():
-            flat = u.reshape(len(x), -1)
+            flat = u.reshape(len(x), width)
             return np.asarray(flat @ eta.reshape(len(eta), -1).T - partition.sum(axis=1) + base.sum(axis=1)[:, None])
         missing = np.isnan(x).any(axis=axes) if axes else np.isnan(x)
-        u = np.where(inside.reshape(inside.shape + (1,) * (u.ndim - 2)), u, 0.0).reshape(len(x), -1)
+        u = np.where(inside.reshape(inside.shape + (1,) * (u.ndim - 2)), u, 0.0).reshape(len(x), width)
         base = np.where(missing, 0.0, np.where(inside, base, -np.inf))
         scores = u @ eta.reshape(len(eta), -1).T - inside.astype(float) @ partition.T
         return np.asarray(scores + base.sum(axis=1)[:, None])

@@ -45,6 +45,12 @@ class Binomial(ExponentialFamily):
             raise ParameterError(msg)
         super().__post_init__()
 
+    @classmethod
+    def example(cls, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Self:
+        """A typical value; the trials belong to the column, whoever the member."""
+        trials = cls.specs()["trials"].draw(rng, batch[-1:])
+        return cls(trials, cls.specs()["p"].draw(rng, batch))
+
     def statistic(self, x: Array) -> Array:
         return x
 

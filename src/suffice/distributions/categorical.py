@@ -81,17 +81,10 @@ class Categorical(Distribution):
 
     @classmethod
     def example(cls, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Self:
-        """A typical value: columns of 3 and of 4 levels in turn."""
-        named = tuple(tuple("abcd"[: 3 + j % 2]) for j in range(batch[-1] if batch else 1))
-        width = max(map(len, named))
-        probs = rng.dirichlet(np.full(width, 3.0), batch)
-        probs = (
-            probs
-            * (np.arange(width) < np.array([len(column) for column in named])[:, None]).reshape(-1, width)[
-                slice(None) if batch else 0
-            ]
-        )
-        return cls(named if batch else named[0], probs / probs.sum(axis=-1, keepdims=True))
+        """A typical value: three levels in each column, letters and words in turn."""
+        kinds = (("a", "b", "c"), ("no", "perhaps", "yes"))
+        named = tuple(kinds[column % 2] for column in range(batch[-1] if batch else 1))
+        return cls(named if batch else named[0], rng.dirichlet(np.full(3, 3.0), batch))
 
     def reshaped(self, change: Any) -> Self:
         """Apply ``change`` to the probabilities, and let the levels follow their columns."""

@@ -97,6 +97,7 @@ class NegativeBinomial(Iterative, ExponentialFamily):
         with np.errstate(all="ignore"):
             size = np.where(excess * LARGEST > mean, np.square(mean) / excess, LARGEST * mean)
         size = np.where((stats.weight > 0) & (mean > 0), size, stack.size)
+        size = _shared(size, stats.weight) if "size" in self.tied else size
         return model.like(replace(stack, size=size, p=np.where(stats.weight > 0, size / (size + mean), stack.p)))
 
     def overdispersion(self, stats: Any) -> tuple[Array, Array]:
@@ -120,6 +121,7 @@ class NegativeBinomial(Iterative, ExponentialFamily):
         profiled = "p" not in self.fixed and ("p" not in self.tied or "size" in self.tied)
         step = self._step(stats, size, mean if profiled else None)
         size = size * np.exp(step)
+        size = _shared(size, weight) if "size" in self.tied else size
         if profiled:
             top = np.broadcast_to(mean.max(axis=0), mean.shape) if "size" in self.tied else mean
             size = np.where((excess * LARGEST <= top) & (top > 0), LARGEST * top, size)
@@ -208,3 +210,11 @@ class NegativeBinomial(Iterative, ExponentialFamily):
 
     def _comparable(self, other: Any) -> bool:
         return bool(np.array_equal(self.size, other.size) and super()._comparable(other))
+
+
+def _shared(size: Array, weight: Array) -> Array:
+    """One size for all members of a column: where they differ, between them."""
+    if (size == size[:1]).all():
+        return size
+    total = np.maximum(weight.sum(axis=0), 1e-300)
+    return np.broadcast_to(np.exp((weight * np.log(size)).sum(axis=0) / total), size.shape)
