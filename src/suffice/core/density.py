@@ -267,7 +267,16 @@ def _called(prior: Callable[..., Any], columns: list[Array], names: tuple[str, .
 
 def of_candidates(model: Any, score: Score) -> LogDensity:
     """The log-likelihood as a function of the free parameters."""
-    return lambda theta: score(at_points(model, theta))
+
+    def log_likelihood(theta: Array) -> Array:
+        try:
+            stack = at_points(model, theta)
+        except ParameterError as error:
+            msg = f"the prior is positive where the parameters do not go together. {error} Let it be 0 there: np.where."
+            raise ParameterError(msg) from error
+        return score(stack)
+
+    return log_likelihood
 
 
 def at_points(model: Any, theta: Array) -> Any:
@@ -339,7 +348,8 @@ def integrate(
         stretch = np.log(np.cosh(t)).sum(axis=1) + np.log(bulk.scale).sum()
         return np.asarray(log_g(u) + stretch)
 
-    noise = 8 * np.finfo(float).eps * abs(bulk.height)  # what rounding leaves of the log density's digits
+    # What rounding leaves of the digits of the log density, and of the parameters far from the origin.
+    noise = np.finfo(float).eps * max(8 * abs(bulk.height), 4 * float(np.abs(bulk.centre / bulk.scale).max()))
     tolerances = tuple(loose * max(tolerance, noise) for tolerance in TOLERANCES[space.size])
     peak = bulk.height + float(np.log(bulk.scale).sum())
     nested = Nested(log_f, edges, peak, ORDER[space.size], tolerances)
@@ -551,6 +561,16 @@ class DensityPosterior:
             found.append((low, high))
         return self._answer(found)
 
+    def marginal_density(self, name: str, values: Any) -> Array:
+        """The density of one parameter by itself, the others integrated out."""
+        whole, axis = self._marginal(self.names.index(name)), self.space.axes[self.names.index(name)]
+        u = np.array([axis.coordinate(float(value)) for value in np.ravel(values)])
+        centre, scale = self.bulk.centre[whole.order[0]], self.bulk.scale[whole.order[0]]
+        t = np.arcsinh((u - centre) / scale)
+        stretch = np.exp(axis.log_slope(u)) * scale * np.cosh(t)
+        density = whole.rule.inner(t[:, None]) / float(whole.panels.masses.sum()) / stretch
+        return np.asarray(density.reshape(np.shape(values)))
+
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw parameters: (n,), or a dictionary of (n,) arrays."""
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
@@ -590,6 +610,11 @@ class DensityPosterior:
     def __call__(self, *parameters: Any) -> Any:
         """The density itself, the parameters by position: this belief as a prior."""
         return np.exp(self.log_prob(dict(zip(self.names, parameters, strict=True))))
+
+    def prior_density(self, values: Any) -> Array:
+        """The (normalised) prior of a belief about one parameter."""
+        points = np.reshape(np.asarray(values, dtype=float), (-1, 1))
+        return np.asarray(np.exp(self._log_prior(points) - self._log_prior_total).reshape(np.shape(values)))
 
     def log_prior(self, learned: Any) -> float:
         """Log density of the (normalised) prior at the parameters of a likelihood."""
@@ -644,8 +669,9 @@ def _polish(log_g: LogDensity, at: Array, scale: Array) -> Array:
         return log_g(points.reshape(-1, p)).reshape(points.shape[:-1])
 
     for _ in range(6):
-        slope = np.array([_slope(g, best, j, reach[j]) for j in range(p)])
-        bend = calculus.hessian(g, best, reach)
+        with np.errstate(invalid="ignore"):  # −inf beyond a jump
+            slope = np.array([_slope(g, best, j, reach[j]) for j in range(p)])
+            bend = calculus.hessian(g, best, reach)
         curved = np.isfinite(bend).all() and np.isfinite(slope).all()
         if not curved or not (np.linalg.eigvalsh(-bend * np.outer(scale, scale)) > 1e-4).all():
             break

@@ -25,6 +25,7 @@ class Posterior:
     belief: Any
     log_evidence: Any
     alerts: tuple[tuple[str, str], ...] = ()
+    prior: Any = None
 
     @property
     def mean(self) -> Any:
@@ -104,7 +105,7 @@ def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Any:
     cells = at(stack, point).likelihood_cells(stats) + before.log_cell(point) - after.log_cell(point)
     evidence = np.asarray(cells).sum(axis=-1)
     axes = model._full - len(model.batch)  # noqa: SLF001
-    return Posterior(model, after.squeezed(axes), float(evidence[0]) if model.lone else evidence)
+    return Posterior(model, after.squeezed(axes), float(evidence[0]) if model.lone else evidence, prior=prior)
 
 
 def _refusal(likelihood: Any, prior: Any) -> str:

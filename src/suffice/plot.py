@@ -1,0 +1,185 @@
+"""Pictures: the likelihood as a curve, and what the data did to a belief. Needs Matplotlib, the extra ``plot``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suffice.core.errors import ParameterError, SufficeError, UnsupportedError
+from suffice.core.fit import fit
+from suffice.core.likelihood import likelihood_interval, profile
+from suffice.core.parameters import Array
+
+BLUE, GREY, RED = "#1f5fa8", "#8a8f98", "#c2462e"
+POINTS = 241
+
+
+class MissingExtraError(SufficeError, ImportError):
+    """An optional part of suffice needs a package that is not installed."""
+
+
+def _axes(ax: Any) -> Any:
+    """The axes to draw on; new ones where none are given."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        msg = "drawing needs Matplotlib, which is not installed. Install the extra: pip install 'suffice[plot]'."
+        raise MissingExtraError(msg) from error
+    return plt.subplots(figsize=(6.4, 3.8), layout="constrained")[1]
+
+
+def _dress(ax: Any) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.margins(x=0)
+    ax.tick_params(colors="#444444")
+
+
+def likelihood(
+    distribution: Any, data: Any, name: str | None = None, *, level: float = 0.95, weights: Any = None, ax: Any = None
+) -> Any:
+    """Draw log L (the profile, where there are other free parameters) with the estimate and its interval.
+
+    Heights are below the maximum, so that 0 is the estimate and the dashed line the cut of the likelihood-ratio
+    interval. Returns the Matplotlib axes.
+
+    Examples
+    --------
+    >>> ax = sf.plot.likelihood(sf.Bernoulli(), [1, 0, 1, 1])  # doctest: +SKIP
+    """
+    free = distribution.free
+    if name is None:
+        if len(free) != 1:
+            msg = f"{distribution.name} has {len(free)} free parameters ({', '.join(free)}); say which one to draw."
+            raise ParameterError(msg)
+        name = free[0]
+    ax = _axes(ax)
+    low, high = likelihood_interval(distribution, data, name, level, weights=weights)
+    learned = fit(distribution, data, weights=weights)
+    best, height = float(learned.params[name]), learned.log_likelihood
+    x = _around(distribution, name, low, best, high)
+    y = profile(distribution, data, name, x, weights=weights) - height
+    cut = -_half_chi2(level)
+    ax.plot(x, np.where(y > 4 * cut, y, np.nan), color=BLUE, lw=2)
+    inside = (x >= low) & (x <= high)
+    ax.fill_between(x, cut, np.where(inside, np.maximum(y, cut), cut), color=BLUE, alpha=0.15, lw=0)
+    ax.axhline(cut, color=GREY, lw=1, ls="--")
+    for end in (low, high):
+        if np.isfinite(end) and x[0] <= end <= x[-1]:
+            ax.plot([end, end], [3.2 * cut, cut], color=GREY, lw=1, ls=":")
+    ax.plot([best], [0.0], "o", color=RED, ms=7, zorder=5, clip_on=False)
+    ax.annotate(
+        f"{name} = {best:.4g}",
+        (best, 0.0),
+        (0, 9),
+        textcoords="offset points",
+        ha="center",
+        color=RED,
+        annotation_clip=False,
+    )
+    ax.set_ylim(3.2 * cut, -0.12 * cut)
+    kind = "profile log-likelihood" if len(free) > 1 else "log-likelihood"
+    ax.set(xlabel=name, ylabel="log L − its maximum")
+    ax.set_title(
+        f"{distribution.name}: {kind}, {level:.0%} interval {low:.4g} … {high:.4g}", fontsize=10, loc="left", pad=18
+    )
+    _dress(ax)
+    return ax
+
+
+def _half_chi2(level: float) -> float:
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(0.5, level))
+
+
+def _around(distribution: Any, name: str, low: float, best: float, high: float) -> Array:
+    """Values that show the interval with room on both sides, inside the domain, its ends and the estimate among them."""
+    domain = distribution.specs()[name].domain
+    ends = [end for end in (low, high) if np.isfinite(end)]
+    span = max([abs(end - best) for end in ends] or [1.0])
+    left, right = min([*ends, best]) - 0.7 * span, max([*ends, best]) + 0.7 * span
+    width = domain.high - domain.low
+    inset = 1e-6 * (width if np.isfinite(width) else span)
+    left = max(left, domain.low + (0 if domain.closed[0] else inset))
+    right = min(right, domain.high - (0 if domain.closed[1] else inset))
+    return np.unique([*np.linspace(left, right, POINTS), *(v for v in (*ends, best) if left <= v <= right)])
+
+
+def posterior(post: Any, name: str | None = None, *, prior: Any = None, level: float = 0.95, ax: Any = None) -> Any:
+    """Draw the belief before (grey) and after the data (blue), its mean and the central credible interval.
+
+    ``name`` chooses one of several parameters, whose belief is then drawn by itself, without the prior. ``prior``
+    draws another one than the posterior remembers. Returns the Matplotlib axes.
+
+    Examples
+    --------
+    >>> post = sf.posterior(sf.Bernoulli(), [1, 0, 1, 1], prior=sf.Beta(2, 2))
+    >>> ax = sf.plot.posterior(post)  # doctest: +SKIP
+    """
+    single = not isinstance(post.mean, dict)
+    if np.ndim(post.mean) and single:
+        msg = "one picture shows the belief about one number; take the columns one by one."
+        raise UnsupportedError(msg)
+    names = [post.likelihood.belief_about or post.likelihood.free[0]] if single else list(post.mean)
+    if len(post.likelihood.free) == 1:
+        names = list(post.likelihood.free)
+    chosen = name or names[0]
+    if chosen not in names:
+        msg = f"this belief speaks of {', '.join(names)}; got {chosen!r}."
+        raise ParameterError(msg)
+    ax = _axes(ax)
+    low, high = post.interval(level) if single else post.interval(level)[chosen]
+    far = post.interval(0.999) if single else post.interval(0.999)[chosen]
+    domain = post.likelihood.specs()[chosen].domain
+    before = prior if prior is not None else getattr(post, "prior", None)
+    x = _range(domain, far)
+    y = _density(post, chosen, x, single=single)
+    if single and before is not None:
+        ax.plot(x, _prior_density(post, before, x), color=GREY, lw=1.5, label="prior")
+    ax.plot(x, y, color=BLUE, lw=2, label="posterior")
+    inside = (x >= low) & (x <= high)
+    ax.fill_between(x[inside], y[inside], color=BLUE, alpha=0.18, lw=0, label=f"{level:.0%}: {low:.4g} … {high:.4g}")
+    mean = float(post.mean if single else post.mean[chosen])
+    ax.axvline(mean, color=RED, lw=1.2, ls="--", label=f"mean {mean:.4g}")
+    ax.set(xlabel=chosen, ylabel="density")
+    ax.set_ylim(0, 1.06 * float(np.max(y[np.isfinite(y)])))
+    ax.set_xlim(round(x[0], 8), round(x[-1], 8))
+    ax.set_title(f"{post.likelihood.name}: belief about {chosen}", fontsize=10, loc="left")
+    ax.legend(frameon=False, fontsize=9)
+    _dress(ax)
+    return ax
+
+
+def _range(domain: Any, far: tuple[float, float]) -> Array:
+    """Where to draw: the whole of a bounded domain, else the bulk with room on both sides."""
+    span = far[1] - far[0]
+    if np.isfinite(domain.high - domain.low) and span > 0.25 * (domain.high - domain.low):
+        left, right = domain.low, domain.high
+    else:
+        left, right = max(far[0] - 0.35 * span, domain.low), min(far[1] + 0.35 * span, domain.high)
+    inset = 1e-9 * (right - left)
+    return np.linspace(left + inset, right - inset, 4 * POINTS)
+
+
+def _prior_density(post: Any, prior: Any, x: Array) -> Array:
+    with np.errstate(all="ignore"):
+        if prior is getattr(post, "prior", None) and hasattr(post, "prior_density"):
+            return np.asarray(post.prior_density(x))
+        if callable(prior):
+            return np.broadcast_to(np.asarray(prior(x), dtype=float), x.shape)
+        return np.exp(np.asarray(getattr(prior, "belief", prior).log_prob(x)))
+
+
+def _density(post: Any, name: str, x: Array, *, single: bool) -> Array:
+    """The density of one parameter; of several, each by itself from draws that a kernel smooths."""
+    with np.errstate(all="ignore"):
+        if single:
+            return np.exp(np.asarray(post.log_prob(x)))
+    if hasattr(post, "marginal_density"):
+        return np.asarray(post.marginal_density(name, x))
+    from scipy.stats import gaussian_kde
+
+    return np.asarray(gaussian_kde(np.ravel(post.sample(20_000, 0)[name]))(x))
