@@ -127,6 +127,38 @@ def test_predictives():
     assert counts == sf.DirichletMultinomial(3, [3, 2])
 
 
+@pytest.mark.parametrize(
+    ("prototype", "x", "name", "error"),
+    [
+        (sf.Binomial(10), [3, 5, 4], "p", np.sqrt(0.4 * 0.6 / 30)),
+        (sf.Poisson(), [3, 5, 4], "rate", np.sqrt(4 / 3)),
+        (sf.Geometric(), [3, 5, 4], "p", 0.25 * np.sqrt(0.75 / 3)),
+        (sf.Multinomial(), [[1, 2], [1, 0]], "probs", [np.sqrt(0.25 / 4)] * 2),
+        (sf.Categorical(), ["a", "b", "a", "a"], "probs", [np.sqrt(0.1875 / 4)] * 2),
+        (sf.NegativeBinomial(size=2).fix("size"), [3, 5, 4], "p", np.sqrt(1 / 9 * (2 / 3) / (3 * 2))),
+    ],
+)
+def test_standard_errors_in_closed_form(prototype, x, name, error):
+    np.testing.assert_allclose(sf.fit(prototype, x).standard_errors[name], error, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("dist", "mode"),
+    [
+        (sf.Binomial(5, 0.5), 3),
+        (sf.Binomial(5, 1.0), 5),
+        (sf.Poisson(3.7), 3),
+        (sf.Geometric(0.3), 1),
+        (sf.NegativeBinomial(3.0, 0.45), 2),
+        (sf.NegativeBinomial(0.5, 0.4), 0),
+        (sf.BetaGeometric(2.0, 3.0), 1),
+    ],
+)
+def test_the_mode_is_most_probable(dist, mode):
+    assert dist.mode == mode
+    assert dist.log_prob(np.arange(0.0, 60.0)).max() == pytest.approx(dist.log_prob(mode), rel=1e-12)
+
+
 def test_weak_priors_keep_estimates_inside():
     assert sf.fit(sf.Binomial(3), [0, 0], prior="weak").distribution.p == pytest.approx(1 / 8, rel=1e-12)
     assert sf.fit(sf.Geometric(), [1, 1], prior="weak").distribution.p == pytest.approx(3 / 4, rel=1e-12)
@@ -568,6 +600,12 @@ def test_distance_matches_levels_by_name():
 def test_whole_numbers_far_apart_or_appearing_late():
     x = np.concatenate([np.zeros(70_000, np.int64), [5, 5, 9]])
     assert sf.fit(sf.Categorical(), x).distribution.levels == (0, 5, 9)
+    late = np.concatenate([np.full(300_000, 3), np.full(300_000, 7), [-2]])  # slices of different ranges
+    learned = sf.fit(sf.Categorical(), late).distribution
+    assert learned.levels == (-2, 3, 7)
+    np.testing.assert_allclose(learned.probs, np.array([1, 300_000, 300_000]) / 600_001, rtol=1e-12)
+    apart = np.concatenate([np.zeros(300_000, np.int64), np.full(300_000, 70_000)])  # each narrow, together wide
+    assert sf.fit(sf.Categorical(), apart).distribution.levels == (0, 70_000)
     wide = np.concatenate([np.zeros(300_000, np.int64), [10**9]])
     learned = sf.fit(sf.Categorical(), wide).distribution
     assert learned.levels == (0, 10**9)

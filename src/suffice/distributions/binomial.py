@@ -91,7 +91,7 @@ class Binomial(ExponentialFamily):
         return x, ~over if seen is None else seen & ~over
 
     def log_cell(self, x: Array) -> Array:
-        p, rest = np.asarray(self.p), np.asarray(self.trials) - x
+        p, rest = np.asarray(self.p), np.maximum(np.asarray(self.trials) - x, 0)
         return np.asarray(special.xlogy(x, p) + special.xlog1py(rest, -p) + self.log_base(x))
 
     def likelihood_cells(self, stats: Any) -> Array:
