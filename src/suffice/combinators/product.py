@@ -312,7 +312,8 @@ class Product(Compound, register=False):
                     columns[key] = values if self.lone or self.blocks[key].row_vector else values[..., 0]
             return columns
         lead = (n,) if self.lone else (n, self.members)
-        arrays = [np.asarray(values).reshape(*lead, -1) for values in drawn.values()]
+        arrays = [np.asarray(values) for values in drawn.values()]
+        arrays = [array.reshape(*lead, int(np.prod(array.shape[len(lead) :]))) for array in arrays]
         mixed = any(array.dtype.kind not in "fiub" for array in arrays)
         return np.concatenate([array.astype(object) if mixed else array for array in arrays], axis=-1)
 

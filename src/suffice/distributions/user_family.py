@@ -21,14 +21,15 @@ LENGTHS = (4.0, 1.0, 0.25, 2.0**-6, 2.0**-10, 2.0**-14)
 
 @dataclass(frozen=True)
 class Positive:
-    """Whether h is positive: what the support's interval leaves to the base measure."""
+    """Whether h is positive and finite: what the support's interval leaves to the base measure."""
 
     h: Callable[[Any], Any]
 
     def __call__(self, x: Array) -> Array:
         """Evaluate h quietly."""
         with np.errstate(all="ignore"):
-            return np.asarray(np.broadcast_to(self.h(x), np.shape(x)) > 0)
+            h = np.broadcast_to(self.h(x), np.shape(x))
+            return np.asarray((h > 0) & np.isfinite(h))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

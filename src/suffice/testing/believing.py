@@ -17,19 +17,21 @@ def pairs(dist: Any, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
     """Each (likelihood, prior) that the family pairs itself with, what the prior does not speak of fixed."""
     if not getattr(dist, "conjugates", ()):
         raise DoesNotApply(f"{dist.name} has no conjugate prior")
-    found = 0
+    found, why = 0, ""
     for kind in dist.conjugates:
         prior = typical_prior(kind, dist, rng)
         others = [name for name in dist.free if name != dist.belief_about]
         for likelihood in (dist, dist.fix(*others) if others else dist):
             try:
                 likelihood.posterior(likelihood.suffstats(rows_of(dist, rng, 3)), prior)
-            except UnsupportedError:
+            except UnsupportedError as refusal:
+                why = str(refusal)
                 continue
             found += 1
             yield likelihood, prior
             break
-    require(found, f"none of its conjugates {[kind.__name__ for kind in dist.conjugates]} is accepted as a prior.")
+    if not found:
+        raise DoesNotApply(why)
 
 
 def typical_prior(kind: Any, dist: Any, rng: np.random.Generator) -> Any:

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from suffice.core.em import climb, distance
-from suffice.core.errors import UnsupportedError
+from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import Array
-from suffice.core.statistics import member
 
 Law = Callable[[Any, np.random.Generator], None]
 ROWS = 90  # enough for every family to have an interior maximum, few enough to be quick
@@ -133,11 +132,14 @@ def fresh(distribution: Any, rng: np.random.Generator) -> Any:
     """Another typical value of the same family and layout."""
     if not distribution.specs():
         raise DoesNotApply(f"{distribution.name} has no typical values of its own to begin at")
-    other = type(distribution).example(rng, distribution.batch)
-    learned = {name: getattr(other, name) for name in distribution.free}
-    if any(np.shape(value) != np.shape(getattr(distribution, name)) for name, value in learned.items()):
-        raise DoesNotApply(f"a typical {distribution.name} has another shape than this one")
-    return replace(distribution, **learned)
+    try:
+        other = type(distribution).example(rng, distribution.batch)
+        learned = {name: getattr(other, name) for name in distribution.free}
+        if any(np.shape(value) != np.shape(getattr(distribution, name)) for name, value in learned.items()):
+            raise DoesNotApply(f"a typical {distribution.name} has another shape than this one")
+        return replace(distribution, **learned)
+    except (ParameterError, TypeError) as refusal:
+        raise DoesNotApply(f"it has no other typical value: {refusal}") from refusal
 
 
 def learn(distribution: Any, x: Any, weights: Any = None) -> Any:
@@ -162,15 +164,6 @@ def one_cell(distribution: Any) -> Any:
     if distribution.row_vector or distribution.support.core or not distribution.specs():
         raise DoesNotApply(f"a row of {distribution.name} is not a single number")
     return distribution.stacked.reshaped(lambda value: value[0, 0]) if distribution.batch else distribution
-
-
-def member_statistics(stats: Any, index: int) -> Any:
-    """The statistics of one member of a stack."""
-    return (
-        stats.parts[index]
-        if type(stats).__name__ == "Parts" and len(stats.parts) != len(stats.weight)
-        else member(stats, index)
-    )
 
 
 # ---- expectations --------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def values_are_immutable(dist: Any, rng: np.random.Generator) -> None:
     dist.suffstats(x, np.ones(len(x)))
     dist.log_prob(x)
     require(np.array_equal(kept, x), "it writes into the caller's rows.")
-    given = {n: np.array(getattr(dist, n), dtype=float) for n in dist.params if np.ndim(getattr(dist, n))}
+    given = {n: np.array(getattr(dist, n), dtype=float) for n in dist.specs() if np.ndim(getattr(dist, n))}
     if not given:
         return
     made = replace(dist, **given)
