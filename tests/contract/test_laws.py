@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import suffice as sf
-import suffice.distributions  # noqa: F401 (fills the registry)
+import suffice.distributions
 from suffice import testing
 from suffice.core.distribution import REGISTRY
 
@@ -154,10 +154,12 @@ SINGLE |= {("NegativeBinomial-size_fixed", "the loop climbs")}  # exact once the
 
 @pytest.mark.parametrize(("subject", "entry"), CASES)
 def test_subject_keeps_the_law(subject, entry):
+    escape = None
     try:
         entry.function(SUBJECTS[subject], np.random.default_rng(0))
     except testing.DoesNotApply as reason:
-        assert is_exempt(subject, entry.name), f"{subject} escapes “{entry.name}”: {reason}"
+        escape = str(reason)
+    assert escape is None or is_exempt(subject, entry.name), f"{subject} escapes “{entry.name}”: {escape}"
 
 
 def is_exempt(subject, law):
@@ -185,5 +187,5 @@ def test_check_distribution_reports_what_it_did():
 
 
 def test_check_distribution_refuses_a_class():
-    with pytest.raises(sf.ParameterError, match="such as sf.Normal"):
+    with pytest.raises(sf.ParameterError, match="takes a distribution with parameters"):
         testing.check_distribution(sf.Normal)

@@ -244,7 +244,7 @@ def test_a_uniform_likelihood_jumps_where_the_data_end():
         (lambda p: p - 0.5, "at least 0"),
         (lambda p: np.where(p > 0.9, np.nan, 1.0), "the prior is nan at p = "),
         (lambda p: 1.6 if p > 0.5 else 0.4, "could not be called with arrays"),
-        (lambda p: np.mean(p), "shape"),
+        (np.mean, "shape"),
         (lambda p: np.ones((len(p), 2)), "shape"),
         (lambda p, q: p * q, "could not be called"),
         (lambda p: 1 / p, "diverges: it does not fall off as p goes to 0"),
@@ -334,7 +334,7 @@ def test_dimensions_nest():
     edges = np.linspace(-8.0, 8.0, 5)
     flat = Nested(above_the_diagonal, [edges] * 2, 0.0, 20, (1e-11, 1e-13))
     np.testing.assert_allclose(flat.panels(np.zeros((1, 0))).masses.sum(), np.pi, rtol=1e-10)
-    deep = Nested(normal, [edges] * 3, 0.0, 12, (1e-8, 1e-10, 1e-11))
+    deep = Nested(normal, [np.array([-8.0, -3.0, 0.0, 3.0, 8.0])] * 3, 0.0, 20, (1e-7, 1e-8, 1e-8))
     panels = deep.panels(np.zeros((1, 0)))
     np.testing.assert_allclose(panels.masses.sum(), (2 * np.pi) ** 1.5, rtol=1e-9)
     points, shares = deep.all_nodes(panels)

@@ -1,4 +1,4 @@
-"""NIST's nine univariate sets: certified means and standard deviations (divisor n − 1), to the digits that float64 allows.
+"""NIST's nine univariate sets: certified mean and standard deviation (divisor n − 1), to the digits float64 allows.
 
 NumAcc1–4 follow from a formula. The other five are read from the folder that SUFFICE_NIST names, one value per line,
 with ``certified.csv`` beside them.

@@ -153,7 +153,8 @@ class Product(Compound, register=False):
             missing = [name for name in _names(key) if name not in x]
             if missing or not self.named:
                 needed = ", ".join(repr(name) for key in self.blocks for name in _names(key))
-                msg = f"Product needs the columns {needed}; the data have {', '.join(map(repr, x.keys()))}."
+                there = ", ".join(map(repr, x.keys()))
+                msg = f"Product needs the columns {needed}; the data have {there}. Name them alike."
                 raise DataError(msg)
             values = [np.asarray(x[name]) for name in _names(key)]
             values = [value[None] for value in values] if single else values
@@ -275,7 +276,8 @@ class Product(Compound, register=False):
             raise UnsupportedError(msg)
         unknown = [key for key in prior if key not in self.blocks]
         if unknown:
-            msg = f"the prior speaks of {unknown[0]!r}, but the product has {', '.join(map(repr, self.blocks))}."
+            there = ", ".join(map(repr, self.blocks))
+            msg = f"the prior speaks of {unknown[0]!r}, but the product has {there}. Name them alike."
             raise ParameterError(msg)
         return dict(prior)
 

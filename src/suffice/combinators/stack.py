@@ -37,7 +37,7 @@ class Stack(Compound, register=False):
         """Check the members."""
         object.__setattr__(self, "parts", tuple(self.parts))
         if not self.parts:
-            msg = "Stack needs at least one member."
+            msg = "Stack needs at least one member, as in Stack([Normal(), Laplace()])."
             raise ParameterError(msg)
         for index, member in enumerate(self.parts):
             if not isinstance(member, Distribution) or not member.lone:

@@ -24,7 +24,7 @@ def numbers(x: Any, owner: str) -> Array:
     kind = {"U": "text", "S": "text", "M": "dates", "m": "durations", "c": "complex numbers"}.get(
         array.dtype.kind, "records"
     )
-    first = f", such as {array.flat[0]!r:.60}" if array.size else ""
+    first = f", such as {str(array.flat[0])!r:.60}" if array.size else ""
     msg = f"{owner} needs numbers, but the data are {kind}{first}. Convert them, or use Categorical for labels."
     raise DataError(msg)
 

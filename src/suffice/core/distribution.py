@@ -14,7 +14,7 @@ import numpy as np
 from suffice.core import calculus, quadrature
 from suffice.core.data import as_rows, numbers
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
-from suffice.core.parameters import Array
+from suffice.core.parameters import Array, check_count, check_level
 from suffice.core.value import Value
 from suffice.core.weights import Weights
 from suffice.engines import local
@@ -126,7 +126,7 @@ class Distribution(Value):
                 prepared, values=np.broadcast_to(rowwise[:, None], (len(rows), stack.members)), members=stack.members
             )
         elif prepared.members != stack.members:
-            msg = f"weights name {prepared.members} members, but the stack has {stack.members}."
+            msg = f"weights name {prepared.members} members, but the stack has {stack.members}; give each a column."
             raise DataError(msg)
         prepared = replace(prepared, work=int(np.prod(np.shape(rows))))
         return local.reduce(lambda part: stack.gather(rows[part], prepared[part]), len(rows), self._width(rows))
@@ -298,9 +298,7 @@ class Distribution(Value):
     def sample(self, n: int = 1, random_state: Any = None) -> Array:
         """Draw rows: (n,), (n, d), or (n, k, d) from a stack; the same seed gives the same rows."""
         self._require_ready("draw rows")
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-            msg = f"sample needs a whole number of rows of at least 0; got {n!r}."
-            raise ParameterError(msg)
+        check_count(n)
         rows = self.stacked.draw(int(n), np.random.default_rng(random_state))
         lone: Any = (slice(None), *(0,) * (self._full - len(self.batch)))
         return np.asarray(rows[lone])
@@ -383,7 +381,5 @@ class Distribution(Value):
 
     def interval(self, level: float = 0.95) -> Any:
         """The central interval that holds ``level`` of the probability, column by column."""
-        if not 0 < level < 1:
-            msg = f"interval needs a level strictly between 0 and 1; got {level!r}."
-            raise ParameterError(msg)
+        check_level(level)
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)

@@ -11,6 +11,7 @@ import numpy as np
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, Trace, climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.parameters import check_level
 from suffice.core.weights import Weights
 
 
@@ -80,9 +81,7 @@ class Fit:
         """Estimate ± quantile × standard error of each parameter, kept inside its domain."""
         from scipy.special import ndtri
 
-        if not 0 < level < 1:
-            msg = f"interval needs a level strictly between 0 and 1; got {level!r}."
-            raise ParameterError(msg)
+        check_level(level)
         return _bounds(self.distribution, self.standard_errors, float(ndtri((1 + level) / 2)))
 
     def log_prob(self, x: Any) -> Any:
@@ -230,7 +229,7 @@ def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any, believe
         prior_there = _log_prior(learned, prior, prototype, stats)
     cells = np.asarray(stats.weight)
     if not cells.any():
-        msg = f"{learned.name} cannot be fitted: every cell is missing."
+        msg = f"{learned.name} cannot be fitted: every cell is missing; give at least one value."
         raise DataError(msg)
     if (cells == 0).any():
         column = int(np.argwhere(cells == 0)[0][-1])

@@ -132,3 +132,17 @@ def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
         raise ParameterError(msg)
     array.flags.writeable = False
     return array
+
+
+def check_level(level: Any) -> None:
+    """Refuse what is not the level of an interval."""
+    if not (isinstance(level, (int, float, np.number)) and 0 < level < 1):
+        msg = f"interval needs a level strictly between 0 and 1, such as 0.95; got {level!r}."
+        raise ParameterError(msg)
+
+
+def check_count(n: Any) -> None:
+    """Refuse what is not a number of draws."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+        msg = f"sample needs a whole number of rows of at least 0; got {n!r}."
+        raise ParameterError(msg)

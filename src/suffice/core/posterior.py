@@ -96,7 +96,7 @@ def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Any:
     if not isinstance(prior, likelihood.conjugates):
         raise UnsupportedError(_refusal(likelihood, prior))
     if not likelihood.free:
-        msg = f"every parameter of {likelihood!r} is fixed, so a prior has nothing to speak of."
+        msg = f"every parameter of {likelihood!r} is fixed, so a prior has nothing to speak of; free one."
         raise UnsupportedError(msg)
     model = likelihood.for_statistics(stats)
     stack, before = model.stacked, prior.stacked

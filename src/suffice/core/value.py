@@ -34,7 +34,10 @@ class Value:
             batch = np.broadcast_shapes(*(a.shape[: a.ndim - given[n].domain.core] for n, a in arrays.items()))
         except ValueError as error:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-            msg = f"{self.name}: the shapes of the parameters do not fit together: {shapes}."
+            msg = (
+                f"{self.name}: the shapes of the parameters do not fit together: {shapes}. "
+                "Give each one value, or as many as the others have."
+            )
             raise ParameterError(msg) from error
         if len(batch) > self._full:
             msg = f"{self.name}: parameters have at most the axes members × columns; got a batch of shape {batch}."
@@ -154,7 +157,7 @@ class Value:
     def stack(self, k: int) -> Any:
         """K copies of this prototype as one stack."""
         if not self.lone:
-            msg = f"{self.name} is a stack of {self.members} members already."
+            msg = f"{self.name} is a stack of {self.members} members already; stack one of its .each instead."
             raise ParameterError(msg)
         stack = self.stacked
         return stack.reshaped(lambda value: np.broadcast_to(value, (k, *value.shape[1:])))

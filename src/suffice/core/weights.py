@@ -48,7 +48,7 @@ class Weights:
                 raise DataError(msg)
             if length and (codes.min() < -1 or codes.max() >= weights.members):
                 bad = int(np.argmax((codes < -1) | (codes >= weights.members)))
-                msg = f"row {bad} names member {codes[bad]}, but members are numbered 0 to {weights.members - 1}."
+                msg = f"row {bad} names member {codes[bad]}, but members go from 0 to {weights.members - 1} (−1: none)."
                 raise DataError(msg)
             values = None if weights.weights is None else _checked(weights.weights, length, (1,))
             return cls(length, values, codes, weights.members)

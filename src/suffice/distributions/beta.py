@@ -8,9 +8,13 @@ from typing import Any, Self
 import numpy as np
 from scipy import special
 
+from suffice.core.distribution import Alert
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.newton import newton
 from suffice.core.parameters import OPEN_UNIT, POSITIVE, Array, parameter
+from suffice.core.special import stirling_rest
+
+STEEPEST = 1e10  # the largest a + b that sums of float64 can tell from a point
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,10 +59,14 @@ class Beta(ExponentialFamily):
 
     def maximise_from(self, mean: Array, weight: Array) -> Self:
         """Newton on a·E log x + b·E log(1−x) − log B(a, b), which is concave."""
+        gap = -special.logsumexp(mean, axis=-1)  # 0 where all shares are alike, about 1/2(a+b)
+        mean = mean - np.maximum(0.5 / STEEPEST - gap, 0.0)[..., None]
 
         def evaluate(theta: Array) -> tuple[Array, Array, Array]:
             both = theta.sum(axis=-1, keepdims=True)
-            value = (theta * mean).sum(axis=-1) - special.betaln(theta[..., 0], theta[..., 1])
+            # a·mean₁ + b·mean₂ − log B without the large terms of log Γ, which cancel
+            cells = theta * (mean - np.log(theta / both)) + 0.5 * np.log(theta) - stirling_rest(theta)
+            value = cells.sum(axis=-1) - 0.5 * np.log(both[..., 0]) + stirling_rest(both[..., 0])
             gradient = mean - special.digamma(theta) + special.digamma(both)
             hessian = special.polygamma(1, both)[..., None] - special.polygamma(1, theta)[..., None] * np.eye(2)
             return value, gradient, hessian
@@ -66,6 +74,15 @@ class Beta(ExponentialFamily):
         start = np.stack([np.broadcast_to(self.a, weight.shape), np.broadcast_to(self.b, weight.shape)], axis=-1)
         theta = newton(evaluate, start.astype(float), weight, ("a", "b"), self.fixed, self.tied)
         return replace(self, a=theta[..., 0], b=theta[..., 1])
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        if self.fixed or not (np.add(self.a, self.b) > 1e-3 * STEEPEST).any():
+            return super().alerts(stats)
+        text = (
+            "the shares are so alike that a and b grow without bound and the density becomes a point; a + b was held "
+            f"near {STEEPEST:g}. Add data, or fix a or b."
+        )
+        return (*super().alerts(stats), ("collapsed", text))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return rng.beta(self.a, self.b, (n, *self.batch))

@@ -12,7 +12,7 @@ from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.newton import newton
-from suffice.core.parameters import OPEN_SIMPLEX, Array, Domain, parameter
+from suffice.core.parameters import OPEN_SIMPLEX, Array, Domain, check_level, parameter
 from suffice.core.special import stirling_rest
 
 CONCENTRATIONS = Domain("a vector of numbers above 0", low=0.0, closed=(True, False), core=1)
@@ -156,9 +156,7 @@ class Dirichlet(ExponentialFamily):
 
     def interval(self, level: float = 0.95) -> Any:
         """Central intervals of the shares, each by itself: (low, high) of alpha's shape."""
-        if not 0 < level < 1:
-            msg = f"interval needs a level strictly between 0 and 1; got {level!r}."
-            raise ParameterError(msg)
+        check_level(level)
         rest = self.total[..., None] - self.alpha
         ends = [special.betaincinv(self.alpha, rest, q) for q in ((1 - level) / 2, (1 + level) / 2)]
         ends = [np.where(self._present, np.where(rest > 0, end, 1.0), 0.0) for end in ends]

@@ -254,7 +254,7 @@ class MultivariateNormal(ExponentialFamily):
         weight, k = stats.weight, self.members
         weight, ddof = (weight.sum(keepdims=True), ddof * k) if self.shared else (weight, ddof)
         if not (weight > ddof).all():
-            msg = f"ddof={ddof:g} needs more than {ddof:g} rows; there are {np.min(weight):g}."
+            msg = f"ddof={ddof:g} needs more than {ddof:g} rows; there are {np.min(weight):g}. Lower it or add rows."
             raise ParameterError(msg)
         factor = weight / (weight - ddof)
         return replace(self, cov=self.cov * (float(factor[0]) if self.lone else factor[:, None, None]))

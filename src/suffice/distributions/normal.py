@@ -12,7 +12,7 @@ from suffice import kernels
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
-from suffice.core.parameters import POSITIVE, REAL, Array, parameter
+from suffice.core.parameters import POSITIVE, REAL, Array, check_count, check_level, parameter
 from suffice.core.statistics import Moments
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Normal(ExponentialFamily):
             return self
         weight = stats.weight if self.lone is False else stats.weight[(0,) * (2 - len(self.batch))]
         if not (np.asarray(weight) > ddof).all():
-            msg = f"ddof={ddof:g} needs more than {ddof:g} rows; there are {np.min(weight):g}."
+            msg = f"ddof={ddof:g} needs more than {ddof:g} rows; there are {np.min(weight):g}. Lower it or add rows."
             raise ParameterError(msg)
         return replace(self, std=self.std * np.sqrt(weight / (weight - ddof)))
 
@@ -242,6 +242,7 @@ class NormalInverseGamma(Distribution, register=False):
 
     def interval(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
         """Central credible intervals of mean and std, each by itself."""
+        check_level(level)
         low, high = (1 - level) / 2, (1 + level) / 2
         reach = special.stdtrit(2 * self.shape, high) * np.sqrt(self.scale / (self.shape * self.count))
         stds = [np.sqrt(self.scale / special.gammainccinv(self.shape, q)) for q in (low, high)]
@@ -249,6 +250,7 @@ class NormalInverseGamma(Distribution, register=False):
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw pairs: a dictionary of ``mean`` and ``std``, n values each."""
+        check_count(n)
         rng = np.random.default_rng(random_state)
         var = self.scale / rng.gamma(self.shape, size=(n, *self.batch))
         return {"mean": rng.normal(self.mean, np.sqrt(var / self.count)), "std": np.sqrt(var)}

@@ -10,7 +10,7 @@ from scipy import special
 
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, ParameterError
-from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, parameter
+from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, check_count, check_level, parameter
 from suffice.distributions.covariance import root, whitening
 from suffice.distributions.multivariate_student_t import MultivariateStudentT
 from suffice.distributions.normal import HALF_LOG_TAU
@@ -123,9 +123,7 @@ class NormalInverseWishart(Distribution, register=False):
 
     def interval(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
         """Central credible intervals of each column's mean (a Student-t) and std (an inverse gamma of its square)."""
-        if not 0 < level < 1:
-            msg = f"interval needs a level strictly between 0 and 1; got {level!r}."
-            raise ParameterError(msg)
+        check_level(level)
         df = (np.asarray(self.df) - self.columns + 1)[..., None]
         variances = np.einsum("...ii->...i", np.asarray(self.scale))
         reach = special.stdtrit(df, (1 + level) / 2) * np.sqrt(variances / (np.asarray(self.count)[..., None] * df))
@@ -136,6 +134,7 @@ class NormalInverseWishart(Distribution, register=False):
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw pairs: a dictionary of ``mean`` (n, d) and ``cov`` (n, d, d); the Wishart by Bartlett's triangle."""
+        check_count(n)
         rng, stack, d = np.random.default_rng(random_state), self.stacked, self.columns
         k = stack.members
         triangle = np.tril(rng.standard_normal((n, k, d, d)), -1)

@@ -44,34 +44,40 @@ def nearby(dist: Any, name: Any, rng: np.random.Generator) -> Iterator[tuple[str
             for told, block in nearby(dist.blocks[name], key, rng):
                 yield f"{name}: {told}", dist.rebuilt({**dist.blocks, name: block}.values())
         return
+    for size in STEPS:
+        for sign in (1.0, -1.0):
+            value = shifted(dist, name, sign * size, rng)
+            try:
+                yield f"{name} moved by {sign * size:g}", replace(dist, **{name: value})
+            except ParameterError:
+                continue  # outside the domain: the estimate lies on its boundary
+
+
+def shifted(dist: Any, name: str, size: float, rng: np.random.Generator) -> Array:
+    """A parameter moved by about ``size`` of its own scale, every cell by another amount, tied members together."""
     value, domain = np.asarray(getattr(dist, name), dtype=float), dist.specs()[name].domain
     shared = name in dist.tied and not dist.lone
     lead = (1, *dist.batch[1:]) if shared else dist.batch
-    for size in STEPS:
-        for sign in (1.0, -1.0):
-            step = sign * size * (0.5 + rng.random(lead))
-            if domain.core == 0:
-                scale = np.asarray(smooth_scale(dist, name))
-                scale = scale.mean(axis=0, keepdims=True) if shared else scale
-                moved = value + step * np.where(np.isfinite(scale) & (scale > 0), scale, 1.0)
-                if domain.integer:
-                    continue
-            elif domain.core == 2:
-                moved = value * (1 + step[..., None, None])
-            elif domain.rule is not None:  # shares: move towards a random point of the simplex
-                target = rng.dirichlet(np.ones(value.shape[-1]), lead) if sign > 0 else np.eye(value.shape[-1])[0]
-                moved = value + np.abs(step)[..., None] * (np.where(value > 0, target, 0.0) - value)
-                moved = moved / moved.sum(axis=-1, keepdims=True)
-            else:
-                spread = np.asarray(dist.std)
-                spread = spread[..., None] if spread.shape == dist.batch else spread
-                scale = np.abs(value) if np.isfinite(domain.low) else np.broadcast_to(spread, value.shape)
-                scale = scale.mean(axis=0, keepdims=True) if shared else scale
-                moved = value + sign * size * scale * rng.uniform(0.2, 1.0, (*lead, value.shape[-1]))
-            try:
-                yield f"{name} moved by {sign * size:g}", replace(dist, **{name: np.broadcast_to(moved, value.shape)})
-            except ParameterError:
-                continue  # outside the domain: the estimate lies on its boundary
+    step = size * (0.5 + rng.random(lead))
+
+    def length(scale: Array) -> Array:
+        return np.asarray(scale.mean(axis=0, keepdims=True) if shared else scale)
+
+    if domain.core == 0:
+        scale = np.asarray(smooth_scale(dist, name))
+        moved = value + step * length(np.where(np.isfinite(scale) & (scale > 0), scale, 1.0))
+    elif domain.core == 2:
+        moved = value * (1 + step[..., None, None])
+    elif domain.rule is not None:  # shares: towards a random point of the simplex, or towards its first corner
+        target = rng.dirichlet(np.ones(value.shape[-1]), lead) if size > 0 else np.eye(value.shape[-1])[0]
+        moved = value + np.abs(step)[..., None] * (np.where(value > 0, target, 0.0) - value)
+        moved = moved / moved.sum(axis=-1, keepdims=True)
+    else:
+        spread = np.asarray(dist.std)
+        spread = spread[..., None] if spread.shape == dist.batch else spread
+        scale = np.abs(value) if np.isfinite(domain.low) else np.broadcast_to(spread, value.shape)
+        moved = value + size * length(scale) * rng.uniform(0.2, 1.0, (*lead, value.shape[-1]))
+    return np.broadcast_to(moved, value.shape)
 
 
 def check_maximum(learned: Any, x: Any, weights: Array, rng: np.random.Generator, told: str) -> None:
