@@ -17,7 +17,8 @@ from suffice.core.parameters import Array
 
 NODES, SHARES = np.polynomial.legendre.leggauss(20)
 CHUNK, MOST_POINTS = 4096, 1 << 24  # whole numbers summed at first, and at most
-TOLERANCE, ROUNDS = 1e-13, 40  # relative to the whole integral; halvings of a panel
+TOLERANCE, NEGLIGIBLE = 1e-13, 1e-18  # relative to a panel's integral, so that tails are exact too; to the whole
+ROUNDS, MOST_PANELS = 40, 2000  # more would resolve the rounding of the density
 
 
 def _require_numbers(dist: Any) -> None:
@@ -93,9 +94,11 @@ def _settled(f: Callable[[Array], Array], low: Array, high: Array) -> tuple[Arra
         left, right = _gauss(f, low, middle), _gauss(f, middle, high)
         narrow = high - low <= 1e-15 * np.maximum(np.abs(low), np.abs(high))
         endless = ~np.isfinite(left + right)  # splitting does not make an infinite integral finite
+        allowed = np.maximum(TOLERANCE * (np.abs(left) + np.abs(right)), NEGLIGIBLE * whole)
         with np.errstate(invalid="ignore"):
-            settled = np.abs(left + right - mass) <= TOLERANCE * whole / 8
-        good = settled | endless | narrow | (turn == ROUNDS - 1)
+            settled = np.abs(left + right - mass) <= allowed
+        many = sum(len(part[0]) for part in kept) + len(low) > MOST_PANELS
+        good = settled | endless | narrow | many | (turn == ROUNDS - 1)
         kept.append((low[good], high[good], (left + right)[good]))
         if good.all():
             break
@@ -178,7 +181,9 @@ def moment(dist: Any, order: int) -> Any:
     """The mean (order 1) or the variance (order 2) of each cell."""
 
     def ask(cell: Any) -> float:
-        mean = expectation(cell, lambda x: x)
+        _require_numbers(cell)
+        peak = bulk(cell)[0]  # far from the origin, an error of the mass would move E x but not E (x − peak)
+        mean = peak + expectation(cell, lambda x: x - peak)
         return mean if order == 1 else expectation(cell, lambda x: (x - mean) ** 2)
 
     return cellwise(dist, ask)
