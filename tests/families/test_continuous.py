@@ -130,6 +130,8 @@ def test_half_the_values_equal_does_not_break_student_t():
     fit = sf.fit(sf.StudentT(), x)
     assert "collapsed" in codes(fit)
     assert np.isfinite(fit.log_likelihood)
+    assert fit.converged
+    assert fit.n_iter < 100
 
 
 def test_uniform_angles_carry_an_alert():

@@ -93,11 +93,11 @@ class Iterative(Distribution):
 def newton_step(
     gradient: Array, hessian: Array, weight: Array, free: tuple[str, ...], tied: frozenset[str], limits: Array
 ) -> tuple[Array, Array]:
-    """The Newton step (k, d, q) from Σ w of the derivatives, and where (k, d) it is sure to climb.
+    """A Newton step (k, d, q) from Σ w of the derivatives, and how far (k, d) to trust it, from 0 to 1.
 
-    Sure: the curvature is negative definite and every coordinate moves by at most its limit, so that the step stays
-    where the quadratic picture holds. Elsewhere the step is cut to the limits, and still points uphill. Tied parameters
-    move together over the members.
+    1: the curvature is negative definite and no coordinate moves by more than its limit, so that the step stays where
+    the quadratic picture holds and climbs. Less: the part of the step that was kept, cut to the limits; it still points
+    uphill. 0: the curvature is not that of a maximum. Tied parameters move together over the members.
     """
     k, d, q = gradient.shape
     joint = bool(tied & set(free)) and k > 1
@@ -118,8 +118,8 @@ def newton_step(
         factor = np.minimum(limits / np.abs(step), 1.0).min(axis=-1)
     if joint:
         factor = np.broadcast_to(factor.min(axis=0), factor.shape)
-    sure = np.broadcast_to(usable & concave, (k, d)) if joint else (usable & concave).reshape(k, d)
-    return step * factor[..., None], sure & (factor == 1)
+    peak = np.broadcast_to(usable & concave, (k, d)) if joint else (usable & concave).reshape(k, d)
+    return step * factor[..., None], np.where(peak, factor, 0.0)
 
 
 def weighted_median(x: Array, weights: Array) -> float:

@@ -18,6 +18,8 @@ from suffice.distributions.normal import HALF_LOG_TAU, spread_floor
 NAMES = ("df", "loc", "scale")
 OFFSETS = (0.0, -2.8, -0.6, 0.6, 2.8)  # candidates of log df around the current
 SHORT = {"df": 0.4, "loc": 0.2, "scale": 0.2}  # a Newton step this short, in log df, loc/scale, log scale, climbs
+PLUNGE = 10.0  # a candidate of log scale, this far below the current: a collapse should be quick
+FARTHEST = 1e70  # the largest r whose powers float64 holds
 LOWEST, HIGHEST = 1e-2, 1e8  # of df; beyond the highest float64 cannot tell the tails from a Normal's
 # log Γ(ν/2+½)/Γ(ν/2) − ½ log(ν/2) = Σ c ν^−p, exact from ν = 30 on
 SERIES = ((1, -1 / 4), (3, 1 / 24), (5, -1 / 20), (7, 17 / 112), (9, -31 / 36))
@@ -56,10 +58,10 @@ class StudentT(Iterative):
     loc: Any = parameter(REAL, default=0.0, typical=(-3.0, 3.0))
     scale: Any = parameter(POSITIVE, default=1.0, typical=(0.3, 3.0))
 
-    terms_per_cell = 26
+    terms_per_cell = 27
 
     def log_cell(self, x: Array) -> Array:
-        r = np.asarray((x - self.loc) / self.scale)
+        r = np.clip((x - self.loc) / self.scale, -FARTHEST, FARTHEST)
         tail = 0.5 * (self.df + 1.0) * np.log1p(r * r / self.df)
         return np.asarray(log_constant(self.df)[0] - np.log(self.scale) - tail)
 
@@ -83,7 +85,7 @@ class StudentT(Iterative):
 
     def terms(self, x: Array) -> Array:
         """Log1p(r²/ν), τ, τr, τr² of every candidate ν (τ: the expected precision), then those of the Hessian."""
-        r = np.asarray((x - self.loc) / self.scale)
+        r = np.clip((x - self.loc) / self.scale, -FARTHEST, FARTHEST)
         square = r * r
         columns = []
         for df in np.moveaxis(self.candidates, -1, 0):
@@ -94,7 +96,8 @@ class StudentT(Iterative):
         slope = columns[3] / far  # τ r² / (ν + r²)
         cross = df * r * (1 - square) / far**2
         bend = 0.5 * df * square / far * (2 - (df + 1) * (2 * df + square) / (df * far))
-        return np.stack([*columns, slope, slope * r, slope * square, cross, cross * r, bend], axis=-1)
+        plunge = np.log1p(square * np.exp(2 * PLUNGE) / df)
+        return np.stack([*columns, plunge, slope, slope * r, slope * square, cross, cross * r, bend], axis=-1)
 
     @property
     def _unit(self) -> Array:
@@ -128,7 +131,7 @@ class StudentT(Iterative):
             gradient[held, 0], hessian[held, 0, :], hessian[held, :, 0] = 0.0, 0.0, 0.0
             hessian[held, 0, 0] = -stats.weight[held]
         limits = np.array([SHORT[name] for name in self.free])
-        step, sure = newton_step(gradient, hessian, stats.weight, self.free, self.tied, limits)
+        step, trust = newton_step(gradient, hessian, stats.weight, self.free, self.tied, limits)
         moves = {name: step[..., index] for index, name in enumerate(self.free)}
         moved = {
             "df": np.clip(df * np.exp(moves.get("df", 0.0)), min(LOWEST, df.min()), max(HIGHEST, df.max())),
@@ -137,10 +140,15 @@ class StudentT(Iterative):
         }
         # Where the fan has nothing better and EM only creeps, even a cut Newton step gets further.
         near = np.abs(safe["loc"] - self.loc) < SHORT["loc"] * scale
-        take = sure | (rest & near & (np.abs(np.log(safe["scale"] / scale)) < SHORT["scale"]))
+        take = (trust == 1) | (rest & near & (np.abs(np.log(safe["scale"] / scale)) < SHORT["scale"]))
         if self.tied:
             take = np.broadcast_to(take.all(axis=0), take.shape)
         values: dict[str, Any] = {name: np.where(take, moved[name], safe[name]) for name in NAMES}
+        if "scale" in self.free and not self.tied:
+            gain = stats.weight * PLUNGE - 0.5 * (df + 1) * (stats.total[..., -7] - stats.total[..., 0])
+            plunge = (trust < 0.1) & rest & (gain > 0)
+            values = {name: np.where(plunge, getattr(self, name), value) for name, value in values.items()}
+            values["scale"] = np.where(plunge, scale * np.exp(-PLUNGE), values["scale"])
         if "scale" in self.free:
             values["scale"] = np.maximum(values["scale"], spread_floor(values["loc"]))
         return self.choose(stats.weight == 0, replace(self, **values))

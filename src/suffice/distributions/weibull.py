@@ -71,13 +71,13 @@ class Weibull(Iterative):
     def maximise(self, stats: Any) -> Self:
         limits = {"shape": np.full(self.batch, SHORT), "scale": SHORT / np.asarray(self.shape)}
         reach = np.stack([limits[name] for name in self.free], axis=-1)
-        step, sure = newton_step(*self._derivatives(stats), stats.weight, self.free, self.tied, reach)
+        step, trust = newton_step(*self._derivatives(stats), stats.weight, self.free, self.tied, reach)
         moves = {name: np.exp(step[..., index]) for index, name in enumerate(self.free)}
         shape, scale = (getattr(self, name) * moves.get(name, 1.0) for name in NAMES)
         safe_shape, safe_scale = self._best_candidate(stats)
         # Where the fan has nothing better, even a Newton step that was cut gets further.
         rest = (safe_shape == self.shape) & (np.abs(np.log(safe_scale / self.scale)) < limits["scale"])
-        take = (sure | rest) & (shape <= STEEPEST)
+        take = ((trust == 1) | rest) & (shape <= STEEPEST)
         if self.tied:
             take = np.broadcast_to(take.all(axis=0), take.shape)
         shape, scale = np.where(take, shape, safe_shape), np.where(take, scale, safe_scale)
