@@ -13,7 +13,7 @@ def title(text: str) -> None:
 
 
 def survival() -> None:
-    """Twelve patients take a new drug and nine survive: what is the chance of the next one?"""
+    """Twelve patients take a new drug and nine survive: the chance of the next one."""
     patients = np.array([1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 0, 1])
     title("Survival of 12 patients")
     print(sf.fit(sf.Bernoulli(), patients))
@@ -23,7 +23,7 @@ def survival() -> None:
 
     flat = sf.posterior(sf.Bernoulli(), patients, prior=sf.Beta(1, 1))
     low, high = flat.interval(0.95)
-    print(f"\nFlat prior: believe {flat.mean:.3f}, {low:.2f} … {high:.2f}; the next patient survives with {flat.predictive()}")
+    print(f"\nFlat prior: believe {flat.mean:.3f}, {low:.2f} … {high:.2f}; the next patient is {flat.predictive()}.")
 
     def effective(p: np.ndarray) -> np.ndarray:
         return np.where(p > 0.5, 0.8 * 2, 0.2 * 2)
@@ -67,7 +67,8 @@ def heavy_tails() -> None:
 def consistency() -> None:
     """Estimates come to the truth as the sample grows."""
     title("Consistency: P(|estimate − truth| > 0.1) for Poisson(rate=3)")
-    print(sf.theory.consistency(sf.Poisson(3.0), sizes=(100, 400, 1600, 6400), epsilon=0.1, repeats=400, random_state=0))
+    sizes = (100, 400, 1600, 6400)
+    print(sf.theory.consistency(sf.Poisson(3.0), sizes=sizes, epsilon=0.1, repeats=400, random_state=0))
 
 
 if __name__ == "__main__":
