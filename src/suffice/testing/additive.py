@@ -96,12 +96,15 @@ def together_is_alone(dist: Any, rng: np.random.Generator) -> None:
         mine = alone.suffstats(x, weights[:, index])
         same_statistics(of_member(together, index), mine, ROUNDING, f"statistics of member {index}")
     learnable(dist)
+    different = stack.estimate(together)
+    scores = different.log_prob(x)
+    for index, alone in enumerate(different.each):
+        close(scores[:, index], alone.log_prob(x), 1e-11, f"log_prob of the learned member {index}")
     if stack.n_parameters < sum(alone.n_parameters for alone in stack.each):
         return  # the members share parameters: together they learn something else
-    estimated = stack.estimate(together)
     for index, alone in enumerate(stack.each):
         mine = alone.estimate(alone.suffstats(x, weights[:, index]))
-        same_value(estimated.each[index], mine, x, 1e-7, f"estimate of member {index}")
+        same_value(different.each[index], mine, x, 1e-7, f"estimate of member {index}")
 
 
 def of_member(stats: Any, index: int) -> Any:
