@@ -84,14 +84,19 @@ def scatter(
 
 
 def sums(
-    f: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
+    features: Real,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    members: int = 1,
+    *,
+    work: int | None = None,
 ) -> Array:
     """Σ w f of every feature, (k, m)."""
-    if _small(f.size, work, _columns(weights)):
-        return reference.sums(f, weights, codes, members)
+    if _small(features.size, work, _columns(weights)):
+        return reference.sums(features, weights, codes, members)
     from suffice.kernels import compiled
 
-    return compiled.sums(f, weights, codes, members)
+    return compiled.sums(features, weights, codes, members)
 
 
 def counts(
@@ -120,9 +125,13 @@ def count_range(x: Integers, low: int, high: int, *, work: int | None = None) ->
     return compiled.count_range(x, low, high)
 
 
-def integer_range(x: Integers) -> tuple[int, int]:
+def integer_range(x: Integers, *, work: int | None = None) -> tuple[int, int]:
     """Smallest and largest of x (n,); (0, −1), the empty range, when there is nothing."""
-    return reference.integer_range(x)
+    if _small(x.size, work):
+        return reference.integer_range(x)
+    from suffice.kernels import compiled
+
+    return compiled.integer_range(x)
 
 
 def extremes(

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from suffice.kernels import densities, loops, products, reference
+from suffice.kernels import loops, products, reference
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Moments, Real
 
 CHUNK_CELLS = 1 << 18  # what is not contiguous, or of another type, is copied in pieces of this size
 NARROW = 16  # rows shorter than this leave vector registers empty
-WIDE = 96  # from this many columns on, BLAS multiplies better than the loops here
 FLOATS = (np.float64, np.float32)
 INTEGERS = (np.int64, np.int32)
 
@@ -22,10 +21,9 @@ def moments(x: Real, weights: Array | None = None, codes: Integers | None = None
     """Weight, centre, shift, scatter, each (k, d): mean = centre + shift, scatter = Σ w (x − mean)²; NaN is absent."""
     d = x.shape[1]
     total = np.zeros((4, _n_members(weights, codes, members), d))
+    by_row = codes is not None or (d >= NARROW and (weights is None or weights.ndim == 1))
     for rows, w, c in _chunks(x, weights, codes):
-        if weights is None and codes is None and 0 < d < NARROW:
-            loops.moments_several(rows, 64 // d, *total)
-        elif codes is not None or weights is None or (weights.ndim == 1 and d >= NARROW):
+        if by_row:
             loops.moments_by_row(rows, w, c, *total)
         else:
             loops.moments_by_column(rows, w, *total)
@@ -35,10 +33,7 @@ def moments(x: Real, weights: Array | None = None, codes: Integers | None = None
 
 def scatter(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
     """Weight (k,), centre and shift (k, d), scatter matrix (k, d, d) about centre + shift; the rows are complete."""
-    d = x.shape[1]
-    if d >= WIDE:
-        return reference.scatter(x, weights, codes, members)
-    k = _n_members(weights, codes, members)
+    k, d = _n_members(weights, codes, members), x.shape[1]
     weight, centre, shift = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     squares = np.zeros((k, _padded(d), _padded(d)))
     for rows, w, c in _chunks(x, weights, codes):
@@ -113,7 +108,7 @@ def normal_log_prob(x: Real, mean: Array, std: Array) -> Array:
     out = np.empty((len(x), len(mean)))
     start = 0
     for rows, _, _ in _chunks(x, None, None):
-        densities.normal_log_prob(rows, _plain(mean), _plain(std), out[start : start + len(rows)])
+        loops.normal_log_prob(rows, _plain(mean), _plain(std), out[start : start + len(rows)])
         start += len(rows)
     return out
 
@@ -121,8 +116,6 @@ def normal_log_prob(x: Real, mean: Array, std: Array) -> Array:
 def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array) -> Array:
     """Log-density (n, k) of complete rows; whiten (k, d, d) inverts the Cholesky factor, log_det = log |whiten|."""
     d = x.shape[1]
-    if d >= WIDE:
-        return reference.gaussian_log_prob(x, mean, whiten, log_det)
     tiles = np.zeros((len(mean), _padded(d), _padded(d)))
     tiles[:, :d, :d] = whiten
     out, start = np.empty((len(x), len(mean))), 0

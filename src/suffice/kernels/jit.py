@@ -1,7 +1,7 @@
 """How loops are compiled: on first use, for good, and not in silence.
 
-Numba's cache looks at the date of the file that holds a function, not at the files of what it calls: after an edit here
-or in `blocks`, touch the other files with loops.
+Numba's cache knows a function by the text of the file that holds it. So no file of loops calls what is compiled in
+another, except `minus`: the cache would miss a change there.
 """
 
 from __future__ import annotations

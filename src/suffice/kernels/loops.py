@@ -1,8 +1,8 @@
-"""Loops that gather statistics, for Numba; `compiled` prepares their arguments and says what they compute.
+"""Loops over rows and columns, for Numba; `compiled` prepares their arguments and says what they compute.
 
 Work goes by blocks of rows that stay in cache; inner loops run along memory, so that they become vector instructions.
-Squares are summed about a pivot that loses no digit: the mean so far where it rests on at least the weight of the block
-(what cancels is then less than what the distance between the two adds), else the mean of the block, taken about its
+Squares are summed about a pivot that loses no digit: the mean so far where it rests on a fair weight beside the block's
+(what cancels is then about what the distance between the two adds), else the mean of the block, taken about its
 heaviest row in a pass of its own.
 
 ``weights`` is (n, 1) or (n, k), with no rows where every weight is 1; ``codes`` (n,), empty where there are none. The
@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels.blocks import load
 from suffice.kernels.jit import kernel, minus
 
 PANEL = 32  # columns side by side in a block
+TILE = 128  # rows transposed at a time: their cache lines are still near for the next column
+GROWTH = 16  # blocks grow by this factor, so that only the first must find a mean of its own
 
 
 # -- moments, row by row: one weight per row ---------------------------------------------------------------------------
@@ -127,7 +128,7 @@ def place_pivots(x, w, codes, total, heaviest, weight, centre, shift, pivot, see
     for k in range(members):
         for j in range(d):
             pivot[k, j] = centre[k, j] + shift[k, j]
-            if weight[k, j] < total[k]:
+            if weight[k, j] * GROWTH < total[k]:
                 settled = False
                 pivot[k, j] = x[heaviest[k], j]
                 if np.isnan(pivot[k, j]):
@@ -136,7 +137,7 @@ def place_pivots(x, w, codes, total, heaviest, weight, centre, shift, pivot, see
         add_seen_rows(x, w, codes, pivot, seen, first, second)
         for k in range(members):
             for j in range(d):
-                if weight[k, j] < total[k] and seen[k, j] > 0:
+                if weight[k, j] * GROWTH < total[k] and seen[k, j] > 0:
                     pivot[k, j] += first[k, j] / seen[k, j]
 
 
@@ -147,8 +148,11 @@ def moments_by_row(x, weights, codes, weight, centre, shift, scatter):
     rows = max(1024, 16 * members)  # merging costs as much as a few rows of each member
     total, heaviest, pivot = np.empty(members), np.empty(members, np.int64), np.empty((members, d))
     seen, first, second = np.empty((members, d)), np.empty((members, d)), np.empty((members, d))
-    for begin in range(0, x.shape[0], rows):
-        block, w, c = x[begin : begin + rows], weights[begin : begin + rows], codes[begin : begin + rows]
+    begin = 0
+    while begin < x.shape[0]:
+        end = begin + min(rows, max(GROWTH * begin, 4 * members, 16))
+        block, w, c = x[begin:end], weights[begin:end], codes[begin:end]
+        begin = end
         survey(w, c, block.shape[0], total, heaviest)
         place_pivots(block, w, c, total, heaviest, weight, centre, shift, pivot, seen, first, second)
         add_rows(block, w, c, pivot, first, second)
@@ -161,31 +165,43 @@ def moments_by_row(x, weights, codes, weight, centre, shift, scatter):
                 merge(k, j, about(pivot[k, j], found, first[k, j], second[k, j]), weight, centre, shift, scatter)
 
 
+# -- moments, column by column: short rows, or a weight for each row and member ----------------------------------------
+
+
 @kernel
-def moments_several(x, count, weight, centre, shift, scatter):
-    """Moments (1, d) of narrow rows, ``count`` of them read as if they were one wide row."""
-    n, d = x.shape
-    whole = n // count * count
-    none, nobody = np.empty((0, 1)), np.empty(0, np.int64)
-    wide = np.zeros((4, 1, count * d))
-    moments_by_row(x[:whole].reshape(n // count, count * d), none, nobody, wide[0], wide[1], wide[2], wide[3])
-    for j in range(count * d):
-        more = (wide[0, 0, j], wide[1, 0, j], wide[2, 0, j], wide[3, 0, j])
-        merge(0, j % d, more, weight, centre, shift, scatter)
-    moments_by_row(x[whole:], none, nobody, weight, centre, shift, scatter)
+def load(x, columns):
+    """Transpose x (b, d) into columns (d, ≥ b)."""
+    for begin in range(0, x.shape[0], TILE):
+        tile = x[begin : begin + TILE]
+        for j in range(tile.shape[1]):
+            column = columns[j, begin : begin + tile.shape[0]]
+            for i in range(column.size):
+                column[i] = tile[i, j]
 
 
-# -- moments, column by column: a weight for each row and member -------------------------------------------------------
+@kernel
+def add_up(values):
+    """Σ of a contiguous array, as vectors: the ``sum`` method adds one by one."""
+    total = 0.0
+    for i in range(values.size):
+        total += values[i]
+    return total
 
 
 @kernel
 def add_column(column, w, pivot):
     """Σ w (x − pivot) and Σ w (x − pivot)²."""
     first = second = 0.0
-    for i in range(column.size):
-        r = minus(column[i], pivot)
-        first += w[i] * r
-        second += w[i] * r * r
+    if w.size == 0:
+        for i in range(column.size):
+            r = minus(column[i], pivot)
+            first += r
+            second += r * r
+    else:
+        for i in range(column.size):
+            r = minus(column[i], pivot)
+            first += w[i] * r
+            second += w[i] * r * r
     return first, second
 
 
@@ -195,7 +211,7 @@ def add_seen_column(column, w, pivot):
     weight = first = second = 0.0
     for i in range(column.size):
         seen = column[i] == column[i]
-        v = w[i] if seen else 0.0
+        v = (w[i] if w.size else 1.0) if seen else 0.0
         r = minus(column[i], pivot) if seen else 0.0
         weight += v
         first += v * r
@@ -204,33 +220,47 @@ def add_seen_column(column, w, pivot):
 
 
 @kernel
+def column_moments(column, w, total, settled, mean):
+    """Moments of a column, of weight ``total`` if nothing is missing, about the mean so far if that is settled."""
+    pivot = mean
+    if not settled:
+        start = heaviest_seen(column, w, np.empty(0, np.int64), 0)
+        found, first, _ = add_seen_column(column, w, start)
+        pivot = start + (first / found if found else 0.0)
+    first, second = add_column(column, w, pivot)
+    if not np.isfinite(second):
+        total, first, second = add_seen_column(column, w, pivot)
+    return about(pivot, total, first, second)
+
+
+@kernel
 def moments_by_column(x, weights, weight, centre, shift, scatter):
-    """Moments (k, d) of rows with one weight for every member."""
+    """Moments (k, d) of rows with any weights."""
     members, d = weight.shape
-    rows = min(2048, max(256, 32768 // max(members, min(d, PANEL))))
-    columns, w = np.empty((min(d, PANEL), rows)), np.empty((members, rows))
-    nobody = np.empty(0, np.int64)
-    for begin in range(0, x.shape[0], rows):
-        block = x[begin : begin + rows]
-        b = block.shape[0]
-        load(weights[begin : begin + rows], w)
+    rows = max(256, 32768 // max(members, min(d, PANEL)))
+    cells, columns = np.empty((min(d, PANEL), rows), x.dtype), x.reshape(1, x.size)
+    shares, w = np.empty((members, rows)), weights.reshape(1, weights.size)
+    begin = 0
+    while begin < x.shape[0]:
+        end = min(begin + min(rows, max(GROWTH * begin, 16)), x.shape[0])
+        row, share = begin, begin  # a single column lies right as it is, so do a single member's weights
+        if members > 1:
+            load(weights[begin:end], shares)
+            w, share = shares, 0
         for panel in range(0, d, PANEL):
-            load(block[:, panel : panel + PANEL], columns)
+            if d > 1:
+                load(x[begin:end, panel : panel + PANEL], cells)
+                columns, row = cells, 0
             for k in range(members):
-                u = w[k, :b]
-                block_weight = u.sum()
-                if block_weight > 0:
+                u = w[k, share : share + end - begin]
+                total = add_up(u) if u.size else float(end - begin)
+                if total > 0:
                     for j in range(panel, min(panel + PANEL, d)):
-                        column, total = columns[j - panel, :b], block_weight
-                        pivot = centre[k, j] + shift[k, j]
-                        if weight[k, j] < total:
-                            start = heaviest_seen(column, u, nobody, 0)
-                            found, first, _ = add_seen_column(column, u, start)
-                            pivot = start + (first / found if found else 0.0)
-                        first, second = add_column(column, u, pivot)
-                        if not np.isfinite(second):
-                            total, first, second = add_seen_column(column, u, pivot)
-                        merge(k, j, about(pivot, total, first, second), weight, centre, shift, scatter)
+                        column = columns[j - panel, row : row + end - begin]
+                        settled, mean = weight[k, j] * GROWTH >= total, centre[k, j] + shift[k, j]
+                        more = column_moments(column, u, total, settled, mean)
+                        merge(k, j, more, weight, centre, shift, scatter)
+        begin = end
 
 
 # -- sums, counts, extremes --------------------------------------------------------------------------------------------
@@ -303,3 +333,35 @@ def extremes(x, weights, codes, weight, low, high):
                 weight[k, j] += v if not np.isnan(cell) else 0.0
                 low[k, j] = min(low[k, j], cell)  # the first unless the second is less: NaN never is
                 high[k, j] = max(high[k, j], cell)
+
+
+# -- densities ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def normal_log_prob(x, mean, std, out):
+    """Log-density (n, k) under products of normals; a NaN cell contributes 0."""
+    members, d = mean.shape
+    rows = min(1024, max(64, 32768 // max(d, 1)))
+    columns, value, constant = np.empty((d, rows)), np.empty(rows), -0.5 * np.log(2 * np.pi) - np.log(std)
+    for begin in range(0, x.shape[0], rows):
+        block = x[begin : begin + rows]
+        b, total = block.shape[0], 0.0
+        load(block, columns)
+        for j in range(d):
+            total += add_up(columns[j, :b])
+        complete = np.isfinite(total)
+        for k in range(members):
+            value[:] = constant[k].sum() if complete else 0.0
+            for j in range(d):
+                column, m, precision, c = columns[j, :b], mean[k, j], 1 / std[k, j], constant[k, j]
+                if complete:
+                    for i in range(b):
+                        z = minus(column[i], m) * precision
+                        value[i] -= 0.5 * z * z
+                else:
+                    for i in range(b):
+                        z = minus(column[i], m) * precision
+                        value[i] += c - 0.5 * z * z if column[i] == column[i] else 0.0
+            for i in range(b):
+                out[begin + i, k] = value[i]

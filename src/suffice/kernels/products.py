@@ -9,17 +9,49 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels.blocks import gather, group, load
 from suffice.kernels.jit import kernel, minus
+
+FAIR = 16  # the mean so far is a good pivot if it rests on at least this part of the weight of a block
+TILE = 128  # rows transposed at a time: their cache lines are still near for the next column
+
+
+@kernel
+def gather(x, order, columns):
+    """Transpose the rows of x that order (b,) names into columns (d, ≥ b)."""
+    for begin in range(0, order.size, TILE):
+        rows = order[begin : begin + TILE]
+        for j in range(x.shape[1]):
+            column = columns[j, begin : begin + rows.size]
+            for i in range(column.size):
+                column[i] = x[rows[i], j]
+
+
+@kernel
+def group(codes, order, starts, stops):
+    """Order the rows by member, a counting sort: member k has order[starts[k] : stops[k]]. Returns their number."""
+    stops[:] = 0
+    for code in codes:
+        if 0 <= code < stops.size:
+            stops[code] += 1
+    total = 0
+    for k in range(stops.size):
+        starts[k] = total
+        total += stops[k]
+        stops[k] = starts[k]
+    for i in range(codes.size):
+        if 0 <= codes[i] < stops.size:
+            order[stops[codes[i]]] = i
+            stops[codes[i]] += 1
+    return total
 
 
 @kernel
 def choose_pivot(columns, w, total, mean_weight, centre, shift, pivot):
-    """The mean so far (d,) where it rests on at least the weight ``total`` of these rows, else their mean."""
+    """The mean so far (d,) where it rests on a fair weight beside the ``total`` of these rows, else their mean."""
     heaviest = w.argmax() if w.size else 0
     for j in range(centre.size):
         pivot[j] = centre[j] + shift[j]
-        if mean_weight < total:
+        if mean_weight * FAIR < total:
             column, start, first = columns[j], columns[j, heaviest], 0.0
             for i in range(column.size):
                 first += (w[i] if w.size else 1.0) * minus(column[i], start)
@@ -82,21 +114,21 @@ def scatter(x, weights, codes, weight, centre, shift, squares):
     members, d = centre.shape
     rows = max(512, 64 * members) if codes.size else 512
     columns, w = np.empty((d, rows)), np.empty((weights.shape[1], rows if weights.size else 0))
-    order, starts, stops = np.empty(rows, np.int64), np.zeros(members, np.int64), np.empty(members, np.int64)
+    order, starts, stops = np.arange(rows), np.zeros(members, np.int64), np.empty(members, np.int64)
     r, first, pivot, apart = np.zeros((squares.shape[1], rows)), np.empty(d), np.empty(d), np.empty(d)
     for begin in range(0, x.shape[0], rows):
         block, block_weights = x[begin : begin + rows], weights[begin : begin + rows]
-        if codes.size:
-            mine = order[: group(codes[begin : begin + rows], order, starts, stops)]
-            gather(block, mine, columns)
-            gather(block_weights, mine[: mine.size if weights.size else 0], w)
-        else:
-            stops[:] = block.shape[0]
-            load(block, columns)
-            load(block_weights, w)
+        stops[:] = block.shape[0]
+        mine = order[: group(codes[begin : begin + rows], order, starts, stops) if codes.size else block.shape[0]]
+        gather(block, mine, columns)
+        gather(block_weights, mine[: mine.size if weights.size else 0], w)
         for k in range(members):
             u, count = w[min(k, w.shape[0] - 1), starts[k] : stops[k]], stops[k] - starts[k]
-            total = u.sum() if u.size else float(count)
+            total = float(count)
+            if u.size:
+                total = 0.0
+                for i in range(u.size):
+                    total += u[i]
             if total == 0:
                 continue
             member = columns[:, starts[k] : stops[k]]
@@ -134,21 +166,23 @@ def gaussian_log_prob(x, mean, whiten, constant, out):
     """Constant (k,) − ½ ‖whiten (x − mean)‖², (n, k); whiten (k, ·, ·) is padded to whole tiles."""
     members, d = mean.shape
     rows, padded = 256, whiten.shape[1]
-    columns, r, z, value = np.zeros((d, rows)), np.zeros((padded, rows)), np.empty((4, rows)), np.empty((members, rows))
+    columns, r, z = np.zeros((d, rows)), np.zeros((padded, rows)), np.empty((4, rows))
+    order, square = np.arange(rows), np.empty(rows)
+    z0, z1, z2, z3 = z[0], z[1], z[2], z[3]
     for begin in range(0, x.shape[0], rows):
         block = x[begin : begin + rows]
-        load(block, columns)
+        gather(block, order[: block.shape[0]], columns)
         for k in range(members):
             for j in range(d):
                 column, centred, m = columns[j], r[j], mean[k, j]
                 for i in range(rows):
                     centred[i] = minus(column[i], m)
-            square, z0, z1, z2, z3 = value[k], z[0], z[1], z[2], z[3]
-            square[:] = constant[k]
+            square[:] = 0.0
             for i in range(0, padded, 4):
                 z[:] = 0.0
                 for j in range(0, i + 4, 4):
                     add_rotated(whiten[k], r, i, j, z)
                 for n in range(rows):
-                    square[n] -= 0.5 * (z0[n] * z0[n] + z1[n] * z1[n] + z2[n] * z2[n] + z3[n] * z3[n])
-        load(value[:, : block.shape[0]], out[begin : begin + rows])
+                    square[n] += z0[n] * z0[n] + z1[n] * z1[n] + z2[n] * z2[n] + z3[n] * z3[n]
+            for i in range(block.shape[0]):
+                out[begin + i, k] = constant[k] - 0.5 * square[i]

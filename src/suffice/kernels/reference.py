@@ -21,7 +21,8 @@ Integers: TypeAlias = NDArray[np.integer[Any]]
 Moments: TypeAlias = tuple[Array, Array, Array, Array]
 
 LOG_2PI = float(np.log(2 * np.pi))
-BLOCK_CELLS = 1 << 15  # a block and its temporaries stay in a core's cache
+BLOCK_CELLS = 1 << 15  # a block and its temporaries stay in a core's cache,
+BLOCK_ROWS = 256  # unless the rows are long: merging d × d matrices must cost less than making them
 
 
 def moments(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
@@ -149,7 +150,7 @@ def _members(
 
 
 def _cuts(x: NDArray[Any]) -> Iterator[slice]:
-    rows = max(BLOCK_CELLS // max(x.shape[1], 1), 1)
+    rows = max(BLOCK_CELLS // max(x.shape[1], 1), BLOCK_ROWS)
     return (slice(start, start + rows) for start in range(0, max(len(x), 1), rows))
 
 
