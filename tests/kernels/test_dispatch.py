@@ -1,8 +1,10 @@
 """Which twin runs: small work never loads Numba, a job takes one twin, and the environment decides for all."""
 
+import ast
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,6 +72,16 @@ def test_kernels_work_where_nothing_can_be_cached(monkeypatch, capsys):
 
     assert jit.kernel(twice)(21) == 42
     assert "compiling" not in capsys.readouterr().err  # a function of somebody else
+
+
+def test_loops_call_nothing_compiled_in_another_file():
+    """Numba's cache knows a function by its own file: a change elsewhere would go unnoticed, also after an upgrade."""
+    files = [path for path in Path(jit.__file__).parent.glob("*.py") if "@kernel" in path.read_text()]
+    assert len(files) > 1
+    for path in files:
+        imports = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        ours = {name.name for node in imports if node.module.startswith("suffice") for name in node.names}
+        assert ours <= {"kernel", "minus"}
 
 
 @pytest.fixture
