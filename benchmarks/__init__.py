@@ -1,0 +1,1 @@
+"""Speed against the peers, in one process, with answers compared first: ``python -m benchmarks``."""
