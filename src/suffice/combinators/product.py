@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.combinators.compound import Compound, Table, naming, width_of
+from suffice.combinators.product_posterior import ProductPosterior
 from suffice.combinators.stack import Stack
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
@@ -333,65 +334,6 @@ class Product(Compound, register=False):
         """Show the call that makes it."""
         shown = ", ".join(f"{key!r}: {block!r}" if self.named else repr(block) for key, block in self.blocks.items())
         return f"Product({{{shown}}})" if self.named else f"Product([{shown}])"
-
-
-@dataclass(frozen=True, eq=False)
-class ProductPosterior:
-    """The posterior of each part of a product, by column; accepted wherever a prior is."""
-
-    likelihood: Product
-    beliefs: dict[Any, Any]
-
-    def __getitem__(self, column: Any) -> Any:
-        """Return the posterior of one part."""
-        return self.beliefs[column]
-
-    def _ask(self, question: Any) -> dict[Any, Any]:
-        return {key: question(belief) for key, belief in self.beliefs.items()}
-
-    @property
-    def log_evidence(self) -> Any:
-        """Log marginal likelihood of the data: the sum over the parts."""
-        return sum(belief.log_evidence for belief in self.beliefs.values())
-
-    @property
-    def alerts(self) -> tuple[Alert, ...]:
-        """The alerts of each part, with its column."""
-        return tuple(
-            (c, f"column {key!r}: {text}") for key, belief in self.beliefs.items() for c, text in belief.alerts
-        )
-
-    @property
-    def mean(self) -> dict[Any, Any]:
-        """The expected parameters of each part."""
-        return self._ask(lambda belief: belief.mean)
-
-    @property
-    def mode(self) -> dict[Any, Any]:
-        """The most probable parameters of each part."""
-        return self._ask(lambda belief: belief.mode)
-
-    @property
-    def std(self) -> dict[Any, Any]:
-        """The standard deviations of each part's parameters."""
-        return self._ask(lambda belief: belief.std)
-
-    def interval(self, level: float = 0.95) -> dict[Any, Any]:
-        """Central credible intervals of each part's parameters."""
-        return self._ask(lambda belief: belief.interval(level))
-
-    def sample(self, n: int = 1, random_state: Any = None) -> dict[Any, Any]:
-        """Draw parameters of each part."""
-        rng = np.random.default_rng(random_state)
-        return self._ask(lambda belief: belief.sample(n, rng))
-
-    def predictive(self) -> Product:
-        """The distribution of a new row: the product of the parts' predictives."""
-        return self.likelihood.rebuilt(belief.predictive() for belief in self.beliefs.values())
-
-    def estimate(self) -> Product:
-        """The product at the mode of the beliefs."""
-        return self.likelihood.rebuilt(belief.estimate() for belief in self.beliefs.values())
 
 
 def _names(key: Any) -> tuple[Any, ...]:

@@ -1,0 +1,69 @@
+"""Beliefs about independent parts: one posterior per part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suffice.core.distribution import Alert
+
+
+@dataclass(frozen=True, eq=False)
+class ProductPosterior:
+    """The posterior of each part of a product, by column; accepted wherever a prior is."""
+
+    likelihood: Any
+    beliefs: dict[Any, Any]
+
+    def __getitem__(self, column: Any) -> Any:
+        """Return the posterior of one part."""
+        return self.beliefs[column]
+
+    def _ask(self, question: Any) -> dict[Any, Any]:
+        return {key: question(belief) for key, belief in self.beliefs.items()}
+
+    @property
+    def log_evidence(self) -> Any:
+        """Log marginal likelihood of the data: the sum over the parts."""
+        return sum(belief.log_evidence for belief in self.beliefs.values())
+
+    @property
+    def alerts(self) -> tuple[Alert, ...]:
+        """The alerts of each part, with its column."""
+        return tuple(
+            (c, f"column {key!r}: {text}") for key, belief in self.beliefs.items() for c, text in belief.alerts
+        )
+
+    @property
+    def mean(self) -> dict[Any, Any]:
+        """The expected parameters of each part."""
+        return self._ask(lambda belief: belief.mean)
+
+    @property
+    def mode(self) -> dict[Any, Any]:
+        """The most probable parameters of each part."""
+        return self._ask(lambda belief: belief.mode)
+
+    @property
+    def std(self) -> dict[Any, Any]:
+        """The standard deviations of each part's parameters."""
+        return self._ask(lambda belief: belief.std)
+
+    def interval(self, level: float = 0.95) -> dict[Any, Any]:
+        """Central credible intervals of each part's parameters."""
+        return self._ask(lambda belief: belief.interval(level))
+
+    def sample(self, n: int = 1, random_state: Any = None) -> dict[Any, Any]:
+        """Draw parameters of each part."""
+        rng = np.random.default_rng(random_state)
+        return self._ask(lambda belief: belief.sample(n, rng))
+
+    def predictive(self) -> Any:
+        """The distribution of a new row: the product of the parts' predictives."""
+        return self.likelihood.rebuilt(belief.predictive() for belief in self.beliefs.values())
+
+    def estimate(self) -> Any:
+        """The product at the mode of the beliefs."""
+        return self.likelihood.rebuilt(belief.estimate() for belief in self.beliefs.values())
