@@ -1,5 +1,5 @@
 """Distributions made of distributions."""
 
 from suffice.combinators.product import Product as Product
-from suffice.combinators.product import ProductPosterior as ProductPosterior
+from suffice.combinators.product_posterior import ProductPosterior as ProductPosterior
 from suffice.combinators.stack import Stack as Stack
