@@ -22,7 +22,7 @@ from suffice import kernels
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-SLICE_CELLS = 1 << 18  # 2 MB of float64: far more work than handing it out, and about what a core's cache holds
+SLICE_CELLS = 1 << 19  # 4 MB of float64: far more work than handing it out and adding its result
 SLICE_ROWS = 256  # wide rows: a slice's statistics, perhaps d × d, must cost less to add than to gather
 
 
