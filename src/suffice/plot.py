@@ -96,7 +96,7 @@ def _half_chi2(level: float) -> float:
 
 
 def _around(distribution: Any, name: str, low: float, best: float, high: float) -> Array:
-    """Values that show the interval with room on both sides, inside the domain, its ends and the estimate among them."""
+    """Values that show the interval with room on both sides, its ends and the estimate among them."""
     domain = distribution.specs()[name].domain
     ends = [end for end in (low, high) if np.isfinite(end)]
     span = max([abs(end - best) for end in ends] or [1.0])
@@ -170,14 +170,14 @@ def _prior_density(post: Any, prior: Any, x: Array) -> Array:
             return np.asarray(post.prior_density(x))
         if callable(prior):
             return np.broadcast_to(np.asarray(prior(x), dtype=float), x.shape)
-        return np.exp(np.asarray(getattr(prior, "belief", prior).log_prob(x)))
+        return np.asarray(np.exp(getattr(prior, "belief", prior).log_prob(x)))
 
 
 def _density(post: Any, name: str, x: Array, *, single: bool) -> Array:
     """The density of one parameter; of several, each by itself from draws that a kernel smooths."""
     with np.errstate(all="ignore"):
         if single:
-            return np.exp(np.asarray(post.log_prob(x)))
+            return np.asarray(np.exp(post.log_prob(x)))
     if hasattr(post, "marginal_density"):
         return np.asarray(post.marginal_density(name, x))
     from scipy.stats import gaussian_kde

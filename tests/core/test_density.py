@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import integrate, special, stats
 
 import suffice as sf
 from suffice.core.adaptive import Nested, rule
+from suffice.core.density import data_posterior
+from suffice.core.weights import Weights
 
 DATA = np.array([1, 1, 0, 1, 0, 0, 0, 1, 1, 1], dtype=float)
 
@@ -340,3 +342,66 @@ def test_dimensions_nest():
     points, shares = deep.all_nodes(panels)
     np.testing.assert_allclose(shares @ np.square(points), np.ones(3), rtol=1e-8)
     np.testing.assert_allclose(shares @ (points[:, 0] * points[:, 2]), 0.0, atol=1e-12)
+
+
+# ---- families without finite statistics -----------------------------------------------------------------------------
+def test_passes_over_rows_give_the_same_posterior_as_statistics():
+    x = np.random.default_rng(2).gamma(2.0, 1.0, 25)[:, None]
+    weights = Weights.of(np.arange(25) % 3, 25)
+
+    def density(shape, rate):
+        return stats.gamma.pdf(shape, 2) * stats.gamma.pdf(rate, 2)
+
+    exact = sf.posterior(sf.Gamma(), x, weights=weights, prior=density)
+    passes = data_posterior(sf.Gamma(), x, weights, density)
+    np.testing.assert_allclose(passes.log_evidence, exact.log_evidence, rtol=1e-10)
+    np.testing.assert_allclose(list(passes.mean.values()), list(exact.mean.values()), rtol=1e-9)
+
+
+def test_a_location_under_student_t_against_a_plain_integral():
+    x = np.array([0.2, -1.0, 3.5, 0.9, 12.0])
+    prototype = sf.StudentT(df=3.0, scale=1.5).fix("df", "scale")
+    post = sf.posterior(prototype, x, prior=stats.norm(0, 4).pdf)
+
+    def joint(loc):
+        return np.exp(stats.t(3, loc, 1.5).logpdf(x).sum()) * stats.norm(0, 4).pdf(loc)
+
+    total = integrate.quad(joint, -40, 40, points=[0, 2], epsabs=0, epsrel=1e-12, limit=500)[0]
+    mean = integrate.quad(lambda v: v * joint(v), -40, 40, points=[0, 2], epsabs=0, epsrel=1e-12, limit=500)[0] / total
+    np.testing.assert_allclose(post.log_evidence, np.log(total), rtol=1e-10)
+    np.testing.assert_allclose(post.mean, mean, rtol=1e-9)
+    assert isinstance(post.estimate(), sf.StudentT)
+    np.testing.assert_allclose(sf.fit(prototype, x, prior=stats.norm(0, 4).pdf).distribution.loc, post.mode, rtol=1e-12)
+    near = post.mode + np.array([-1e-3, 0, 1e-3])
+    assert np.argmax(post.log_prob(near)) == 1
+
+
+def test_a_distribution_is_a_density_of_one_parameter():
+    x = [0.2, -1.0, 3.5, 0.9]
+    prototype = sf.StudentT(df=3.0, scale=1.5).fix("df", "scale")
+    named = sf.posterior(prototype, x, prior=sf.Normal(0.0, 4.0))
+    function = sf.posterior(prototype, x, prior=stats.norm(0, 4).pdf)
+    np.testing.assert_allclose([named.mean, named.log_evidence], [function.mean, function.log_evidence], rtol=1e-10)
+    with pytest.raises(sf.UnsupportedError, match="any density of"):
+        sf.posterior(sf.StudentT(df=3.0).fix("df"), x, prior=sf.Normal(0.0, 4.0))
+
+
+@pytest.mark.slow
+def test_three_parameters_against_a_plain_sum():
+    x = np.random.default_rng(0).standard_t(4, 30)
+
+    def density(df, loc, scale):
+        return stats.gamma.pdf(df, 2, scale=5) * stats.norm.pdf(loc, 0, 5) * stats.gamma.pdf(scale, 2)
+
+    post = sf.posterior(sf.StudentT(), x, prior=density)
+    # The trapezoidal rule in (log df, loc, log scale) converges fast, for the integrand dies at all ends.
+    df, loc, scale = np.meshgrid(
+        np.linspace(-7, 6, 131), np.linspace(-2, 2.5, 91), np.linspace(-2, 1.6, 91), indexing="ij"
+    )
+    log_joint = df + scale + 60
+    for value in x:
+        log_joint += stats.t.logpdf(value, np.exp(df), loc, np.exp(scale))
+    joint = np.exp(log_joint) * density(np.exp(df), loc, np.exp(scale))
+    cell = 0.1 * 0.05 * 0.04
+    np.testing.assert_allclose(post.log_evidence, np.log(joint.sum() * cell) - 60, rtol=1e-7)
+    np.testing.assert_allclose(post.mean["loc"], (joint * loc).sum() / joint.sum(), rtol=1e-4)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.distribution import Distribution
 from suffice.core.em import climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.parameters import Array
@@ -16,6 +17,19 @@ from suffice.core.weights import Weights
 CELLS = 1 << 22  # rows × candidates that are scored at once
 
 Score = Callable[[Any], Array]  # a stack of candidates → the log-likelihood of each
+
+
+def column_log_prob(stack: Any, x: Array) -> Array:
+    """Log density of one column (n, 1) under every member at once, (n, k), where the family itself would loop."""
+    if type(stack).log_density is not Distribution.log_density or stack.support.core:
+        return np.asarray(stack.log_density(x))
+    column = x[:, 0]
+    with np.errstate(all="ignore"):
+        cells = np.broadcast_to(stack.log_cell(column[:, None, None])[..., 0], (len(x), stack.members))
+    inside, missing = stack.support.contains(column), np.isnan(column)
+    if inside.all():
+        return np.asarray(cells)
+    return np.where(missing[:, None], 0.0, np.where(inside[:, None], cells, -np.inf))
 
 
 def score_of_statistics(stats: Any) -> Score:
@@ -33,7 +47,8 @@ def score_of_rows(rows: Any, weights: Weights) -> Score:
     """The log-likelihood of many candidates at once, by passes over the (distinct) rows."""
     count = np.ones(len(rows)) if weights.values is None else np.asarray(weights.values)
     cells = np.asarray(rows)
-    if cells.ndim == 2 and cells.shape[1] == 1 and cells.dtype.kind == "f":
+    single = cells.ndim == 2 and cells.shape[1] == 1 and cells.dtype.kind == "f"
+    if single:
         flat = cells[:, 0]
         seen = ~np.isnan(flat)
         distinct, code = np.unique(flat[seen], return_inverse=True)
@@ -46,7 +61,8 @@ def score_of_rows(rows: Any, weights: Weights) -> Score:
         for i in range(0, stack.members, step):
             part = stack.reshaped(lambda value, i=i: value[i : i + step])
             with np.errstate(all="ignore"):
-                found.append(count @ np.asarray(part.log_prob(cells)).reshape(len(cells), -1))
+                scored = column_log_prob(part, cells) if single else np.asarray(part.log_prob(cells))
+                found.append(count @ scored.reshape(len(cells), -1))
         values = np.concatenate(found)
         return np.where(np.isnan(values), -np.inf, values)
 
