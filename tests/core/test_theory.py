@@ -228,3 +228,18 @@ def test_parameters_that_only_move_together_are_named():
     table = theory.consistency(Sum(0.3, 1.0), sizes=[20], repeats=10, random_state=0)
     assert table.alerts[0][0] == "not identified"
     assert table.alerts[0][1].startswith("mean, std can move together")
+
+
+def test_vectors_are_consistent_too_and_say_that_they_have_no_grid():
+    truth = sf.Categorical(("a", "b", "c"), [0.2, 0.3, 0.5])
+    table = theory.consistency(truth, sizes=[50, 2000], epsilon=0.1, repeats=40, random_state=0)
+    assert table["exceeds"][0] > 0.2
+    assert table["exceeds"][1] == 0.0
+    assert np.isnan(table["uniform"]).all()
+    assert "give grid=" in repr(table)
+
+
+def test_families_that_iterate_are_consistent_too():
+    table = theory.consistency(sf.Laplace(0.0, 1.0), sizes=[50, 2000], epsilon=0.2, repeats=30, random_state=0)
+    assert table["exceeds"][0] > 0.1
+    assert table["exceeds"][1] == 0.0

@@ -257,6 +257,7 @@ class Consistency:
             for row in [list(head.values()), *cells]
         ]
         best = "θ₀ maximises L(θ) on the grid" if self.truth_is_best else "θ₀ does NOT maximise L(θ) on the grid"
+        best = best if len(self.expected) else "no grid for vector parameters: give grid=[…] to see the uniform law"
         notes = [f"! {code}: {text}" for code, text in self.alerts]
         return "\n".join([f"{self.distribution!r}, {self.repeats} repeats", *table, best, *notes])
 
