@@ -105,9 +105,15 @@ class Fit:
             raise AttributeError(msg)
         return getattr(self.distribution, name)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Show the summary."""
         return self.summary()
+
+    def __repr__(self) -> str:
+        """Show the fit on one line."""
+        codes = ", ".join(code for code, _ in self.alerts)
+        alerts = f", alerts: {codes}" if codes else ""
+        return f"Fit({self.distribution!r}, log_likelihood={self.log_likelihood:.6g}, n={self.n:g}{alerts})"
 
 
 def fit(
@@ -149,6 +155,7 @@ def fit(
     _check_options(distribution, n_init, max_iter, tol)
     rows, checked, prototype = _prepare(distribution, data, weights)
     believed = posterior(prototype, rows, prior=prior, weights=checked) if callable(prior) else None
+    _check_ddof(ddof, prior)
     if prototype.exact or believed is not None:
         stats = prototype.suffstats(rows, checked)
         learned = prototype.estimate(stats, prior) if believed is None else believed.estimate()
@@ -204,6 +211,15 @@ def _check_options(distribution: Any, n_init: int, max_iter: int, tol: float | N
             raise ParameterError(msg)
     if tol is not None and not tol >= 0:
         msg = f"tol is a number of at least 0; got {tol!r}."
+        raise ParameterError(msg)
+
+
+def _check_ddof(ddof: Any, prior: Any) -> None:
+    if isinstance(ddof, bool) or not isinstance(ddof, (int, float, np.number)) or not 0 <= ddof < np.inf:
+        msg = f"ddof is a number of at least 0, usually 0 or 1; got {ddof!r}."
+        raise ParameterError(msg)
+    if ddof and prior is not None:
+        msg = f"ddof={ddof:g} corrects a maximum-likelihood variance; under a prior leave it out."
         raise ParameterError(msg)
 
 

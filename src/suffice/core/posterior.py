@@ -99,6 +99,10 @@ def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Any:
         msg = f"every parameter of {likelihood!r} is fixed, so a prior has nothing to speak of; free one."
         raise UnsupportedError(msg)
     model = likelihood.for_statistics(stats)
+    if model.members > 1 and model.tied & set(model.free):
+        tied = ", ".join(sorted(model.tied))
+        msg = f"{likelihood.name}: members that share {tied} have no conjugate posterior of their own; untie or fix it."
+        raise UnsupportedError(msg)
     stack, before = model.stacked, prior.stacked
     after = stack.update(stats, before)
     point = after.point()

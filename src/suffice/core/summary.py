@@ -15,15 +15,15 @@ def summarise(fit: Any) -> str:
     dist = fit.distribution
     how = "maximum likelihood" if fit.prior is None else "maximum a posteriori"
     columns = dist.columns or 1
-    shape = f"{fit.n:,.6g} rows" + (f" × {columns} columns" if columns > 1 else "")
+    shape = f"{_amount(fit.n)} row{'s'[: fit.n != 1]}" + (f" × {columns} columns" if columns > 1 else "")
     holes = f", {fit.missing} cell{'s'[: fit.missing != 1]} missing" if fit.missing else ""
     lines = [f"{dist.name} by {how}, {shape}{holes}"]
     lines.append(
-        f"log-likelihood {fit.log_likelihood:.6g} · {fit.n_parameters} parameter{'s'[: fit.n_parameters != 1]}"
-        f" · AIC {fit.aic:.6g} · BIC {fit.bic:.6g}"
+        f"log-likelihood {_score(fit.log_likelihood)} · {fit.n_parameters} parameter{'s'[: fit.n_parameters != 1]}"
+        f" · AIC {_score(fit.aic)} · BIC {_score(fit.bic)}"
     )
     if fit.prior is not None:
-        lines.append(f"log-posterior {fit.log_posterior:.6g} under prior {_prior(fit.prior)}")
+        lines.append(f"log-posterior {_score(fit.log_posterior)} under prior {_prior(fit.prior)}")
     lines.append(_passes(fit))
     lines.extend(_table(fit))
     lines.append("alerts: none" if not fit.alerts else "alerts:")
@@ -40,7 +40,7 @@ def _passes(fit: Any) -> str:
     if fit.statistics.exact:
         return "exact after one pass over the data"
     state = "converged" if fit.converged else "NOT converged"
-    return f"{state} after {fit.n_iter} passes over the data"
+    return f"{state} after {fit.n_iter} pass{'es'[: 2 * (fit.n_iter != 1)]} over the data"
 
 
 def _table(fit: Any) -> list[str]:
@@ -82,6 +82,15 @@ def _cells(dist: Any, name: str, *values: Any) -> tuple[list[Any], ...]:
     shape = np.shape(values[0])
     labels = [dist.label(name, place) for place in np.ndindex(*shape)]
     return (labels, *(np.broadcast_to(value, shape).ravel().tolist() for value in values))
+
+
+def _amount(n: float) -> str:
+    return f"{n:,.0f}" if n == round(n) else f"{n:,.6g}"
+
+
+def _score(value: float) -> str:
+    """Two decimals: models are compared by differences of about 1, however large n is."""
+    return f"{value:,.2f}" if np.isfinite(value) else f"{value:g}"
 
 
 def _number(value: float) -> str:
