@@ -11,6 +11,8 @@ from suffice.core.fit import fit
 from suffice.core.likelihood import likelihood_interval, profile
 from suffice.core.parameters import Array
 
+__all__ = ["MissingExtraError", "likelihood", "posterior"]
+
 BLUE, GREY, RED = "#1f5fa8", "#8a8f98", "#c2462e"
 POINTS = 241
 
@@ -183,3 +185,8 @@ def _density(post: Any, name: str, x: Array, *, single: bool) -> Array:
     from scipy.stats import gaussian_kde
 
     return np.asarray(gaussian_kde(np.ravel(post.sample(20_000, 0)[name]))(x))
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

@@ -200,3 +200,8 @@ def risk(model: Any, truth: Any, weights: Any = None) -> Risk:
         return Risk(float(loss.mean()))
     counted = checked.values > 0
     return Risk(float(checked.values[counted] @ loss[counted]) / checked.total)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

@@ -72,3 +72,8 @@ def check_distribution(distribution: Any, random_state: Any = 0) -> Report:
         else:
             passed.append(entry.name)
     return Report(repr(distribution), tuple(passed), skipped)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__
