@@ -426,3 +426,61 @@ def test_angles_with_a_shared_loc_have_a_gradient_of_0():
     kappa, loc = stack.concentration[:, 0], stack.loc[0, 0]
     assert (kappa * (np.sin(x - loc) @ w)).sum() / 160 == pytest.approx(0.0, abs=1e-10)
     np.testing.assert_allclose(np.cos(x - loc) @ w / 80, resultant(kappa)[0], rtol=1e-12)
+
+
+# ---- divergences without cancellation --------------------------------------------------------------------------------
+def exact_gamma(a, b, c, d):
+    return (a - c) * mp.digamma(a) - mp.loggamma(a) + mp.loggamma(c) + c * mp.log(b / d) + a * (d - b) / b
+
+
+def exact_beta(a, b, c, d):
+    ours, theirs = mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b), mp.loggamma(c) + mp.loggamma(d)
+    rest = (a - c) * mp.digamma(a) + (b - d) * mp.digamma(b) + (c - a + d - b) * mp.digamma(a + b)
+    return theirs - mp.loggamma(c + d) - ours + rest
+
+
+def exact_angles(m, k, n, j):
+    length = mp.besseli(1, k) / mp.besseli(0, k)
+    return mp.log(mp.besseli(0, j) / mp.besseli(0, k)) + length * (k - j * mp.cos(m - n))
+
+
+def exact_normal(m, s, n, t):
+    return ((m - n) ** 2 + s**2) / (2 * t**2) - mp.mpf("0.5") + mp.log(t / s)
+
+
+def exact_binary(p, q):
+    return p * mp.log(p / q) + (1 - p) * mp.log((1 - p) / (1 - q))
+
+
+DIVERGENCES = [
+    *[(sf.Normal, exact_normal, q) for q in [(3, 2, 3 + 1e-9, 2), (3, 2, 3, 2 + 1e-9), (1e8, 1, 1e8 + 0.5, 1)]],
+    *[(sf.LogNormal, exact_normal, q) for q in [(300, 0.5, 300 + 1e-7, 0.5), (0, 1, 1, 2)]],
+    *[(sf.Gamma, exact_gamma, q) for q in [(2, 3, 2.5, 1), (2, 3, 2 + 1e-9, 3), (1e10, 1, 1.000001e10, 1.000001)]],
+    *[(sf.Gamma, exact_gamma, q) for q in [(0.01, 3, 0.02, 3), (0.01, 3, 5, 3), (5, 3, 0.01, 3)]],
+    *[(sf.Beta, exact_beta, q) for q in [(2, 3, 2 + 1e-9, 3), (1e9, 2e9, 1e9 + 1, 2e9 + 2), (5, 0.3, 0.01, 3)]],
+    *[(sf.VonMises, exact_angles, q) for q in [(0, 2, 1, 3), (0, 2, 1e-9, 2), (0, 2, 0, 2 + 1e-9), (0, 2, 0, 50)]],
+    (sf.Exponential, lambda a, b: mp.log(a / b) + b / a - 1, (3, 3 + 1e-8)),
+    (sf.Poisson, lambda a, b: a * mp.log(a / b) + b - a, (1e9, 1e9 + 1)),
+    (sf.Bernoulli, exact_binary, (0.3, 0.3 + 1e-9)),
+    (lambda p: sf.Binomial(7, p), lambda p, q: 7 * exact_binary(p, q), (0.3, 0.3 + 1e-9)),
+    (sf.Geometric, lambda p, q: exact_binary(p, q) / p, (0.3, 0.3 + 1e-9)),
+    (lambda p: sf.NegativeBinomial(3, p), lambda p, q: 3 * exact_binary(p, q) / p, (0.3, 0.3 + 1e-9)),
+]
+
+
+@pytest.mark.parametrize(("kind", "exact", "values"), DIVERGENCES)
+def test_divergences_of_near_neighbours_lose_no_digit(kind, exact, values):
+    half = len(values) // 2
+    with mp.workdps(60):
+        expected = float(exact(*map(mp.mpf, values)))
+    found = kind(*values[:half]).kl(kind(*values[half:]))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_risk_and_consistency_far_from_the_origin():
+    assert sf.theory.risk(sf.Normal(1e8 + 0.5, 1), sf.Normal(1e8, 1)).divergence == 0.125
+    table = sf.theory.consistency(sf.Normal(1e8, 1.0), sizes=[100], repeats=20, random_state=0)
+    assert table.truth_is_best
+    assert table.alerts == ()
+    near = sf.theory.consistency(sf.Normal(0.0, 1.0), sizes=[100], repeats=20, random_state=0)
+    np.testing.assert_allclose(table["mean_gap"], near["mean_gap"], rtol=1e-5)

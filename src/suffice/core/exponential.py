@@ -110,16 +110,22 @@ class ExponentialFamily(Distribution):
         self._require_ready("be compared")
         if type(other) is not type(self) or not (self._comparable(other)):
             return quadrature.relative_entropy(self, other)
-        mine, theirs = np.asarray(self.natural()), np.asarray(other.natural())
-        product = (mine - theirs) * self.mean_statistic()
-        axes = tuple(range(len(self.batch), product.ndim))
-        cells = product.sum(axis=axes) - self.log_partition() + other.log_partition()
+        cells = np.maximum(self.divergence_cells(other), 0.0)
         total = cells.sum(axis=-1) if np.ndim(cells) else cells
         return float(total) if np.ndim(total) == 0 else total
 
+    def divergence_cells(self, other: Any) -> Array:
+        """D(self‖other) of each column within the family; families write it without the cancellation it has here."""
+        mine, theirs = np.asarray(self.natural()), np.asarray(other.natural())
+        product = (mine - theirs) * self.mean_statistic()
+        axes = tuple(range(len(self.batch), product.ndim))
+        return np.asarray(product.sum(axis=axes) - self.log_partition() + other.log_partition())
+
     def _comparable(self, other: Any) -> bool:
-        """Whether both share the base measure and have finite natural parameters."""
-        finite = np.isfinite(np.asarray(self.natural())).all() and np.isfinite(np.asarray(other.natural())).all()
+        """Whether both share the base measure, and natural parameters are finite where the general formula has them."""
+        finite = type(self).divergence_cells is not ExponentialFamily.divergence_cells or bool(
+            np.isfinite(np.asarray(self.natural())).all() and np.isfinite(np.asarray(other.natural())).all()
+        )
         known = all(
             np.array_equal(getattr(self, name), getattr(other, name))
             for name, spec in self.specs().items()

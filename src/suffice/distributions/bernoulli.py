@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.lazy import special
 from suffice.core.parameters import BINARY, UNIT, Array, parameter
+from suffice.core.special import binary_divergence
 from suffice.distributions.beta import Beta
 
 
@@ -77,6 +78,9 @@ class Bernoulli(ExponentialFamily):
     def var(self) -> Any:
         """The variance p(1−p)."""
         return self.p * (1 - self.p)
+
+    def divergence_cells(self, other: Any) -> Array:
+        return binary_divergence(self.p, other.p)
 
     def entropy_cell(self) -> Any:
         return special.entr(self.p) + special.entr(1 - np.asarray(self.p))

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core.distribution import Alert
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.lazy import special
 from suffice.core.newton import newton
 from suffice.core.parameters import OPEN_UNIT, POSITIVE, Array, parameter
-from suffice.core.special import stirling_rest
+from suffice.core.special import excess, ratio_excess, stirling_divergence, stirling_rest
 
 STEEPEST = 1e10  # the largest a + b that sums of float64 can tell from a point
 
@@ -114,6 +114,16 @@ class Beta(ExponentialFamily):
         ends = np.where(a < b, 0.0, np.where(a > b, 1.0, 0.5))
         mode = np.where((a >= 1) & (b >= 1) & ~flat, inside, np.where(flat, 0.5, ends))
         return float(mode) if mode.ndim == 0 else mode
+
+    def divergence_cells(self, other: Any) -> Array:
+        """Of the means, weighed by a + b; of the logarithms; and of what Stirling leaves of log Γ."""
+        mine, theirs = self.a + self.b, other.a + other.b
+        step = (self.a * (other.b - self.b) - self.b * (other.a - self.a)) / (mine * theirs)
+        means = excess(other.a / theirs, self.a / mine, step) + excess(other.b / theirs, self.b / mine, -step)
+        total = theirs * means
+        for sign, x, y in ((1, self.a, other.a), (1, self.b, other.b), (-1, mine, theirs)):
+            total = total + sign * (0.5 * ratio_excess(y / x, (y - x) / x) + stirling_divergence(y, x))
+        return np.asarray(total)
 
     def entropy_cell(self) -> Any:
         both = self.a + self.b

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.lazy import special
 from suffice.core.parameters import COUNT, NATURAL, UNIT, Array, parameter
-from suffice.core.special import log_choose, whole_quantile
+from suffice.core.special import binary_divergence, log_choose, whole_quantile
 from suffice.distributions.beta import Beta
 from suffice.distributions.beta_binomial import BetaBinomial
 
@@ -131,6 +131,9 @@ class Binomial(ExponentialFamily):
         """A most probable number: the whole part of (trials+1)·p."""
         mode = np.minimum(np.floor((self.trials + 1) * np.asarray(self.p)), self.trials)
         return float(mode) if mode.ndim == 0 else mode
+
+    def divergence_cells(self, other: Any) -> Array:
+        return np.asarray(self.trials * binary_divergence(self.p, other.p))
 
     def update(self, stats: Any, prior: Any) -> Beta:
         return Beta(prior.a + stats.total, prior.b + (stats.weight * self.trials - stats.total))

@@ -10,6 +10,7 @@ import numpy as np
 from suffice.core.distribution import Alert
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.parameters import NONNEGATIVE, POSITIVE, Array, parameter
+from suffice.core.special import ratio_excess
 from suffice.distributions.gamma import Gamma
 from suffice.distributions.lomax import Lomax
 
@@ -84,6 +85,9 @@ class Exponential(ExponentialFamily):
     def mode(self) -> Any:
         """The point of highest density: 0."""
         return 0.0 * self.rate
+
+    def divergence_cells(self, other: Any) -> Array:
+        return ratio_excess(other.rate / self.rate, (other.rate - self.rate) / self.rate)
 
     def entropy_cell(self) -> Any:
         return 1 - np.log(self.rate)

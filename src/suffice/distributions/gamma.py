@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core.distribution import Alert
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.lazy import special
 from suffice.core.newton import newton
 from suffice.core.parameters import POSITIVE, Array, parameter
+from suffice.core.special import ratio_excess, stirling_divergence
 
 STEEPEST = 1e10  # the largest shape that sums of float64 can tell from a point: a relative spread of 1e-5
 
@@ -117,6 +118,13 @@ class Gamma(ExponentialFamily):
         """The most probable amount, (shape − 1)/rate, or 0 where the shape is below 1."""
         mode = np.maximum(np.asarray(self.shape) - 1, 0.0) / self.rate
         return float(mode) if np.ndim(mode) == 0 else mode
+
+    def divergence_cells(self, other: Any) -> Array:
+        """Of the means, weighed by the shape; of log shape; and of what Stirling leaves of log Γ."""
+        a, b = self.shape, other.shape
+        step = a / b * ((other.rate - self.rate) / self.rate) - (b - a) / b  # the ratio of the means, less 1
+        means = b * ratio_excess(a * (other.rate / self.rate) / b, step)
+        return np.asarray(means + 0.5 * ratio_excess(b / a, (b - a) / a) + stirling_divergence(b, a))
 
     def entropy_cell(self) -> Any:
         slope = (1 - np.asarray(self.shape)) * special.digamma(self.shape)

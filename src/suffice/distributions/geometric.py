@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.lazy import special
 from suffice.core.parameters import NATURAL, SUCCESS, Array, parameter
-from suffice.core.special import whole_quantile
+from suffice.core.special import binary_divergence, whole_quantile
 from suffice.distributions.beta import Beta
 from suffice.distributions.beta_geometric import BetaGeometric
 
@@ -80,6 +80,9 @@ class Geometric(ExponentialFamily):
     def mode(self) -> Any:
         """The most probable number: 1."""
         return 0.0 * self.p + 1.0
+
+    def divergence_cells(self, other: Any) -> Array:
+        return np.asarray(binary_divergence(self.p, other.p) / self.p)
 
     def entropy_cell(self) -> Any:
         return (special.entr(self.p) + special.entr(1 - np.asarray(self.p))) / self.p

@@ -123,6 +123,9 @@ class LogNormal(ExponentialFamily):
         """The point of highest density, exp(mu − sigma²)."""
         return np.exp(self.mu - np.square(self.sigma))
 
+    def divergence_cells(self, other: Any) -> Array:
+        return self.logarithm.divergence_cells(other.logarithm)
+
     def entropy_cell(self) -> Any:
         return self.mu + self.logarithm.entropy_cell()
 

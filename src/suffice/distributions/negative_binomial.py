@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core import calculus
 from suffice.core.distribution import Alert
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.iterative import Iterative
+from suffice.core.lazy import special
 from suffice.core.parameters import COUNT, POSITIVE, SUCCESS, Array, parameter
-from suffice.core.special import digamma_rise, log_rising, trigamma_fall, whole_quantile
+from suffice.core.special import binary_divergence, digamma_rise, log_rising, trigamma_fall, whole_quantile
 
 if TYPE_CHECKING:
     from suffice.core.statistics import Sums
@@ -207,6 +207,9 @@ class NegativeBinomial(Iterative, ExponentialFamily):
         """A most probable number: the whole part of (size−1)·(1−p)/p, or 0."""
         mode = np.floor(np.maximum(np.asarray(self.size) - 1, 0) * (1 - self.p) / self.p)
         return float(mode) if np.ndim(mode) == 0 else mode
+
+    def divergence_cells(self, other: Any) -> Array:
+        return np.asarray(self.size * binary_divergence(self.p, other.p) / self.p)
 
     def _comparable(self, other: Any) -> bool:
         return bool(np.array_equal(self.size, other.size) and super()._comparable(other))

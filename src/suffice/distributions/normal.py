@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from scipy import special
 
 from suffice import kernels
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.lazy import special
 from suffice.core.parameters import POSITIVE, REAL, Array, check_count, check_level, parameter
+from suffice.core.special import ratio_excess
 from suffice.core.statistics import Moments
 
 if TYPE_CHECKING:
@@ -136,6 +137,12 @@ class Normal(ExponentialFamily):
     def mode(self) -> Any:
         """The point of highest density: the mean."""
         return self.mean
+
+    def divergence_cells(self, other: Any) -> Array:
+        away, wider = (self.mean - other.mean) / other.std, (self.std - other.std) / other.std
+        with np.errstate(over="ignore"):
+            squares = 0.5 * (np.square(away) + np.square(wider))
+        return np.asarray(squares + ratio_excess(self.std / other.std, wider))
 
     def entropy_cell(self) -> Any:
         return HALF_LOG_TAU + 0.5 + np.log(self.std)

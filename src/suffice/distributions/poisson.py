@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.lazy import special
 from suffice.core.parameters import COUNT, NONNEGATIVE, Array, parameter
-from suffice.core.special import whole_quantile
+from suffice.core.special import excess, whole_quantile
 from suffice.distributions.gamma import Gamma
 from suffice.distributions.negative_binomial import NegativeBinomial
 
@@ -84,6 +84,9 @@ class Poisson(ExponentialFamily):
     def mode(self) -> Any:
         """A most probable number: the whole part of the rate."""
         return np.floor(self.rate)
+
+    def divergence_cells(self, other: Any) -> Array:
+        return excess(self.rate, other.rate, other.rate - self.rate)
 
     def update(self, stats: Any, prior: Any) -> Gamma:
         return Gamma(prior.shape + stats.total, prior.rate + stats.weight)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core.calculus import errors_from_information
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.lazy import special
 from suffice.core.parameters import NONNEGATIVE, REAL, Array, parameter
+from suffice.core.special import bregman
 
 SHARPEST = 1e10  # the largest concentration that sums of cosines can tell from a point
 CHANCE = 3.0  # n·R² below which uniform angles look as concentrated in one sample out of twenty
@@ -173,6 +174,14 @@ class VonMises(ExponentialFamily):
     def mode(self) -> Any:
         """The point of highest density: loc."""
         return self.loc
+
+    def divergence_cells(self, other: Any) -> Array:
+        x, y = np.asarray(self.concentration, dtype=float), np.asarray(other.concentration, dtype=float)
+        length, turn = resultant(x)[0], np.square(np.sin((self.loc - other.loc) / 2))
+        near = np.abs(y - x) < 0.5 * np.maximum(x, y)
+        wide = np.log(special.i0e(y) / special.i0e(x)) + (y - x) * (1 - length)
+        sharper = np.where(near, bregman(lambda t: resultant(t)[1], np.where(near, y, x), x), wide)
+        return np.asarray(sharper + 2 * y * length * turn)
 
     def entropy_cell(self) -> Any:
         fall = self.concentration * (1 - resultant(self.concentration)[0])

@@ -279,7 +279,7 @@ def affine_equivariance(dist: Any, rng: np.random.Generator) -> None:
 
 @law("far from the origin nothing changes", "raw second moments, tolerances in absolute units")
 def far_from_the_origin(dist: Any, rng: np.random.Generator) -> None:
-    """Adding 1e8 to rows of unit scale changes no spread by more than 1e-6, in one piece, in chunks and weighted."""
+    """Adding 1e8 changes no spread and no divergence by more than 1e-6, in one piece, in chunks and weighted."""
     learnable(dist)
     x, weights = owned_rows(dist, rng, 200)
     if not (np.isinf(dist.support.low) and moves(dist, x, 1.0, 3.0)):
@@ -305,3 +305,8 @@ def far_from_the_origin(dist: Any, rng: np.random.Generator) -> None:
             expected = np.asarray(getattr(near, name)) + 1e8
             wide = np.broadcast_to(spread, expected.shape)
             close(getattr(answer, name), expected, 1e-6, f"{path}: {name}", scale=wide)
+    here, there = dist.each[0], far.each[0]
+    expected = np.asarray(moved(here, 1.0, 0.5).kl(here)), np.asarray(here.kl(moved(here, 1.0, 0.5)))
+    found = np.asarray(moved(there, 1.0, 0.5).kl(there)), np.asarray(there.kl(moved(there, 1.0, 0.5)))
+    for left, right in zip(found, expected, strict=True):
+        close(left, right, 1e-6, "kl", scale=right)
