@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from suffice.core.distribution import Distribution
+from suffice.core.lazy import special
 from suffice.core.likelihood import CELLS, column_log_prob
 from suffice.core.parameters import Array
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from suffice.core import calculus
+from suffice.core.lazy import special
 from suffice.core.parameters import Array, Domain
 
 LogDensity = Callable[[Array], Array]  # points (N, p) → (N,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, KeysView, Mapping, Sized, ValuesView
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +13,72 @@ if TYPE_CHECKING:
     from suffice.core.parameters import Array
 
 
+def listed(x: Any) -> Any:
+    """Data that can be read more than once: what an iterator gives becomes a list."""
+    return list(x) if isinstance(x, (Iterator, KeysView, ValuesView)) else x
+
+
+def cells(x: Any, owner: str) -> Array:
+    """What a caller gives as an array whose masked cells are missing, or an error that says why it is none."""
+    x = listed(x)
+    refuse_what_is_no_data(x, owner)
+    try:
+        if isinstance(x, (list, tuple)) and len(x) and isinstance(x[0], np.ndarray):
+            x = np.ma.array(x) if any(isinstance(row, np.ma.MaskedArray) for row in x) else x
+        array = x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
+    except ValueError as error:
+        raise DataError(_uneven(x, owner)) from error
+    return unmasked(array) if isinstance(array, np.ma.MaskedArray) else array
+
+
+def unmasked(array: Any) -> Array:
+    """A masked array as a plain one: NaN, NaT or None where it was masked."""
+    mask = np.ma.getmaskarray(array)
+    if not mask.any():
+        return np.asarray(array.data)
+    missing = {"f": np.nan, "c": np.nan, "m": "NaT", "M": "NaT"}.get(array.dtype.kind)
+    plain: Array = np.array(array.data, dtype=object if missing is None else array.dtype)
+    plain[mask] = missing
+    return plain
+
+
+def refuse_what_is_no_data(x: Any, owner: str) -> None:
+    """Refuse what has no rows in an order, or is the result of reading some."""
+    if isinstance(x, Mapping):
+        names = ", ".join(map(repr, list(x)[:4])) or "nothing"
+        what = f"a mapping of {names}"
+        remedy = "Give the values of one column, as in data['x'], or describe the columns by name with a Product"
+    elif isinstance(x, (set, frozenset)):
+        what, remedy = "a set, which has no order and forgets repeated values", "Give a list or an array"
+    elif hasattr(x, "weight") and hasattr(x, "exact"):
+        what, remedy = "statistics, which were gathered from rows before", "Use prototype.estimate(statistics)"
+    elif hasattr(x, "distribution") and hasattr(x, "statistics"):
+        what, remedy = "a Fit", "Give the rows; a Fit's own statistics make prototype.estimate(fit.statistics)"
+    elif hasattr(x, "log_prob"):
+        what, remedy = f"a distribution, {x!r:.60}", "Give rows, such as those that its sample(n) draws"
+    else:
+        return
+    msg = f"{owner} takes rows, but the data are {what}. {remedy}."
+    raise DataError(msg)
+
+
+def _uneven(x: Any, owner: str) -> str:
+    """Name the first row that is not as long as the one before it."""
+    lengths = [len(row) if isinstance(row, Sized) and not isinstance(row, str) else None for row in x]
+    row = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
+    words = ["one value" if length is None else f"{length} values" for length in (lengths[0], lengths[row or 0])]
+    place = "inside its rows" if row is None else f"row {row} has {words[1]}, row 0 has {words[0]}"
+    return (
+        f"{owner} takes rows × columns, but the rows have different lengths: {place}. "
+        "Give each as many cells, None for a missing one."
+    )
+
+
 def numbers(x: Any, owner: str) -> Array:
     """An array of float64 (float32 stays float32), NaN for a missing cell, or an error naming the first bad value."""
-    array = np.asarray(x)
+    if isinstance(x, np.ma.MaskedArray) and x.dtype.kind in "biu":
+        x = x.astype(np.float64)
+    array = cells(x, owner)
     if array.dtype.kind == "f" and array.dtype.itemsize in (4, 8):
         return array
     if array.dtype.kind in "biuf":

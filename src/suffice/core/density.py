@@ -2,43 +2,91 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any
 
 import numpy as np
 
 from suffice.core.averaged import Averaged
 from suffice.core.coordinates import Axis, Bulk, LogDensity, Space, candidates, climb_to, find_bulk, polish
-from suffice.core.distribution import Alert
+from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import climb
 from suffice.core.errors import ParameterError, SufficeError, UnsupportedError
-from suffice.core.integral import TOLERANCES, Integral, integrate, refuse_improper
+from suffice.core.integral import TOLERANCES, ImproperError, Integral, integrate, refuse_improper
 from suffice.core.likelihood import Score, score_of_rows, score_of_statistics
 from suffice.core.parameters import Array
 
 MOST = 3  # parameters that a density may speak of
 
 
-def of_function(prior: Callable[..., Any], names: tuple[str, ...]) -> LogDensity:
-    """The log of a user's density, with every answer checked."""
+def in_order(prior: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
+    """The user's density as a function of the parameters by position.
+
+    Where its arguments are named like the parameters it is given them by name, whatever their order.
+    """
+    try:
+        arguments = inspect.signature(prior).parameters.values()
+    except (TypeError, ValueError):  # written in C: nothing is known of its arguments
+        return prior
+    given = tuple(one.name for one in arguments if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD)
+    if set(given) == set(names) and given != names:
+
+        @wraps(prior)
+        def ordered(*values: Any) -> Any:
+            return prior(**dict(zip(names, values, strict=True)))
+
+        return ordered
+    for place, name in enumerate(given):
+        if name in names and names.index(name) != place:
+            msg = (
+                f"the prior takes ({', '.join(given)}), but the parameters come by position as ({', '.join(names)}). "
+                "Put its arguments in that order, or give all of them those names."
+            )
+            raise ParameterError(msg)
+    return prior
+
+
+def of_function(prior: Callable[..., Any], space: Space, *, capped: bool = False) -> LogDensity:
+    """The log of a user's density, with every answer checked; ``capped``: what overflows is the largest float."""
+    names = tuple(axis.name for axis in space.axes)
 
     def log_density(theta: Array) -> Array:
         columns = [np.ascontiguousarray(theta[:, i]) for i in range(theta.shape[1])]
         with np.errstate(all="ignore"):
             values = _called(prior, columns, names)
+        if capped:
+            values = np.where(np.isposinf(values), np.finfo(float).max, values)
         wrong = np.isnan(values) | (values < 0) | np.isposinf(values)
         if wrong.any():
             at = int(np.argmax(wrong))
+            if np.isposinf(values[at]):
+                _refuse_overflow(prior, space, theta[at])
             place = ", ".join(f"{name} = {theta[at, i]:.6g}" for i, name in enumerate(names))
             rule = "a density is a finite number of at least 0"
-            msg = f"the prior is {values[at]:g} at {place}, but {rule}. Mend it there, for instance with np.where."
+            remedy = "Mend it there, for instance with np.where."
+            if values[at] < 0:
+                remedy = "If it returns the logarithm of a density, return np.exp of that."
+            msg = f"the prior is {values[at]:g} at {place}, but {rule}. {remedy}"
             raise ParameterError(msg)
         with np.errstate(divide="ignore"):
             return np.log(values)
 
     return log_density
+
+
+def _refuse_overflow(prior: Callable[..., Any], space: Space, theta: Array) -> None:
+    """Refuse a density that is infinite at ``theta`` and stays so up to the end of an axis: its integral is."""
+    at = space.coordinates(theta)
+    for j, axis in enumerate(space.axes):
+        for side, end in enumerate(axis.limits):
+            point = space.values(np.where(np.arange(space.size) == j, end, at)[None])
+            with np.errstate(all="ignore"):
+                value = _called(prior, list(point.T), tuple(one.name for one in space.axes))[0]
+            if np.isposinf(value):
+                raise ImproperError.towards(axis, side)
 
 
 def _called(prior: Callable[..., Any], columns: list[Array], names: tuple[str, ...]) -> Array:
@@ -97,10 +145,12 @@ class DensityPosterior:
     log_likelihood: LogDensity = field(repr=False)
     space: Space = field(repr=False)
     starts: tuple[Array, ...] = field(repr=False, default=())
+    mode_only: bool = field(repr=False, default=False)  # then a prior without a finite integral will do
 
     def __post_init__(self) -> None:
         """Look at the prior, so that a wrong one is refused at once."""
-        _ = self._beyond
+        if not self.mode_only:
+            _ = self._beyond
         if not np.isfinite(self.bulk.height):
             names = ", ".join(self.names)
             msg = (
@@ -120,7 +170,7 @@ class DensityPosterior:
         if isinstance(self.prior, DensityPosterior):
             return self.prior.log_density
         if callable(self.prior):
-            return of_function(self.prior, self.names)
+            return of_function(self.prior, self.space, capped=self.improper is not None)
         belief = getattr(self.prior, "belief", self.prior)
         return lambda theta: np.asarray(belief.log_prob(theta[:, 0]))
 
@@ -128,7 +178,8 @@ class DensityPosterior:
     def _prior_bulk(self) -> Bulk:
         if isinstance(self.prior, DensityPosterior):
             return self.prior.bulk
-        bulk = find_bulk(self.space.lift(self._log_prior), self.space, list(self.starts))
+        prior = of_function(self.prior, self.space) if callable(self.prior) else self._log_prior
+        bulk = find_bulk(self.space.lift(prior), self.space, list(self.starts))
         if not np.isfinite(bulk.height):
             msg = (
                 f"the prior is 0 at every value of ({', '.join(self.names)}) that was tried. "
@@ -139,12 +190,25 @@ class DensityPosterior:
 
     @cached_property
     def _beyond(self) -> float:
-        return refuse_improper(self.space.lift(self._log_prior), self.space, self._prior_bulk)
+        if isinstance(self.prior, DensityPosterior):
+            return -np.inf
+        prior = of_function(self.prior, self.space) if callable(self.prior) else self._log_prior
+        return refuse_improper(self.space.lift(prior), self.space, self._prior_bulk)
+
+    @cached_property
+    def improper(self) -> str | None:
+        """Why the integral of the prior is infinite, where only the mode is asked for."""
+        if self.mode_only:
+            try:
+                _ = self._beyond
+            except ImproperError as error:
+                return str(error)
+        return None
 
     @cached_property
     def _log_prior_total(self) -> float:
-        """The log of the prior's integral: 0 for a density."""
-        if not callable(self.prior) or isinstance(self.prior, DensityPosterior):
+        """The log of the prior's integral: 0 for a density, and by convention for one that has none."""
+        if isinstance(self.prior, DensityPosterior) or self.improper is not None:
             return 0.0
         return integrate(self.space.lift(self._log_prior), self.space, self._prior_bulk).log_total
 
@@ -160,7 +224,7 @@ class DensityPosterior:
     @cached_property
     def bulk(self) -> Bulk:
         """Where the belief is, in coordinates."""
-        starts = [*self.starts, self._prior_bulk.centre]
+        starts = list(self.starts) if self.improper is not None else [*self.starts, self._prior_bulk.centre]
         return find_bulk(self.space.lift(self._log_joint), self.space, starts)
 
     @cached_property
@@ -225,6 +289,8 @@ class DensityPosterior:
             best = self.bulk.centre
         best = polish(log_g, best, self.bulk.scale)
         theta, height = self.space.values(best[None])[0], float(log_g(best[None])[0])
+        if self.improper is not None:
+            self._refuse_endless(best)
         touched = None
         for j, axis in enumerate(self.space.axes):
             for side, bound in enumerate((axis.domain.low, axis.domain.high)):
@@ -238,6 +304,18 @@ class DensityPosterior:
                 elif near:
                     touched = axis.name
         return theta, touched
+
+    def _refuse_endless(self, best: Array) -> None:
+        """Refuse a product of likelihood and prior that rises for ever: it has no mode."""
+        for j, axis in enumerate(self.space.axes):
+            for side, bound in enumerate((axis.domain.low, axis.domain.high)):
+                near = abs(best[j] - axis.limits[side]) < 1e-6 * abs(axis.limits[side])
+                if near and not axis.domain.closed[side]:
+                    msg = (
+                        f"likelihood × prior has no maximum: it rises without end as {axis.name} goes to {bound:g}, and "
+                        "the integral of the prior diverges. Give a proper density."
+                    )
+                    raise ParameterError(msg)
 
     def _at_bound(self, theta: Array) -> float:
         """Log prior + log-likelihood on a bound, where a density may well be infinite or undefined."""
@@ -344,6 +422,14 @@ class DensityPosterior:
     def alerts(self) -> tuple[Alert, ...]:
         """What to know before trusting the answers."""
         found: list[Alert] = []
+        if self.improper is not None:
+            text = (
+                "the integral of the prior diverges: the estimate is the mode of likelihood × prior, and the "
+                "log-posterior is that of the prior as given, without its constant. sf.posterior needs a proper one."
+            )
+            edge = self._peak[1]
+            on_edge = (("boundary", f"the most probable {edge} lies on the boundary of its domain."),)
+            return (("improper", text), *(on_edge if edge else ()))
         total = float(np.exp(self._log_prior_total))
         if abs(total - 1) > 1e-6:
             found.append(("normalised", f"the prior integrates to {total:.6g}, not to 1; it was divided by that."))
@@ -360,23 +446,37 @@ class DensityPosterior:
         return f"Posterior({mean} of {self.likelihood.name}, log_evidence={self.log_evidence:.6g})"
 
 
-def density_posterior(likelihood: Any, stats: Any, prior: Any) -> Any:
+def is_density(likelihood: Any, prior: Any) -> bool:
+    """Whether a prior is used as a density: a function, or for one parameter any distribution of a number."""
+    if callable(prior):
+        return True
+    belief = getattr(prior, "belief", prior)
+    if not isinstance(belief, Distribution) or isinstance(belief, likelihood.conjugates):
+        return False
+    number = belief.lone and not belief.batch and not belief.row_vector and not belief.blocks
+    return number and not belief.discrete and len(likelihood.free) == 1 and not likelihood.blocks
+
+
+def density_posterior(likelihood: Any, stats: Any, prior: Any, *, mode_only: bool = False) -> Any:
     """The posterior of a likelihood with exact statistics under any prior density.
 
-    ``prior`` takes the free parameters by position, as arrays, and returns an array of densities.
+    ``prior`` takes the free parameters by position (or all by their names), as arrays, and returns an array of
+    densities. With ``mode_only`` its integral may be infinite: then only the mode has a meaning.
     """
     model = likelihood.for_statistics(stats)
+    prior = in_order(prior, model.free) if callable(prior) else prior
     space = _space(model, prior)
     seen = bool(np.asarray(stats.weight).any())
     starts = _starts(space, lambda: model.estimate(stats)) if seen else []
     score = of_candidates(model, score_of_statistics(stats)) if seen else _flat
-    return DensityPosterior(model, prior, score, space, tuple(starts))
+    return DensityPosterior(model, prior, score, space, tuple(starts), mode_only)
 
 
-def data_posterior(prototype: Any, rows: Any, weights: Any, prior: Any) -> Any:
+def data_posterior(prototype: Any, rows: Any, weights: Any, prior: Any, *, mode_only: bool = False) -> Any:
     """The posterior of a likelihood without finite statistics, by passes over the rows."""
     if isinstance(prior, str):
         prior = prototype.weak_prior(prototype.suffstats(rows, weights))
+    prior = in_order(prior, prototype.free) if callable(prior) else prior
     space = _space(prototype, prior)
     starts: list[Array] = []
     seen = bool(len(rows)) and bool(np.asarray(prototype.suffstats(rows, weights).weight).any())  # or names a bad row
@@ -386,7 +486,7 @@ def data_posterior(prototype: Any, rows: Any, weights: Any, prior: Any) -> Any:
             space, lambda: climb(prototype.start(rows, weights, rng), rows, weights, None, 200, 1e-9).distribution
         )
     score = of_candidates(prototype, score_of_rows(rows, weights)) if seen else _flat
-    return DensityPosterior(prototype, prior, score, space, tuple(starts))
+    return DensityPosterior(prototype, prior, score, space, tuple(starts), mode_only)
 
 
 def _flat(theta: Array) -> Array:

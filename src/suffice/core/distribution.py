@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 
 from suffice.core import calculus, quadrature
-from suffice.core.data import as_rows, numbers
+from suffice.core.data import as_rows, listed, numbers
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.parameters import Array, check_count, check_level
 from suffice.core.value import Value
@@ -61,6 +61,10 @@ class Distribution(Value):
         """The prototype made to fit the rows: as many columns (and, for labels, the levels) as they have."""
         return self.widened(rows.shape[1])
 
+    def settled(self, x: Any) -> Any:
+        """Data in a form that can be read more than once."""
+        return listed(x)
+
     def read(self, x: Any) -> Any:
         """Rows in the form that the formulas take: (n, d) numbers."""
         return as_rows(numbers(x, self.name), self.name, self.columns, self.support.core)
@@ -76,6 +80,7 @@ class Distribution(Value):
         Missing cells are left out; values outside the support have −inf.
         """
         self._require_ready("score rows")
+        x = self.settled(x)
         rows = self.read(x)
         if self.columns is None and not self.row_vector and rows.shape[1] != 1:
             msg = (

@@ -10,6 +10,8 @@ import numpy as np
 from suffice.core.parameters import Array
 
 SETTLED = 3e-12  # relative move of the parameters that rounding can no longer tell from rest
+TINY, SMALL = 1e-10, 1e-8  # moves that may be rounding: by themselves, and where the likelihood stalls
+STALLED = 3  # passes without a rise of the likelihood
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def climb(start: Any, rows: Any, weights: Any, prior: Any, max_iter: int, tol: f
             following = current.estimate(stats, prior)
             moves.append(distance(current, following))
             flat = tol is not None and len(seen) > 1 and abs(seen[-1] - seen[-2]) <= tol * (1 + abs(seen[-1]))
-            if flat or _settled(moves):
+            if flat or _settled(moves, seen):
                 converged, reason = True, "the likelihood is flat"
                 break
             if len(seen) == max_iter:
@@ -62,10 +64,17 @@ def climb(start: Any, rows: Any, weights: Any, prior: Any, max_iter: int, tol: f
     return Climb(current, stats, Trace(history, history.copy(), changes), converged, reason)
 
 
-def _settled(moves: list[float]) -> bool:
-    """Whether the last move is nothing, or so small that it is only rounding that moves."""
+def _settled(moves: list[float], seen: list[float]) -> bool:
+    """Whether the last move is nothing, or so small that it is only rounding that moves.
+
+    Moves that no longer halve may be rounding or slow progress. They count as rounding when they are tiny, or when
+    they are small, hardly shrink, and the likelihood has not risen for three passes.
+    """
     last = moves[-1]
-    return last <= SETTLED or (last < 1e-8 and len(moves) > 1 and last >= moves[-2] / 2)
+    if last <= SETTLED or len(moves) < 2 or last < moves[-2] / 2:
+        return last <= SETTLED
+    stalled = len(seen) > STALLED and max(seen[-STALLED:]) <= seen[-STALLED - 1]
+    return last < TINY or (last < SMALL and stalled and last > 0.95 * moves[-2])
 
 
 def distance(left: Any, right: Any) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.density import data_posterior, density_posterior, in_order, is_density
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, Trace, climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
@@ -139,7 +140,10 @@ def fit(
     weights
         One number of at least 0 per row; weight 2 is the row twice.
     prior
-        A conjugate prior, a posterior, ``"weak"``, or a density of the parameters as a function.
+        A conjugate prior, a posterior, ``"weak"``, or a density of the free parameters as a function: it takes
+        them as arrays, by position in the order of the distribution (or by name, if its arguments have exactly their
+        names), and returns an array. For one parameter any distribution of a number will do. The integral of a
+        density may be infinite as long as likelihood × prior has a maximum; an alert then says so.
     random_state
         Seed or Generator of the starts of iterative families.
     n_init, max_iter, tol
@@ -154,7 +158,7 @@ def fit(
     """
     _check_options(distribution, n_init, max_iter, tol)
     rows, checked, prototype = _prepare(distribution, data, weights)
-    believed = posterior(prototype, rows, prior=prior, weights=checked) if callable(prior) else None
+    believed = _believe(prototype, rows, checked, prior, mode_only=True) if is_density(prototype, prior) else None
     _check_ddof(ddof, prior)
     if prototype.exact or believed is not None:
         stats = prototype.suffstats(rows, checked)
@@ -178,7 +182,9 @@ def fit(
 def posterior(distribution: Distribution, data: Any, *, prior: Any, weights: Any = None) -> Any:
     """What to believe of a distribution's parameters after seeing the data.
 
-    ``prior`` is conjugate, an earlier posterior, ``"weak"``, or any density of the parameters as a function.
+    ``prior`` is conjugate, an earlier posterior, ``"weak"``, or any density of the free parameters as a function. It
+    takes them as arrays, by position in the order of the distribution (or by name, if its arguments have exactly their
+    names), and returns an array. For one parameter any distribution of a number will do.
 
     Examples
     --------
@@ -188,11 +194,17 @@ def posterior(distribution: Distribution, data: Any, *, prior: Any, weights: Any
     """
     _check_options(distribution, 1, 1, None)
     rows, checked, prototype = _prepare(distribution, data, weights, empty=True)
-    if prototype.exact:
-        return prototype.posterior(prototype.suffstats(rows, checked), prior)
-    from suffice.core.density import data_posterior
+    return _believe(prototype, rows, checked, prior)
 
-    return data_posterior(prototype, rows, checked, prior)
+
+def _believe(prototype: Any, rows: Any, weights: Weights, prior: Any, *, mode_only: bool = False) -> Any:
+    """The posterior; ``mode_only``: that of a density which need not have a finite integral."""
+    if not prototype.exact:
+        return data_posterior(prototype, rows, weights, prior, mode_only=mode_only)
+    stats = prototype.suffstats(rows, weights)
+    if mode_only:
+        return density_posterior(prototype, stats, prior, mode_only=True)
+    return prototype.posterior(stats, prior)
 
 
 def _check_options(distribution: Any, n_init: int, max_iter: int, tol: float | None) -> None:
@@ -297,5 +309,5 @@ def _log_prior(learned: Any, prior: Any, prototype: Any, stats: Any) -> float:
         return sum(_log_prior(learned.blocks[key], p, prototype.blocks[key], parts[key]) for key, p in priors.items())
     if callable(prior):  # of one block; the density is taken as it is
         with np.errstate(all="ignore"):
-            return float(np.sum(np.log(prior(*(learned.params[name] for name in learned.free)))))
+            return float(np.sum(np.log(in_order(prior, learned.free)(*(learned.params[n] for n in learned.free)))))
     return float(np.sum(learned.log_prior(prior)))

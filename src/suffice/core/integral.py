@@ -22,6 +22,19 @@ ORDER = {1: 20, 2: 20, 3: 16}
 TOLERANCES = {1: (1e-14,), 2: (1e-9, 1e-10), 3: (1e-5, 1e-6, 1e-6)}
 
 
+class ImproperError(ParameterError):
+    """A prior whose integral is infinite: it has no posterior in general, but likelihood × prior may have a mode."""
+
+    @classmethod
+    def towards(cls, axis: Axis, side: int) -> ImproperError:
+        """The refusal of a prior that does not fall off towards one end of an axis."""
+        where = f"as {axis.name} goes to {(axis.domain.low, axis.domain.high)[side]:g}"
+        return cls(
+            f"the integral of the prior diverges: it does not fall off {where}. Give a proper density: bound it, or "
+            "multiply it by one that falls off. Its mode alone, if there is one, is what sf.fit(…, prior=…) finds."
+        )
+
+
 @dataclass(frozen=True)
 class Integral:
     """A density of the coordinates, integrated axis by axis in the given order."""
@@ -101,19 +114,14 @@ def refuse_improper(log_g: LogDensity, space: Space, bulk: Bulk) -> float:
     beyond = -np.inf
     for j, axis in enumerate(space.axes):
         for side in (0, 1):
-            end, bound = axis.limits[side], (axis.domain.low, axis.domain.high)[side]
+            end = axis.limits[side]
             straight = axis.bounded == (False, False)
             back = end * np.exp(-8.0) if straight else end - (8.0 if side else -8.0)
             points = np.repeat(bulk.centre[None], 2, axis=0)
             points[:, j] = end, back
             outer, inner = log_g(points) + (np.log(np.abs([end, back])) if straight else 0.0)
             if outer > -np.inf and outer - inner > -0.02:
-                where = f"as {axis.name} goes to {bound:g}"
-                msg = (
-                    f"the integral of the prior diverges: it does not fall off {where}. "
-                    "Give a proper density: bound it, or multiply it by one that falls off."
-                )
-                raise ParameterError(msg)
+                raise ImproperError.towards(axis, side)
             if outer > -np.inf:
                 beyond = max(beyond, float(outer - np.log((inner - outer) / 8)))
     return beyond

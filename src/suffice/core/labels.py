@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
-from suffice.core.data import as_rows, where
+from suffice.core.data import as_rows, cells, listed, where
 from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 from suffice.engines import local
@@ -95,15 +95,10 @@ def read_labels(x: Any, owner: str, columns: int | None) -> Labels:
             msg = f"{owner} describes {columns} columns, but the data have {len(x.columns)}."
             raise DataError(msg)
         return x
-    try:
-        array = np.asarray(x)
-        if array.dtype.kind in "USc" and not hasattr(x, "dtype"):  # NumPy made text of a list that also holds others
-            array = np.asarray(x, dtype=object)
-    except ValueError as error:
-        msg = (
-            f"{owner} takes rows × columns of labels, but the rows have different lengths. Give each row as many cells."
-        )
-        raise DataError(msg) from error
+    x = listed(x)
+    array = cells(x, owner)
+    if array.dtype.kind in "USc" and not hasattr(x, "dtype"):  # NumPy made text of a list that also holds others
+        array = np.asarray(x, dtype=object)
     rows = as_rows(array, owner, columns, 0)
     if rows.shape[1] == 0:
         msg = f"{owner} needs at least one column; the data have shape {rows.shape}."

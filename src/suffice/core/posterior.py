@@ -88,9 +88,9 @@ def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Any:
             msg = f"prior={prior!r} is not known; the only prior with a name is 'weak'."
             raise UnsupportedError(msg)
         prior = likelihood.weak_prior(stats)
-    if callable(prior):
-        from suffice.core.density import density_posterior
+    from suffice.core.density import density_posterior, is_density
 
+    if is_density(likelihood, prior):
         return density_posterior(likelihood, stats, prior)
     prior = getattr(prior, "belief", prior)
     if not isinstance(prior, likelihood.conjugates):

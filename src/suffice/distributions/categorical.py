@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice import kernels
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.labels import Labels, as_array, in_order, is_missing, plain, read_labels
+from suffice.core.lazy import special
 from suffice.core.parameters import Array, Domain, parameter
 from suffice.core.posterior import Posterior, conjugate_posterior
 from suffice.core.statistics import Counts, share

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.lazy import special
 from suffice.core.newton import newton
 from suffice.core.parameters import OPEN_SIMPLEX, Array, Domain, check_level, parameter
 from suffice.core.special import stirling_rest

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from suffice.core.distribution import Distribution
 from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.lazy import special
 from suffice.core.parameters import COUNT_VECTOR, NATURAL, POSITIVE_VECTOR, Array, parameter
 from suffice.core.special import log_rising
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.lazy import special
 from suffice.core.parameters import COUNT_VECTOR, NATURAL, SIMPLEX, Array, parameter
 from suffice.core.special import log_choose
 from suffice.core.statistics import share

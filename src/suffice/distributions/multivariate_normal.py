@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice import kernels
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
 from suffice.core.statistics import Scatter
 from suffice.core.weights import Weights

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core.distribution import Distribution
 from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, parameter
 from suffice.core.special import t_quantile
 from suffice.distributions.covariance import root, score_incomplete, whitening

@@ -82,15 +82,48 @@ class Normal(ExponentialFamily):
         weight = stats.weight
         mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
         if "mean" in self.tied and "mean" not in self.fixed:
-            precision = weight / np.square(self.std)  # one step towards the joint maximum; exact where std is tied too
-            pooled = precision.sum(axis=0)
-            mean = np.broadcast_to((precision * stats.mean).sum(axis=0) / np.where(pooled > 0, pooled, 1), mean.shape)
+            mean = np.broadcast_to(self._shared_mean(stats), mean.shape)
         var = stats.about(mean) if {"mean"} & (self.fixed | self.tied) else stats.var
         if "std" in self.tied:
             seen = weight.sum(axis=0)
             var = np.broadcast_to((weight * var).sum(axis=0) / np.where(seen > 0, seen, 1.0), var.shape)
         std = np.asarray(self.std) if "std" in self.fixed else np.maximum(np.sqrt(var), spread_floor(mean))
         return self.choose(weight == 0, replace(self, mean=mean, std=std))
+
+    def _shared_mean(self, stats: Any) -> Array:
+        """The mean (d,) that members share: rows count by their member's precision, which depends on it in turn."""
+        weight, origin = stats.weight, stats.centre[:1]
+        place = (stats.centre - origin) + stats.shift  # about one centre, so that no digit is lost far from 0
+
+        def pooled(precision: Array) -> Array:
+            rate = weight * precision
+            whole = rate.sum(axis=0)
+            return np.asarray((rate * place).sum(axis=0) / np.where(whole > 0, whole, 1.0))
+
+        if "std" in self.tied and "std" not in self.fixed:
+            return origin[0] + pooled(np.ones(weight.shape))
+        mean = pooled(1 / np.square(self.std))
+        if "std" in self.fixed:
+            return np.asarray(origin[0] + mean)
+        least = np.square(spread_floor(stats.mean))
+
+        def spread(at: Array) -> Array:
+            return np.maximum(stats.var + np.square(place - at), least)
+
+        def height(at: Array) -> Array:
+            return np.asarray(-(weight * np.log(spread(at))).sum(axis=0))
+
+        for one in np.where(weight > 0, place, mean):  # there may be several maxima: begin at the best place known
+            mean = np.where(height(one) > height(mean), one, mean)
+        for _ in range(1000):
+            var, before = spread(mean), mean
+            slope = (weight * (place - mean) / var).sum(axis=0)
+            bend = (weight / var * (1 - 2 * np.square(place - mean) / var)).sum(axis=0)
+            step = mean + slope / np.where(bend > 0, bend, np.inf)
+            mean = np.where((bend > 0) & (height(step) > height(mean)), step, pooled(1 / var))
+            if (np.abs(mean - before) <= 1e-15 * np.sqrt(var.min(axis=0))).all():
+                break
+        return np.asarray(origin[0] + mean)
 
     def unbiased(self, stats: Any, ddof: float) -> Self:
         if stats is None or "std" in self.fixed:

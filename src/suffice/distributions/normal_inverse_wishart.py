@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, ParameterError
+from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, check_count, check_level, parameter
 from suffice.distributions.covariance import root, whitening
 from suffice.distributions.multivariate_student_t import MultivariateStudentT

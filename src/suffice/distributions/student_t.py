@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core.calculus import errors_from_information
 from suffice.core.distribution import Alert
 from suffice.core.iterative import Iterative, newton_step, weighted_median
+from suffice.core.lazy import special
 from suffice.core.parameters import POSITIVE, REAL, Array, parameter
 from suffice.core.special import t_quantile
 from suffice.distributions.normal import HALF_LOG_TAU, spread_floor
@@ -61,9 +61,13 @@ class StudentT(Iterative):
     terms_per_cell = 27
 
     def log_cell(self, x: Array) -> Array:
-        r = np.clip((x - self.loc) / self.scale, -FARTHEST, FARTHEST)
-        tail = 0.5 * (self.df + 1.0) * np.log1p(r * r / self.df)
-        return np.asarray(log_constant(self.df)[0] - np.log(self.scale) - tail)
+        away = np.abs(x - self.loc)
+        r = np.minimum(away / self.scale, FARTHEST)
+        tail = np.log1p(r * r / self.df)
+        if (r == FARTHEST).any():  # r² may be no float, but its log is
+            with np.errstate(divide="ignore"):
+                tail = np.where(r < FARTHEST, tail, 2 * (np.log(away) - np.log(self.scale)) - np.log(self.df))
+        return np.asarray(log_constant(self.df)[0] - np.log(self.scale) - 0.5 * (self.df + 1.0) * tail)
 
     def guess(self, x: Array, weights: Array) -> dict[str, float]:
         """The median, and the median distance from it."""

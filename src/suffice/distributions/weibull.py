@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import special
 
 from suffice.core.calculus import errors_from_information
 from suffice.core.distribution import Alert
 from suffice.core.iterative import Iterative, newton_step
+from suffice.core.lazy import special
 from suffice.core.parameters import POSITIVE, Array, parameter
 
 OFFSETS = np.array([0.0, -1.6, -0.5, -0.15, -0.05, 0.05, 0.15, 0.5, 1.6])  # candidates of log shape around the current
