@@ -13,6 +13,7 @@ import numpy as np
 from suffice.combinators.compound import Compound, Table, naming, width_of
 from suffice.combinators.product_posterior import ProductPosterior
 from suffice.combinators.stack import Stack
+from suffice.core.data import cells, listed, refuse_what_is_no_data
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.parameters import Array
@@ -136,7 +137,23 @@ class Product(Compound, register=False):
         return replace(self, parts=tuple(found) if self.named else tuple(block for _, block in found))
 
     # ---- rows ---------------------------------------------------------------------------------------------------
+    def settled(self, x: Any) -> Any:
+        """Data in a form that can be read more than once; rows with names become columns with names."""
+        x = listed(x)
+        if isinstance(x, (np.ndarray, np.void)) and x.dtype.names:
+            return {name: x[name] for name in x.dtype.names}
+        if isinstance(x, (list, tuple)) and len(x) and isinstance(x[0], Mapping):
+            other = next((i for i, row in enumerate(x) if not isinstance(row, Mapping)), None)
+            if other is not None:
+                msg = f"Product: row 0 is a mapping, but row {other} is {x[other]!r:.60}; give all rows alike."
+                raise DataError(msg)
+            return {name: [row.get(name) for row in x] for name in dict.fromkeys(name for row in x for name in row)}
+        return x
+
     def read(self, x: Any) -> Table:
+        x = self.settled(x)
+        if not _keyed(x) and not isinstance(x, Table):
+            refuse_what_is_no_data(x, self.name)
         columns = x.parts if isinstance(x, Table) else self._by_name(x) if _keyed(x) else self._by_position(x)
         parts = []
         for (key, block), column in zip(self.blocks.items(), columns, strict=True):
@@ -157,10 +174,10 @@ class Product(Compound, register=False):
                 there = ", ".join(map(repr, x.keys()))
                 msg = f"Product needs the columns {needed}; the data have {there}. Name them alike."
                 raise DataError(msg)
-            values = [np.asarray(x[name]) for name in _names(key)]
+            values = [_array(x[name], f"column {name!r}") for name in _names(key)]
             values = [value[None] for value in values] if single else values
             if isinstance(key, tuple):
-                columns.append(np.stack(values, axis=1))
+                columns.append(np.ma.stack(values, axis=1))
                 continue
             value = values[0][:, None] if values[0].ndim == 1 else values[0]
             if value.ndim == 2 and value.shape[1] != 1 and not (block.row_vector or block.support.core):
@@ -170,7 +187,7 @@ class Product(Compound, register=False):
         return columns
 
     def _by_position(self, x: Any) -> list[Any]:
-        array = np.asarray(x)
+        array = _array(x, self.name)
         if array.dtype.kind in "US" and not isinstance(x, np.ndarray):
             array = np.array(x, dtype=object)  # rows of numbers and labels: each cell keeps its kind
         if array.ndim == 1:
@@ -343,6 +360,11 @@ def _names(key: Any) -> tuple[Any, ...]:
 def _keyed(x: Any) -> bool:
     """Whether rows come as columns by name: a mapping or anything like one."""
     return hasattr(x, "keys") and hasattr(x, "__getitem__")
+
+
+def _array(x: Any, owner: str) -> Any:
+    """An array, whose mask is left to the part that reads it."""
+    return x if isinstance(x, np.ma.MaskedArray) else cells(x, owner)
 
 
 def _stacked(block: Any, k: int) -> Any:

@@ -70,7 +70,11 @@ class Stack(Compound, register=False):
         return self.parts[0] if axes else self
 
     # ---- rows ---------------------------------------------------------------------------------------------------
+    def settled(self, x: Any) -> Any:
+        return self.parts[0].settled(x)
+
     def read(self, x: Any) -> Any:
+        x = self.settled(x)
         views = x.parts if isinstance(x, Readings) else [x] * len(self.parts)
         parts = []
         for index, (member, view) in enumerate(zip(self.parts, views, strict=True)):

@@ -1,0 +1,121 @@
+"""Rows in every form that people keep them in: masks, iterators, records; and what is refused."""
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.core.errors import DataError
+
+X = [1.0, 2.0, 4.0, 9.0]
+MIXED = sf.Product({"a": sf.Normal(), "b": sf.Categorical()})
+
+
+def same(left, right):
+    assert left.distribution == right.distribution
+    assert left.log_likelihood == pytest.approx(right.log_likelihood, rel=1e-14)
+    assert left.missing == right.missing
+
+
+# ---- masks -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", [float, np.float32, int, object])
+def test_masked_numbers_are_missing(kind):
+    masked = np.ma.array([1, 2, 777, 9], mask=[0, 0, 1, 0], dtype=kind)
+    same(sf.fit(sf.Normal(), masked), sf.fit(sf.Normal(), [1.0, 2.0, np.nan, 9.0]))
+    assert sf.Normal(0, 1).log_prob(masked)[2] == 0
+    assert sf.Normal(0, 1).log_prob(np.ma.array([1, 2], dtype=kind)).shape == (2,)
+
+
+def test_masked_cells_of_rows_are_missing():
+    rows = np.ma.array([[1.0, 2.0], [777.0, 5.0], [3.0, 777.0]], mask=[[0, 0], [1, 0], [0, 1]])
+    holes = [[1.0, 2.0], [np.nan, 5.0], [3.0, np.nan]]
+    same(sf.fit(sf.Normal(), rows), sf.fit(sf.Normal(), holes))
+    same(sf.fit(sf.Normal(), list(rows)), sf.fit(sf.Normal(), holes))
+    same(
+        sf.fit(sf.Product([sf.Normal(), sf.Exponential()]), rows),
+        sf.fit(sf.Product([sf.Normal(), sf.Exponential()]), holes),
+    )
+
+
+@pytest.mark.parametrize("labels", [["a", "b", "z", "a"], [1, 2, 777, 1], [True, False, True, False]])
+def test_masked_labels_are_missing(labels):
+    hidden = [label if i != 2 else None for i, label in enumerate(labels)]
+    same(sf.fit(sf.Categorical(), np.ma.array(labels, mask=[0, 0, 1, 0])), sf.fit(sf.Categorical(), hidden))
+
+
+def test_masked_dates_are_missing():
+    days = np.array(["2024-01-01", "2024-01-02", "1999-01-01"], dtype="datetime64[D]")
+    fit = sf.fit(sf.Categorical(), np.ma.array(days, mask=[0, 0, 1]))
+    assert list(fit.distribution.levels) == list(days[:2])
+
+
+def test_masked_columns_of_a_product_are_missing():
+    masked = {"a": np.ma.array(X, mask=[0, 1, 0, 0]), "b": np.ma.array(list("pqpz"), mask=[0, 0, 0, 1])}
+    same(sf.fit(MIXED, masked), sf.fit(MIXED, {"a": [1.0, None, 4.0, 9.0], "b": ["p", "q", "p", None]}))
+    pair = sf.Product({("u", "v"): sf.Normal()})
+    hidden = {"u": np.ma.array(X, mask=[1, 0, 0, 0]), "v": X}
+    same(sf.fit(pair, hidden), sf.fit(pair, {"u": [np.nan, *X[1:]], "v": X}))
+
+
+# ---- iterators and records -------------------------------------------------------------------------------------------
+def test_iterators_are_read_once():
+    same(sf.fit(sf.Normal(), (x for x in X)), sf.fit(sf.Normal(), X))
+    same(sf.fit(sf.Categorical(), iter("aab")), sf.fit(sf.Categorical(), list("aab")))
+    same(sf.fit(sf.Normal(), dict(enumerate(X)).values()), sf.fit(sf.Normal(), X))
+    np.testing.assert_array_equal(sf.Normal(0, 1).log_prob(x for x in X), sf.Normal(0, 1).log_prob(X))
+    assert sf.Normal().suffstats(map(float, X)).weight == 4
+    both = sf.Stack([sf.Normal(0, 1), sf.Laplace(0, 1)])
+    np.testing.assert_array_equal(both.log_prob(x for x in X), both.log_prob(X))
+
+
+def test_rows_with_names():
+    table = {"a": X, "b": ["p", "q", "p", "p"]}
+    records = [{"a": a, "b": b, "other": 0} for a, b in zip(*table.values(), strict=True)]
+    expected = sf.fit(MIXED, table)
+    same(sf.fit(MIXED, records), expected)
+    same(sf.fit(MIXED, iter(records)), expected)
+    structured = np.array([(b, a) for a, b in zip(*table.values(), strict=True)], dtype=[("b", "U1"), ("a", float)])
+    same(sf.fit(MIXED, structured), expected)
+    for rows in (records, structured):
+        np.testing.assert_array_equal(expected.log_prob(rows), expected.log_prob(table))
+    assert expected.log_prob(records[0]) == expected.log_prob(structured[0]) == expected.log_prob(table)[0]
+
+
+def test_a_name_that_a_row_leaves_out_is_missing():
+    same(sf.fit(MIXED, [{"a": 1.0, "b": "p"}, {"b": "q"}]), sf.fit(MIXED, {"a": [1.0, None], "b": ["p", "q"]}))
+
+
+# id: (what is called, fragments of the message)
+REFUSED = {
+    "a set": (lambda: sf.fit(sf.Normal(), {1.0, 2.0}), ["Normal", "set", "order", "list"]),
+    "a set of labels": (lambda: sf.fit(sf.Categorical(), {"a"}), ["Categorical", "set", "list"]),
+    "columns for one": (lambda: sf.fit(sf.Normal(), {"a": X}), ["Normal", "'a'", "Product"]),
+    "columns for labels": (lambda: sf.fit(sf.Categorical(), {"a": X}), ["Categorical", "'a'", "Product"]),
+    "statistics": (
+        lambda: sf.fit(sf.Normal(), sf.Normal().suffstats(X)),
+        ["Normal", "statistics", "prototype.estimate(statistics)"],
+    ),
+    "statistics of a product": (lambda: sf.fit(MIXED, MIXED.suffstats({"a": X, "b": X})), ["Product", "statistics"]),
+    "a fit": (lambda: sf.fit(sf.Normal(), sf.fit(sf.Normal(), X)), ["Normal", "a Fit", "fit.statistics"]),
+    "a distribution": (lambda: sf.fit(sf.Normal(), sf.Normal(0, 1)), ["Normal", "distribution", "sample"]),
+    "uneven rows": (
+        lambda: sf.fit(sf.Normal(), [[1, 2], [3, 4], [5]]),
+        ["Normal", "row 2 has 1 values", "row 0 has 2 values"],
+    ),
+    "a row among numbers": (
+        lambda: sf.fit(sf.Normal(), [1.0, [2.0, 3.0]]),
+        ["Normal", "row 1 has 2 values", "one value"],
+    ),
+    "uneven labels": (lambda: sf.fit(sf.Categorical(), [["a", "b"], ["c"]]), ["Categorical", "row 1 has 1"]),
+    "rows of two kinds": (lambda: sf.fit(MIXED, [{"a": 1.0, "b": "p"}, [1.0, "p"]]), ["Product", "row 1", "alike"]),
+    "records without a name": (lambda: sf.fit(MIXED, [{"a": 1.0}, {"a": 2.0}]), ["Product", "'b'", "'a'"]),
+    "fields without a name": (lambda: sf.fit(MIXED, np.zeros(2, [("a", float)])), ["Product", "'b'", "'a'"]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.replace(" ", "_"))
+def test_what_is_no_data_is_refused_with_a_remedy(case):
+    call, fragments = REFUSED[case]
+    with pytest.raises(DataError) as caught:
+        call()
+    missing = [fragment for fragment in fragments if fragment not in str(caught.value)]
+    assert not missing, f"{missing} not in: {caught.value}"
