@@ -1,5 +1,7 @@
 """One file per family, its conjugate prior beside it."""
 
+from suffice.core.distribution import Distribution
+from suffice.core.document import document
 from suffice.distributions.bernoulli import Bernoulli as Bernoulli
 from suffice.distributions.beta import Beta as Beta
 from suffice.distributions.beta_binomial import BetaBinomial as BetaBinomial
@@ -28,3 +30,6 @@ from suffice.distributions.uniform import Uniform as Uniform
 from suffice.distributions.user_family import ExponentialFamily as ExponentialFamily
 from suffice.distributions.von_mises import VonMises as VonMises
 from suffice.distributions.weibull import Weibull as Weibull
+
+for _family in [value for value in globals().values() if isinstance(value, type) and issubclass(value, Distribution)]:
+    document(_family)
