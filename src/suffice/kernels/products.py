@@ -12,23 +12,12 @@ import numpy as np
 from suffice.kernels.jit import kernel, minus
 
 FAIR = 16  # the mean so far is a good pivot if it rests on at least this part of the weight of a block
-TILE = 128  # rows transposed at a time: their cache lines are still near for the next column
-
-
-@kernel
-def gather(x, order, columns):
-    """Transpose the rows of x that order (b,) names into columns (d, ≥ b)."""
-    for begin in range(0, order.size, TILE):
-        rows = order[begin : begin + TILE]
-        for j in range(x.shape[1]):
-            column = columns[j, begin : begin + rows.size]
-            for i in range(column.size):
-                column[i] = x[rows[i], j]
+TILE = 64  # rows that wait in the nearest cache to be transposed
 
 
 @kernel
 def group(codes, order, starts, stops):
-    """Order the rows by member, a counting sort: member k has order[starts[k] : stops[k]]. Returns their number."""
+    """Order the rows by member, a counting sort: member k has order[starts[k] : stops[k]]."""
     stops[:] = 0
     for code in codes:
         if 0 <= code < stops.size:
@@ -42,38 +31,50 @@ def group(codes, order, starts, stops):
         if 0 <= codes[i] < stops.size:
             order[stops[codes[i]]] = i
             stops[codes[i]] += 1
-    return total
 
 
 @kernel
-def choose_pivot(columns, w, total, mean_weight, centre, shift, pivot):
-    """The mean so far (d,) where it rests on a fair weight beside the ``total`` of these rows, else their mean."""
-    heaviest = w.argmax() if w.size else 0
-    for j in range(centre.size):
-        pivot[j] = centre[j] + shift[j]
-        if mean_weight * FAIR < total:
-            column, start, first = columns[j], columns[j, heaviest], 0.0
-            for i in range(column.size):
-                first += (w[i] if w.size else 1.0) * minus(column[i], start)
-            pivot[j] = start + first / total
-        if mean_weight == 0:
-            centre[j] = pivot[j]
+def centre_rows(x, rows, pivot, r):
+    """Write x − pivot of the named rows, transposed, into r (d, ·).
 
-
-@kernel
-def centre_rows(columns, w, pivot, r, first):
-    """Write √w (x − pivot) into r (d, ·) and Σ w (x − pivot) into first (d,)."""
-    root = np.sqrt(w)
-    for j in range(pivot.size):
-        x, out, p, total = columns[j], r[j, : columns.shape[1]], pivot[j], 0.0
-        if w.size:
-            for i in range(out.size):
-                out[i] = root[i] * minus(x[i], p)
-                total += root[i] * out[i]
+    Neighbouring rows are read as one stretch of memory, a tile at a time, and transposed out of the cache.
+    """
+    d, count = pivot.size, rows.size
+    neighbours = count > 0 and rows[-1] - rows[0] == count - 1
+    pivots, tile = np.empty((TILE, d)), np.empty((TILE, d))
+    pivots[:] = pivot
+    flat_pivots, flat_tile = pivots.reshape(pivots.size), tile.reshape(tile.size)
+    for begin in range(0, count, TILE):
+        part = rows[begin : begin + TILE]
+        if neighbours:
+            stretch = x[part[0] : part[0] + part.size].reshape(part.size * d)
+            for t in range(stretch.size):
+                flat_tile[t] = minus(stretch[t], flat_pivots[t])
         else:
-            for i in range(out.size):
-                out[i] = minus(x[i], p)
-                total += out[i]
+            for i in range(part.size):
+                for j in range(d):
+                    tile[i, j] = minus(x[part[i], j], pivot[j])
+        for j in range(d):
+            column = r[j, begin : begin + part.size]
+            for i in range(column.size):
+                column[i] = tile[i, j]
+
+
+@kernel
+def weigh(r, rows, w, first):
+    """Write Σ w r of each column into first (d,), then √w r into r."""
+    root = np.empty(rows.size if w.size else 0)
+    for i in range(root.size):
+        root[i] = np.sqrt(w[rows[i]])
+    for j in range(first.size):
+        column, total = r[j, : rows.size], 0.0
+        if w.size:
+            for i in range(column.size):
+                column[i] *= root[i]
+                total += root[i] * column[i]
+        else:
+            for i in range(column.size):
+                total += column[i]
         first[j] = total
 
 
@@ -109,32 +110,46 @@ def add_products(r, count, squares):
 
 
 @kernel
+def survey(rows, w):
+    """The weight of the named rows, and the heaviest of them."""
+    total, heaviest = float(rows.size), rows[0] if rows.size else 0
+    if w.size:
+        total, most = 0.0, 0.0
+        for i in rows:
+            total += w[i]
+            if w[i] > most:
+                most, heaviest = w[i], i
+    return total, heaviest
+
+
+@kernel
 def scatter(x, weights, codes, weight, centre, shift, squares):
     """Weight (k,), centre and shift (k, d), squares (k, ≥ d, ≥ d) on and below the diagonal, of complete rows."""
     members, d = centre.shape
     rows = max(512, 64 * members) if codes.size else 512
-    columns, w = np.empty((d, rows)), np.empty((weights.shape[1], rows if weights.size else 0))
     order, starts, stops = np.arange(rows), np.zeros(members, np.int64), np.empty(members, np.int64)
-    r, first, pivot, apart = np.zeros((squares.shape[1], rows)), np.empty(d), np.empty(d), np.empty(d)
+    r, first, apart = np.zeros((squares.shape[1], rows)), np.empty(d), np.empty(d)
     for begin in range(0, x.shape[0], rows):
-        block, block_weights = x[begin : begin + rows], weights[begin : begin + rows]
+        block, w = x[begin : begin + rows], weights[begin : begin + rows]
         stops[:] = block.shape[0]
-        mine = order[: group(codes[begin : begin + rows], order, starts, stops) if codes.size else block.shape[0]]
-        gather(block, mine, columns)
-        gather(block_weights, mine[: mine.size if weights.size else 0], w)
+        if codes.size:
+            group(codes[begin : begin + rows], order, starts, stops)
         for k in range(members):
-            u, count = w[min(k, w.shape[0] - 1), starts[k] : stops[k]], stops[k] - starts[k]
-            total = float(count)
-            if u.size:
-                total = 0.0
-                for i in range(u.size):
-                    total += u[i]
+            mine, u = order[starts[k] : stops[k]], w[:, min(k, w.shape[1] - 1)]
+            total, heaviest = survey(mine, u)
             if total == 0:
                 continue
-            member = columns[:, starts[k] : stops[k]]
-            choose_pivot(member, u, total, weight[k], centre[k], shift[k], pivot)
-            centre_rows(member, u, pivot, r, first)
-            add_products(r, count, squares[k])
+            pivot = centre[k] + shift[k]
+            if weight[k] * FAIR < total:
+                pivot[:] = block[heaviest]
+                centre_rows(block, mine, pivot, r)
+                weigh(r, mine, u, first)
+                pivot += first / total
+            if weight[k] == 0:
+                centre[k] = pivot
+            centre_rows(block, mine, pivot, r)
+            weigh(r, mine, u, first)
+            add_products(r, mine.size, squares[k])
             share = total / (weight[k] + total)
             for j in range(d):
                 apart[j] = minus(pivot[j], centre[k, j]) + minus(first[j] / total, shift[k, j])
@@ -164,19 +179,14 @@ def add_rotated(a, r, i, j, z):
 @kernel
 def gaussian_log_prob(x, mean, whiten, constant, out):
     """Constant (k,) − ½ ‖whiten (x − mean)‖², (n, k); whiten (k, ·, ·) is padded to whole tiles."""
-    members, d = mean.shape
-    rows, padded = 256, whiten.shape[1]
-    columns, r, z = np.zeros((d, rows)), np.zeros((padded, rows)), np.empty((4, rows))
-    order, square = np.arange(rows), np.empty(rows)
+    members, padded, rows = whiten.shape[0], whiten.shape[1], 256
+    r, z, square = np.zeros((padded, rows)), np.empty((4, rows)), np.empty(rows)
     z0, z1, z2, z3 = z[0], z[1], z[2], z[3]
+    order = np.arange(rows)
     for begin in range(0, x.shape[0], rows):
         block = x[begin : begin + rows]
-        gather(block, order[: block.shape[0]], columns)
         for k in range(members):
-            for j in range(d):
-                column, centred, m = columns[j], r[j], mean[k, j]
-                for i in range(rows):
-                    centred[i] = minus(column[i], m)
+            centre_rows(block, order[: block.shape[0]], mean[k], r)
             square[:] = 0.0
             for i in range(0, padded, 4):
                 z[:] = 0.0
