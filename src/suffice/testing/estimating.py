@@ -156,7 +156,7 @@ def fixed_stay_and_tied_share(dist: Any, rng: np.random.Generator) -> None:
         require(objective(learned, x, rest) <= freed + 1e-9 * abs(freed), f"fixing {name} raised the likelihood.")
         if learned.free:
             check_maximum(learned, x, rest, rng, f"{name} fixed")
-    weights = rng.uniform(0.2, 2.0, (len(x), 2))
+    weights = rng.uniform(0.2, 2.0, (len(x), 2)) ** 4  # so uneven that the members differ
     for name in lone.free:
         try:
             stack = lone.tie(name).stack(2)
