@@ -303,12 +303,16 @@ def counts(levels, weights, codes, total):
 @kernel
 def count_range(x, low, total):
     """How often low + i occurs in x (n,), in four tables (4, ·) by turns: equal neighbours need not wait."""
-    size = np.uint64(total.shape[1])
-    for begin in range(0, x.size, 4):
-        for turn in range(min(4, x.size - begin)):
+    size, whole = np.uint64(total.shape[1]), x.size - x.size % 4
+    for begin in range(0, whole, 4):
+        for turn in range(4):
             step = np.uint64(x[begin + turn] - low)  # what lies below wraps around to far above
             if step < size:
                 total[turn, step] += 1
+    for i in range(whole, x.size):
+        step = np.uint64(x[i] - low)
+        if step < size:
+            total[0, step] += 1
 
 
 @kernel
