@@ -46,12 +46,16 @@ def same_kind(left: Any, right: Any) -> None:
         raise DataError(msg)
 
 
-def refuse_negative(weight: Array) -> Array:
-    """Weights after a removal: rounding below 0 is 0, anything more means that the rows were never there."""
-    if (weight < -1e-9 * np.maximum(1.0, np.abs(weight).max(initial=0.0))).any():
+def refuse_negative(whole: Array, part: Array) -> Array:
+    """The weight that a removal leaves: what rounding leaves of the whole is 0, less means rows that were never there.
+
+    Rounding is judged by the whole, so that the unit of the weights does not matter.
+    """
+    left = whole - part
+    if (left < -1e-6 * np.max(np.abs(whole), initial=0.0)).any():
         msg = "cannot remove more rows than were ever added; subtract only statistics of rows that are in the whole."
         raise DataError(msg)
-    return np.where(np.abs(weight) < 1e-9, 0.0, np.maximum(weight, 0.0))
+    return np.where(left <= 1e-12 * whole, 0.0, left)
 
 
 def share(part: Array, whole: Array) -> Array:
@@ -94,7 +98,7 @@ class Sums:
                 "depend on the rows. Fit again without them."
             )
             raise UnsupportedError(msg)
-        weight = refuse_negative(self.weight - other.weight)
+        weight = refuse_negative(self.weight, other.weight)
         return replace(self, weight=weight, base=self.base - other.base, total=self.total - other.total)
 
 
@@ -143,7 +147,7 @@ class Moments:
 
     def __sub__(self, other: Moments) -> Moments:
         same_kind(self, other)
-        weight = refuse_negative(self.weight - other.weight)
+        weight = refuse_negative(self.weight, other.weight)
         delta = (other.centre - self.centre) + (other.shift - self.shift)
         kept = weight > 0
         shift = np.where(kept, self.shift - delta * share(other.weight, weight), 0.0)
@@ -186,7 +190,7 @@ class Scatter:
 
     def __sub__(self, other: Scatter) -> Scatter:
         same_kind(self, other)
-        weight = refuse_negative(self.weight - other.weight)
+        weight = refuse_negative(self.weight, other.weight)
         kept = (weight > 0)[:, None]
         delta = (other.centre - self.centre) + (other.shift - self.shift)
         shift = np.where(kept, self.shift - delta * share(other.weight, weight)[:, None], 0.0)
@@ -230,8 +234,7 @@ class Counts:
         if self.levels == other.levels:
             return self.levels, self.count, other.count
         levels = tuple(
-            mine + tuple(level for level in theirs if level not in set(mine))
-            for mine, theirs in zip(self.levels, other.levels, strict=True)
+            tuple(dict.fromkeys(mine + theirs)) for mine, theirs in zip(self.levels, other.levels, strict=True)
         )
         return levels, self.on(levels), other.on(levels)
 
@@ -244,7 +247,7 @@ class Counts:
 
     def __sub__(self, other: Counts) -> Counts:
         levels, mine, theirs = self._aligned(other)
-        return replace(self, count=refuse_negative(mine - theirs), levels=levels)
+        return replace(self, count=refuse_negative(mine, theirs), levels=levels)
 
 
 @dataclass(frozen=True)
@@ -302,7 +305,7 @@ class Parts:
 
     def __sub__(self, other: Parts) -> Parts:
         parts = tuple(a - b for a, b in self._paired(other))
-        return replace(self, parts=parts, weight=refuse_negative(self.weight - other.weight))
+        return replace(self, parts=parts, weight=refuse_negative(self.weight, other.weight))
 
 
 def member(stats: Any, index: int) -> Any:
