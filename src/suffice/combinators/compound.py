@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -101,13 +101,32 @@ class Compound(Distribution, register=False):
         for block in self.blocks.values():
             block._require_ready(what)  # noqa: SLF001 (the same contract, one level down)
 
+    def owned(self, stats: Any) -> Any:
+        parts = tuple(block.owned(part) for block, part in zip(self.blocks.values(), stats.parts, strict=True))
+        return replace(stats, parts=parts, family=self.owner)
+
+    def check_owner(self, stats: Any) -> None:
+        super().check_owner(stats)
+        parts = getattr(stats, "parts", ())
+        if len(parts) != len(self.blocks):
+            msg = (
+                f"{self.name} has {len(self.blocks)} parts, but the statistics have {len(parts)}. "
+                "Gather them with the same prototype."
+            )
+            raise DataError(msg)
+        for (key, block), part in zip(self.blocks.items(), parts, strict=True):
+            with naming(f"part {key!r}"):
+                block.check_owner(part)
+
     def log_likelihood(self, stats: Any) -> Any:
+        self.check_owner(stats)
         model = self.for_statistics(stats)
         total = model.stacked.likelihood_cells(stats).sum(axis=-1)
         return float(total[0]) if model.lone else total
 
     def standard_errors(self, stats: Any) -> dict[Any, Any]:
         """Standard errors of each block's parameters."""
+        self.check_owner(stats)
         paired = zip(self.blocks.items(), stats.parts, strict=True)
         return {key: block.standard_errors(part) for (key, block), part in paired}
 

@@ -244,6 +244,7 @@ class Product(Compound, register=False):
         return self.rebuilt(block.start(part, weights, rng) for block, part in paired)
 
     def estimate(self, stats: Any, prior: Any = None) -> Self:
+        self.check_owner(stats)
         priors = self.priors(prior)
         paired = zip(self.blocks.items(), stats.parts, strict=True)
         return self.rebuilt(block.estimate(part, priors.get(key)) for (key, block), part in paired)
@@ -301,6 +302,7 @@ class Product(Compound, register=False):
 
     def posterior(self, stats: Any, prior: Any) -> ProductPosterior:
         """What to believe of each part's parameters; independent parts have independent beliefs."""
+        self.check_owner(stats)
         priors = self.priors(prior)
         silent = [key for key in self.blocks if priors.get(key) is None]
         if silent:

@@ -123,6 +123,7 @@ class Stack(Compound, register=False):
 
     def estimate(self, stats: Any, prior: Any = None) -> Self:
         """Each member by itself; ``prior`` is one for all or a list with one for each."""
+        self.check_owner(stats)
         priors = prior if isinstance(prior, (list, tuple)) else [prior] * len(self.parts)
         return self.rebuilt(
             member.estimate(part, belief) for member, part, belief in zip(self.parts, stats.parts, priors, strict=True)

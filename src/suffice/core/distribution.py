@@ -15,6 +15,7 @@ from suffice.core import calculus, quadrature
 from suffice.core.data import as_rows, listed, numbers
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.parameters import Array, check_count, check_level
+from suffice.core.statistics import Additive
 from suffice.core.value import Value
 from suffice.core.weights import Weights
 from suffice.engines import local
@@ -134,7 +135,33 @@ class Distribution(Value):
             msg = f"weights name {prepared.members} members, but the stack has {stack.members}; give each a column."
             raise DataError(msg)
         prepared = replace(prepared, work=int(np.prod(np.shape(rows))))
-        return local.reduce(lambda part: stack.gather(rows[part], prepared[part]), len(rows), self._width(rows))
+        gathered = local.reduce(lambda part: stack.gather(rows[part], prepared[part]), len(rows), self._width(rows))
+        return self.owned(gathered)
+
+    @property
+    def owner(self) -> str:
+        """The family whose statistics these are: the most general one that is registered, so that variants merge."""
+        return next((kind.__name__ for kind in reversed(type(self).__mro__) if kind.__name__ in REGISTRY), self.name)
+
+    def owned(self, stats: Any) -> Any:
+        """The statistics, marked as this family's."""
+        return replace(stats, family=self.owner) if isinstance(stats, Additive) else stats
+
+    def check_owner(self, stats: Any) -> None:
+        """Refuse what are no statistics, or those of another family."""
+        if not hasattr(stats, "weight"):
+            msg = (
+                f"{self.name} is asked about statistics, as its suffstats(x) makes them; got {type(stats).__name__} "
+                f"{stats!r:.60}. For rows use sf.fit({self.name}(…), x)."
+            )
+            raise DataError(msg)
+        theirs = getattr(stats, "family", "")
+        if theirs and theirs != self.owner:
+            msg = (
+                f"{self.name} cannot use the statistics of {theirs}: they keep other things of the rows. "
+                f"Gather them with {self.name}(…).suffstats(x)."
+            )
+            raise DataError(msg)
 
     def gather(self, x: Any, w: Weights) -> Statistics:
         """Statistics of one block of rows for a stack."""
@@ -186,6 +213,7 @@ class Distribution(Value):
 
         Iterative M-steps begin at this value. A member or column that was not seen keeps its parameters.
         """
+        self.check_owner(stats)
         if prior is not None:
             return cast("Self", self.posterior(stats, prior).estimate())
         model = self.for_statistics(stats)
@@ -217,6 +245,7 @@ class Distribution(Value):
 
     def log_likelihood(self, stats: Any) -> Any:
         """Σ w log p(x) from the statistics alone: a float, or (k,) for a stack."""
+        self.check_owner(stats)
         total = self.for_statistics(stats).stacked.likelihood_cells(stats).sum(axis=-1)
         return float(total[0]) if len(total) == 1 and self.lone else total
 
@@ -236,6 +265,7 @@ class Distribution(Value):
 
     def standard_errors(self, stats: Any) -> dict[str, Any]:
         """Standard error of each parameter from the observed information; 0 for fixed ones, NaN on a boundary."""
+        self.check_owner(stats)
         stack = self.stacked
         errors = stack.error_cells(stats) if stack.free else {}
         result = {}
@@ -278,6 +308,7 @@ class Distribution(Value):
         """What to believe of the parameters after the statistics: the pair (likelihood, belief)."""
         from suffice.core.posterior import conjugate_posterior
 
+        self.check_owner(stats)
         return conjugate_posterior(self, stats, prior)
 
     def update(self, stats: Any, prior: Any) -> Any:

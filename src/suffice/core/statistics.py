@@ -6,7 +6,7 @@ Second moments are centred, and a mean is held as centre + shift, two floats, so
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol, Self, cast
 
 import numpy as np
@@ -36,8 +36,51 @@ class Statistics(Protocol):
         """Remove rows."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Additive:
+    """What all statistics share: the family that gathered them, ``sum``, equality and a short repr.
+
+    An empty ``family`` is unknown, and mixes with any.
+    """
+
+    family: str = field(default="", kw_only=True)
+
+    def __radd__(self, other: Any) -> Self:
+        """Let ``sum`` begin with its 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when of one kind and family with equal numbers."""
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    def __hash__(self) -> int:
+        """Hash of the kind, the family and the weight."""
+        return hash((type(self), self.family, np.asarray(cast("Any", self).weight).tobytes()))
+
+    def __repr__(self) -> str:
+        """Show kind, family and weight."""
+        weight = np.array2string(
+            np.squeeze(cast("Any", self).weight), precision=6, separator=", ", threshold=8, edgeitems=2
+        )
+        of = f" of {self.family}" if self.family else ""
+        return f"<{type(self).__name__}{of}, weight {weight}>".replace("\n", "")
+
+
+def _same(left: Any, right: Any) -> bool:
+    return bool(np.array_equal(left, right) if isinstance(left, np.ndarray) else left == right)
+
+
 def same_kind(left: Any, right: Any) -> None:
-    """Refuse to mix statistics of different kinds or shapes."""
+    """Refuse to mix statistics of different families, kinds or shapes."""
+    mine, theirs = getattr(left, "family", ""), getattr(right, "family", "")
+    if mine and theirs and mine != theirs:
+        msg = (
+            f"cannot combine {type(left).__name__} of {mine} with {type(right).__name__} of {theirs}: statistics merge "
+            "only within one model. Gather both with the same prototype."
+        )
+        raise DataError(msg)
     if type(left) is not type(right) or left.weight.shape != right.weight.shape:
         msg = (
             f"cannot combine {type(left).__name__}{left.weight.shape} with {type(right).__name__}"
@@ -63,8 +106,8 @@ def share(part: Array, whole: Array) -> Array:
     return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0)
 
 
-@dataclass(frozen=True)
-class Sums:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sums(Additive):
     """Σ w u(x) with the weight Σ w and the base Σ w log h(x).
 
     weight (k, d), base (k, d), total (k, d, …). With ``exact=False`` they were gathered given parameters, and
@@ -111,8 +154,8 @@ def _merged_centre(left: Any, right: Any, left_weight: Array, right_weight: Arra
     return centre, shift + delta * share(right_weight, left_weight + right_weight), delta
 
 
-@dataclass(frozen=True)
-class Moments:
+@dataclass(frozen=True, eq=False, repr=False)
+class Moments(Additive):
     """Weight, mean (centre + shift) and Σ w (x − mean)² of each member and column, all (k, d)."""
 
     weight: Array
@@ -156,8 +199,8 @@ class Moments:
         return replace(self, weight=weight, centre=np.where(kept, self.centre, 0.0), shift=shift, scatter=scatter)
 
 
-@dataclass(frozen=True)
-class Scatter:
+@dataclass(frozen=True, eq=False, repr=False)
+class Scatter(Additive):
     """Weight (k,), mean (k, d) as centre + shift, and the matrix Σ w (x − mean)(x − mean)ᵀ (k, d, d)."""
 
     weight: Array
@@ -200,8 +243,8 @@ class Scatter:
         return replace(self, weight=weight, centre=np.where(kept, self.centre, 0.0), shift=shift, scatter=scatter)
 
 
-@dataclass(frozen=True)
-class Counts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Counts(Additive):
     """How often each level was seen: (k, d, L), with the levels of each column; padding is never counted.
 
     Statistics that know different levels merge to their union, in the order of first mention.
@@ -229,8 +272,7 @@ class Counts:
         return count
 
     def _aligned(self, other: Counts) -> tuple[tuple[tuple[Any, ...], ...], Array, Array]:
-        if type(other) is not Counts or self.count.shape[:2] != other.count.shape[:2]:
-            same_kind(self, other)
+        same_kind(self, other)
         if self.levels == other.levels:
             return self.levels, self.count, other.count
         levels = tuple(
@@ -250,8 +292,8 @@ class Counts:
         return replace(self, count=refuse_negative(mine, theirs), levels=levels)
 
 
-@dataclass(frozen=True)
-class Extremes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Extremes(Additive):
     """Weight, smallest and largest value of each member and column, all (k, d)."""
 
     weight: Array
@@ -279,8 +321,8 @@ class Extremes:
         raise UnsupportedError(msg)
 
 
-@dataclass(frozen=True)
-class Parts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Parts(Additive):
     """Statistics of several parts side by side: the columns of a product, or the members of a stack."""
 
     parts: tuple[Any, ...]

@@ -144,7 +144,7 @@ class Categorical(Distribution):
         rows = self.read(x)
         prepared = Weights.of(weights, len(rows))
         if prepared.values is None and prepared.codes is None and self.lone:
-            return self.shaped(rows).stacked.gather(rows, prepared)
+            return self.owned(self.shaped(rows).stacked.gather(rows, prepared))
         return super().suffstats(rows, weights)
 
     def gather(self, x: Labels, w: Weights) -> Counts:
@@ -226,6 +226,7 @@ class Categorical(Distribution):
 
     # ---- believing ----------------------------------------------------------------------------------------------
     def posterior(self, stats: Any, prior: Any) -> Any:
+        self.check_owner(stats)
         model = self.for_statistics(stats)
         if isinstance(prior, Posterior):
             before = prior.likelihood

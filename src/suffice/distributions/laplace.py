@@ -12,7 +12,7 @@ from suffice.core.distribution import Alert
 from suffice.core.errors import UnsupportedError
 from suffice.core.iterative import Iterative, weighted_median
 from suffice.core.parameters import POSITIVE, REAL, Array, parameter
-from suffice.core.statistics import same_kind, share
+from suffice.core.statistics import Additive, same_kind, share
 from suffice.core.weights import Weights
 from suffice.distributions.normal import spread_floor
 
@@ -21,8 +21,8 @@ SIDE = (COARSEST - FINEST) * PARTS  # bins on one side; the bin in the middle ho
 TIE = 1e-12  # weights that are not whole numbers add up with rounding
 
 
-@dataclass(frozen=True)
-class Cuts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Cuts(Additive):
     """Per bin around a centre, (k, d, bins): weight, Σ w (x − centre), smallest and largest value."""
 
     weight: Array

@@ -196,6 +196,7 @@ class MultivariateNormal(ExponentialFamily):
         return np.asarray(stats.weight * constant - 0.5 * squares)[:, None]
 
     def estimate(self, stats: Any, prior: Any = None) -> Self:
+        self.check_owner(stats)
         prior = (
             self.weak_prior(stats) if isinstance(prior, str) and prior == "weak" else getattr(prior, "belief", prior)
         )
