@@ -11,7 +11,7 @@ import numpy as np
 
 from suffice.kernels.jit import kernel, minus
 
-FAIR = 16  # the mean so far is a good pivot if it rests on at least this part of the weight of a block
+FAIR = 16  # the mean so far is a good pivot for blocks of up to this many times its weight
 TILE = 64  # rows that wait in the nearest cache to be transposed
 
 
@@ -42,7 +42,9 @@ def centre_rows(x, rows, pivot, r):
     d, count = pivot.size, rows.size
     neighbours = count > 0 and rows[-1] - rows[0] == count - 1
     pivots, tile = np.empty((TILE, d)), np.empty((TILE, d))
-    pivots[:] = pivot
+    for i in range(TILE):
+        for j in range(d):
+            pivots[i, j] = pivot[j]
     flat_pivots, flat_tile = pivots.reshape(pivots.size), tile.reshape(tile.size)
     for begin in range(0, count, TILE):
         part = rows[begin : begin + TILE]
@@ -123,12 +125,26 @@ def survey(rows, w):
 
 
 @kernel
+def merge(total, pivot, first, weight, centre, shift, squares):
+    """Chan, Golub and LeVeque: rows whose products about the pivot (d,) are in the squares already join the mean."""
+    apart, share = np.empty(pivot.size), total / (weight + total)
+    for j in range(pivot.size):
+        if weight == 0:
+            centre[j] = pivot[j]
+        apart[j] = minus(pivot[j], centre[j]) + minus(first[j] / total, shift[j])
+        shift[j] += share * apart[j]
+    for i in range(pivot.size):
+        for j in range(i + 1):
+            squares[i, j] += weight * share * apart[i] * apart[j] - first[i] * first[j] / total
+
+
+@kernel
 def scatter(x, weights, codes, weight, centre, shift, squares):
     """Weight (k,), centre and shift (k, d), squares (k, ≥ d, ≥ d) on and below the diagonal, of complete rows."""
     members, d = centre.shape
     rows = max(512, 64 * members) if codes.size else 512
     order, starts, stops = np.arange(rows), np.zeros(members, np.int64), np.empty(members, np.int64)
-    r, first, apart = np.zeros((squares.shape[1], rows)), np.empty(d), np.empty(d)
+    r, first, pivot = np.zeros((squares.shape[1], rows)), np.empty(d), np.empty(d)
     for begin in range(0, x.shape[0], rows):
         block, w = x[begin : begin + rows], weights[begin : begin + rows]
         stops[:] = block.shape[0]
@@ -139,24 +155,18 @@ def scatter(x, weights, codes, weight, centre, shift, squares):
             total, heaviest = survey(mine, u)
             if total == 0:
                 continue
-            pivot = centre[k] + shift[k]
-            if weight[k] * FAIR < total:
-                pivot[:] = block[heaviest]
+            settled = weight[k] * FAIR >= total
+            for j in range(d):
+                pivot[j] = centre[k, j] + shift[k, j] if settled else block[heaviest, j]
+            if not settled:
                 centre_rows(block, mine, pivot, r)
                 weigh(r, mine, u, first)
-                pivot += first / total
-            if weight[k] == 0:
-                centre[k] = pivot
+                for j in range(d):
+                    pivot[j] += first[j] / total
             centre_rows(block, mine, pivot, r)
             weigh(r, mine, u, first)
             add_products(r, mine.size, squares[k])
-            share = total / (weight[k] + total)
-            for j in range(d):
-                apart[j] = minus(pivot[j], centre[k, j]) + minus(first[j] / total, shift[k, j])
-                shift[k, j] += share * apart[j]
-            for i in range(d):
-                for j in range(i + 1):
-                    squares[k, i, j] += weight[k] * share * apart[i] * apart[j] - first[i] * first[j] / total
+            merge(total, pivot, first, weight[k], centre[k], shift[k], squares[k])
             weight[k] += total
 
 
