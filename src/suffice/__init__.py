@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 # The public names and where they live; a module is loaded when one of its names is first used.
 _NAMES = {
     "suffice.core.distribution": "Distribution",
-    "suffice.core.errors": "DataError ParameterError SufficeError UnsupportedError",
+    "suffice.core.errors": "ArgumentError DataError ParameterError SufficeError SufficeWarning UnsupportedError",
     "suffice.core.fit": "Fit fit posterior",
     "suffice.core.posterior": "Posterior",
     "suffice.core.weights": "OneHot",

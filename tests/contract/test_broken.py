@@ -194,6 +194,11 @@ class Mutable(Waiting):
         return Tally(found.weight, found.base, found.total)
 
 
+class Fading(Waiting):
+    def __getstate__(self):
+        return super().__getstate__() | {"rate": np.round(self.rate, 1) + 0.1}
+
+
 BROKEN = [
     (Biased, "the estimate maximises"),
     (Biased, "the gradient vanishes at the estimate"),
@@ -220,6 +225,7 @@ BROKEN = [
     (Positional, "the order of the rows does not matter"),
     (Careless, "k together = k alone"),
     (Mutable, "values are immutable"),
+    (Fading, "a value survives copying and pickling"),
 ]
 
 

@@ -1,5 +1,9 @@
 """Rows in every form that people keep them in: masks, iterators, records; and what is refused."""
 
+import copy
+import inspect
+import pickle
+
 import numpy as np
 import pytest
 
@@ -82,6 +86,47 @@ def test_rows_with_names():
 
 def test_a_name_that_a_row_leaves_out_is_missing():
     same(sf.fit(MIXED, [{"a": 1.0, "b": "p"}, {"b": "q"}]), sf.fit(MIXED, {"a": [1.0, None], "b": ["p", "q"]}))
+
+
+@pytest.mark.parametrize(
+    ("prototype", "rows"),
+    [
+        (sf.Normal(), X),
+        (sf.StudentT(), [1.0, 2.0, 4.0, 9.0, -3.0]),
+        (sf.Categorical(), list("aab")),
+        (sf.MultivariateNormal(), [[1.0, 2.0], [3.0, 1.0], [0.0, 5.0]]),
+        (MIXED, {"a": X, "b": list("abba")}),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_fits_travel(prototype, rows):
+    fit = sf.fit(prototype, rows)
+    for other in (copy.deepcopy(fit), pickle.loads(pickle.dumps(fit))):  # noqa: S301 (our own)
+        assert other == fit
+        assert hash(other) == hash(fit)
+        assert str(other) == str(fit)
+        np.testing.assert_array_equal(other.log_prob(rows), fit.log_prob(rows))
+    assert sf.fit(prototype, rows) == fit
+    assert sf.fit(prototype, rows, weights=np.full(len(fit.log_prob(rows)), 2.0)) != fit
+
+
+def test_beliefs_travel():
+    post = sf.posterior(sf.Bernoulli(), [1, 0, 1], prior=sf.Beta(1, 1))
+    for other in (copy.deepcopy(post), pickle.loads(pickle.dumps(post))):  # noqa: S301 (our own)
+        assert other.belief == post.belief
+        assert other.predictive() == post.predictive()
+
+
+def test_signatures_name_the_parameters():
+    assert list(inspect.signature(sf.Normal).parameters) == ["mean", "std", "fixed", "tied"]
+
+    class Shifted(sf.Normal):
+        """A user's family with an ``__init__`` of its own."""
+
+        def __init__(self, offset, **others):
+            super().__init__(mean=offset, **others)
+
+    assert Shifted(offset=2.0, std=3.0).mean == 2.0
 
 
 # id: (what is called, fragments of the message)

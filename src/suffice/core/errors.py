@@ -15,5 +15,13 @@ class ParameterError(SufficeError, ValueError):
     """A parameter, prior or option lies outside its domain."""
 
 
+class ArgumentError(ParameterError, TypeError):
+    """A parameter that the family does not have: the message lists those that it has."""
+
+
 class UnsupportedError(SufficeError, TypeError):
     """The question makes sense, but not for this distribution: the message says which ones can answer it."""
+
+
+class SufficeWarning(UserWarning):
+    """An answer that stands, but not for what the caller may think: the message says what was left out, and why."""

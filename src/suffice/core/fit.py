@@ -110,6 +110,18 @@ class Fit:
         """Show the summary."""
         return self.summary()
 
+    def __eq__(self, other: object) -> bool:
+        """Equal when the same distribution was learned from the same statistics on the same path."""
+        if not isinstance(other, Fit):
+            return NotImplemented
+        mine, theirs = ((fit.distribution, fit.statistics, fit.n, fit.alerts) for fit in (self, other))
+        path = np.array_equal(self.trace.log_likelihood, other.trace.log_likelihood, equal_nan=True)
+        return bool(mine == theirs and path)
+
+    def __hash__(self) -> int:
+        """Hash of the distribution and its statistics."""
+        return hash((self.distribution, self.statistics))
+
     def __repr__(self) -> str:
         """Show the fit on one line."""
         codes = ", ".join(code for code, _ in self.alerts)

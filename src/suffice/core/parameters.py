@@ -115,7 +115,9 @@ def parameter(domain: Domain, *, default: Any = None, typical: tuple[float, floa
 def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
     """A checked, read-only float64 array of a parameter, or an error that names owner, parameter and value."""
     try:
-        array = np.array(value, dtype=np.float64)
+        raw = np.asarray(value)
+        objects = raw.dtype.kind == "O"
+        array: Array = raw.astype(np.float64, casting="unsafe" if objects else "same_kind")  # else text is read
     except (TypeError, ValueError) as error:
         msg = f"{owner}: {name} must be {domain.words}; got {value!r}, which is not numeric."
         raise ParameterError(msg) from error

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.errors import ArgumentError, DataError, ParameterError, UnsupportedError
 from suffice.core.parameters import REAL, Array, Domain, Parameter, as_parameter
 
 
@@ -25,6 +26,16 @@ class Value:
 
     support: ClassVar[Domain] = REAL  # what one cell (or one event) may be
     row_vector: ClassVar[bool] = False  # a row is one vector: parameters have no axis for columns
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """Refuse parameters that the family does not have, and say which it has."""
+        positional, names, anything = _accepted(cast("Any", cls))
+        if not anything and (len(given) > positional or not named.keys() <= names.keys()):
+            wrong = next((repr(name) for name in named if name not in names), f"number {positional + 1}")
+            offer = ", ".join(name for name in names if name not in ("fixed", "tied")) or "none"
+            msg = f"{cls.__name__} has no parameter {wrong}; it takes {offer}."
+            raise ArgumentError(msg)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Check every parameter, broadcast them to one batch shape, and make them read-only."""
@@ -198,6 +209,25 @@ class Value:
         """Hash of the family and its numbers."""
         return hash((type(self), *(np.asarray(value).tobytes() for value in self._values().values())))
 
+    def __copy__(self) -> Self:
+        """Return itself: what cannot change needs no copy."""
+        return self
+
+    def __deepcopy__(self, _: Any) -> Self:
+        """Return itself: what cannot change needs no copy."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what makes the value, without what was computed from it."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the fields over; arrays that were written out come back read-only."""
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
     def __repr__(self) -> str:
         """Show the family as the call that makes it."""
         shown = ", ".join(f"{f.name}={_show(getattr(self, f.name))}" for f in fields(self) if self._told(f))
@@ -214,6 +244,15 @@ class Value:
 
     def _told(self, f: Any) -> bool:
         return f.name not in ("fixed", "tied", "batch") and getattr(self, f.name) is not None
+
+
+@cache
+def _accepted(cls: type) -> tuple[int, dict[str, None], bool]:
+    """How many parameters go by position, the names of all, and whether the family's own ``__init__`` takes any."""
+    kinds = {p.name: p.kind for p in list(inspect.signature(cast("Any", cls).__init__).parameters.values())[1:]}
+    anything = any(kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for kind in kinds.values())
+    positional = sum(kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds.values())
+    return positional, dict.fromkeys(kinds), anything
 
 
 def _same(left: Any, right: Any) -> bool:

@@ -71,10 +71,11 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
     start: Any = field(default=None, kw_only=True)
     eta: Any = field(default=None, kw_only=True, metadata=parameter(REAL, typical=(-1.0, 1.0)).metadata)
 
-    def __new__(cls, *_: Any, **options: Any) -> Self:
+    def __new__(cls, *functions: Any, **options: Any) -> Self:
         """Take the class for several statistics where ``start`` is a vector."""
+        made = super().__new__(cls, *functions, **options)
         several = cls is ExponentialFamily and np.ndim(options.get("start", 0.0)) > 0
-        return object.__new__(SeveralStatistics if several else cls)  # type: ignore[return-value]
+        return object.__new__(SeveralStatistics) if several else made  # type: ignore[return-value]
 
     def __post_init__(self) -> None:
         """Check the functions against each other once, when the family is first made."""

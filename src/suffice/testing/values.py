@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from suffice.core.errors import UnsupportedError
 from suffice.testing.law import DoesNotApply, LawBroken, law, require, rows_of
 
 
@@ -46,6 +49,8 @@ def values_are_immutable(dist: Any, rng: np.random.Generator) -> None:
 
 
 def _copies(stats: Any) -> list[Any]:
+    if stats is None:
+        return []
     if hasattr(stats, "parts"):
         return [copy for part in stats.parts for copy in _copies(part)]
     named = [getattr(stats, f.name) for f in fields(stats)] if is_dataclass(stats) else list(vars(stats).values())
@@ -66,6 +71,29 @@ def values_compare(dist: Any, _rng: np.random.Generator) -> None:
     value = np.asarray(getattr(dist, name))
     nudged = np.where(value == 0, 1e-3, value * (1 - 2.0**-20))
     require(replace(dist, **{name: nudged}) != dist, f"a nudged {name} compares as equal.")
+
+
+@law("a value survives copying and pickling", "__getstate__, __setstate__, __deepcopy__, or a field that is no data")
+def values_travel(dist: Any, rng: np.random.Generator) -> None:
+    """A copy and what comes out of a pickle equal the value, score rows alike, and cannot be written to either."""
+    x = rows_of(dist, rng, 10)
+    try:
+        stats = dist.suffstats(x)
+    except UnsupportedError:  # a predictive is never fitted
+        stats = None
+    try:
+        pickled = pickle.dumps((dist, stats))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:  # a function without a name has no address
+        raise DoesNotApply(f"it holds what cannot be pickled: {error}") from error
+    routes = {"copy": copy.deepcopy((dist, stats)), "pickle": pickle.loads(pickled)}  # noqa: S301 (written just now)
+    for route, (value, kept) in routes.items():
+        require(value == dist and hash(value) == hash(dist), f"after {route} it is another value: {value!r}.")
+        require(np.array_equal(value.log_prob(x), dist.log_prob(x)), f"after {route} it scores rows differently.")
+        held = [getattr(value, name) for name in value.specs()]
+        writeable = any(isinstance(array, np.ndarray) and array.flags.writeable for array in held)
+        require(not writeable, f"after {route} its arrays can be written to.")
+        same = all(np.array_equal(a, b) for a, b in zip(_copies(kept), _copies(stats), strict=True))
+        require(same, f"after {route} its statistics are others.")
 
 
 @law("same seed, same rows", "draw that uses anything but its rng")
