@@ -93,3 +93,103 @@ def test_of_two_parameters_or_over_counts_it_is_refused():
         sf.posterior(sf.Normal(), X, prior=sf.Beta(1.0, 1.0))
     with pytest.raises(sf.UnsupportedError, match="cannot use Poisson"):
         sf.posterior(sf.Poisson(), [1, 2], prior=sf.Poisson(2.0))
+
+
+def test_a_refusal_names_the_priors_that_would_do():
+    with pytest.raises(sf.UnsupportedError, match="takes NormalInverseGamma or NormalPrior, or any density"):
+        sf.posterior(sf.Normal(), X, prior=sf.Beta(1.0, 1.0))
+
+
+# ---- on the boundary ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("likelihood", "data", "prior", "advice"),
+    [
+        (sf.Bernoulli(), [0, 0], sf.Beta(0.5, 0.5), "a Beta whose a and b exceed 1"),
+        (sf.Bernoulli(), [1, 1], sf.Beta(0.5, 0.5), "a Beta whose a and b exceed 1"),
+        (sf.Poisson(), [0, 0], sf.Gamma(0.5, 1.0), "a Gamma whose shape exceeds 1"),
+        (sf.Categorical(["a", "b"]), ["a"], sf.Dirichlet([0.5, 0.5]), "a Dirichlet whose every alpha exceeds 1"),
+    ],
+)
+def test_a_pole_of_the_prior_is_an_infinite_log_posterior_with_the_right_advice(likelihood, data, prior, advice):
+    fit = sf.fit(likelihood, data, prior=prior)
+    assert np.isposinf(fit.log_posterior)
+    text = dict(fit.alerts)["boundary"]
+    assert advice in text
+    assert "A prior" not in text
+    assert "A prior" in dict(sf.fit(likelihood, data).alerts)["boundary"]
+
+
+def test_a_flat_prior_is_finite_on_the_boundary():
+    assert sf.fit(sf.Bernoulli(), [0, 0], prior=sf.Beta(1.0, 1.0)).log_posterior == 0.0
+    assert sf.fit(sf.Bernoulli(), [0, 0], prior=sf.Beta(1.0, 2.0)).log_posterior == np.log(2.0)
+
+
+@pytest.mark.parametrize("box", [(0, 10, 0, 10), (2, 4, 0.5, 2), (-100, 100, 0.01, 100)])
+def test_a_box_leaks_no_warning_and_holds_its_answers(box):
+    def prior(mean, std):
+        return ((mean > box[0]) & (mean < box[1]) & (std > box[2]) & (std < box[3])).astype(float)
+
+    x = np.random.default_rng(0).normal(3, 1, 30)
+    post = sf.posterior(sf.Normal(), x, prior=prior)
+    for name, (low, high) in post.interval().items():
+        bounds = dict(zip(("mean", "std"), (box[:2], box[2:]), strict=True))[name]
+        assert bounds[0] <= low < post.mean[name] < high <= bounds[1]
+    np.testing.assert_allclose(sf.fit(sf.Normal(), x, prior=prior).params["mean"], x.mean(), rtol=1e-7)
+
+
+# ---- names, floats, one line ----------------------------------------------------------------------------------------
+def test_weak_is_told_as_what_it_stands_for():
+    fit = sf.fit(sf.Bernoulli(), [0, 1], prior="weak")
+    assert (fit.prior_name, repr(fit.prior)) == ("weak", "Beta(a=2, b=2)")
+    normal = sf.fit(sf.Normal(), X, prior="weak")
+    assert isinstance(normal.prior.scale, float)
+    again = sf.fit(sf.Normal(), X, prior=normal.prior)
+    assert (again.params, again.log_posterior, again.prior_name) == (normal.params, normal.log_posterior, "")
+
+
+PAIRS = [
+    (sf.Bernoulli(), [1, 0, 1], sf.Beta(1.0, 1.0)),
+    (sf.Poisson(), [1, 2], sf.Gamma(2.0, 1.0)),
+    (sf.Exponential(), [1.0, 2.0], sf.Gamma(2.0, 1.0)),
+    (sf.Geometric(), [1, 2], sf.Beta(1.0, 1.0)),
+    (sf.Normal(), X, sf.NormalInverseGamma(0.0, 1.0, 2.0, 3.0)),
+    (sf.Normal(std=1.0).fix("std"), X, sf.NormalPrior(0.0, 1.0)),
+    (sf.Poisson(), [1, 2], sf.LogNormal(0.0, 1.0)),
+    (sf.Normal(), X, lambda mean, std: np.exp(-0.5 * mean**2 - std)),
+]
+
+
+@pytest.mark.parametrize(("likelihood", "data", "prior"), PAIRS)
+def test_answers_about_one_column_are_plain_floats(likelihood, data, prior):
+    post = sf.posterior(likelihood, data, prior=prior)
+
+    def kinds(answer):
+        if isinstance(answer, dict):
+            return set().union(*map(kinds, answer.values()))
+        return set().union(*map(kinds, answer)) if isinstance(answer, tuple) else {type(answer)}
+
+    for answer in (post.mean, post.mode, post.std, post.interval(), post.log_evidence):
+        assert kinds(answer) == {float}
+    assert "\n" not in repr(post)
+
+
+def test_a_posterior_is_told_on_one_line():
+    post = sf.posterior(sf.Bernoulli(), [1, 0, 1], prior=sf.Beta(1.0, 1.0))
+    assert repr(post) == "Posterior(Beta(a=3, b=2) about p of Bernoulli, mean 0.6, log_evidence -2.48491)"
+    post = sf.posterior(sf.Normal(), X, prior=sf.NormalInverseGamma(0.0, 1.0, 2.0, 3.0))
+    assert "about mean and std of Normal, expected mean 1.75 and std 1.63431, log_evidence -7.0451)" in repr(post)
+
+
+def test_the_weak_prior_of_rows_without_spread_carries_an_alert():
+    assert "collapsed" in dict(sf.posterior(sf.Normal(), [3.0], prior="weak").alerts)
+    assert "collapsed" in dict(sf.posterior(sf.Normal(), [3.0, 3.0], prior="weak").alerts)
+    assert not sf.posterior(sf.Normal(), X, prior="weak").alerts
+    assert not sf.posterior(sf.Normal(), [3.0], prior=sf.NormalInverseGamma(0.0, 1.0, 1.0, 1.0)).alerts
+
+
+def test_intervals_of_variances_end_at_0_and_those_of_covariances_do_not():
+    x = np.random.default_rng(1).normal(size=(3, 2))
+    low, high = sf.fit(sf.MultivariateNormal(), x).interval(0.999)["cov"]
+    assert (np.diag(low) == 0).all()
+    assert low[0, 1] < 0
+    assert (np.diag(high) > 0).all()

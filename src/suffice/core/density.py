@@ -312,8 +312,8 @@ class DensityPosterior:
                 near = abs(best[j] - axis.limits[side]) < 1e-6 * abs(axis.limits[side])
                 if near and not axis.domain.closed[side]:
                     msg = (
-                        f"likelihood × prior has no maximum: it rises without end as {axis.name} goes to {bound:g}, and "
-                        "the integral of the prior diverges. Give a proper density."
+                        f"likelihood × prior has no maximum: it rises without end as {axis.name} goes to {bound:g}, "
+                        "and the integral of the prior diverges. Give a proper density."
                     )
                     raise ParameterError(msg)
 

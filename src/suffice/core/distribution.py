@@ -41,6 +41,7 @@ class Distribution(Value):
     discrete: ClassVar[bool] = False
     conjugates: ClassVar[tuple[type[Distribution], ...]] = ()  # the priors that `update` takes
     belief_about: ClassVar[str] = ""  # the one parameter that those priors speak of
+    inward: ClassVar[str] = "a density that is 0 there"  # what keeps an estimate off the boundary, as a prior
 
     def __init_subclass__(cls, *, register: bool = True, **options: Any) -> None:
         """Enter suffice's own families into the registry, where the laws find them."""
@@ -324,6 +325,11 @@ class Distribution(Value):
         stack, belief = self.stacked, getattr(prior, "belief", prior).stacked
         point = {name: getattr(stack, name) for name in stack.free}
         return np.asarray(belief.log_cell(point.get(self.belief_about) if len(point) == 1 else point))
+
+    def weak_alerts(self, stats: Any) -> tuple[Alert, ...]:
+        """What to know of a belief that began with ``prior="weak"``."""
+        del stats
+        return ()
 
     def weak_prior(self, stats: Any) -> Any:
         """The stated weakly informative prior that ``prior="weak"`` means."""

@@ -25,7 +25,8 @@ class Fit:
     distribution
         The estimate; its verbs (``log_prob``, ``sample``, ``cdf``, …) work on the fit as well.
     log_likelihood, log_posterior
-        Σ w log p(x) at the estimate, and the same plus the log prior.
+        Σ w log p(x) at the estimate, and the same plus the log prior: infinite where the density of the prior is, as
+        that of Beta(0.5, 0.5) at 0.
     n
         Σ w: the number of rows that the weights stand for.
     statistics
@@ -34,6 +35,8 @@ class Fit:
         What each pass saw.
     alerts
         ``(code, text)`` pairs: what a reader must know before trusting the fit.
+    prior, prior_name
+        The prior, and the name by which it was asked for: ``"weak"`` stands for what ``prior`` then holds.
     """
 
     distribution: Any
@@ -46,6 +49,7 @@ class Fit:
     prior: Any = None
     log_posterior: float = float("nan")
     missing: int = 0
+    prior_name: str = ""
 
     @property
     def params(self) -> dict[str, Any]:
@@ -261,7 +265,9 @@ def _prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False)
 
 def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any, believed: Any) -> Fit:
     learned, stats = path.distribution, path.statistics
-    alerts = list(learned.alerts(stats))
+    name = prior if isinstance(prior, str) else ""
+    prior = _resolved(prototype, prior, stats)
+    alerts = [_under(prior, alert) for alert in learned.alerts(stats)]
     if believed is not None:
         alerts.extend(alert for alert in believed.alerts if alert[0] not in dict(alerts))
         prior_there = believed.log_prior(learned)
@@ -295,6 +301,7 @@ def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any, believe
         prior=prior,
         log_posterior=likelihood + prior_there,
         missing=round(float((weights.total - cells).clip(0).sum())) if cells.ndim == 2 else 0,
+        prior_name=name,
     )
 
 
@@ -305,21 +312,41 @@ def _bounds(distribution: Any, errors: dict[Any, Any], reach: float) -> dict[Any
     bounds: dict[Any, Any] = {}
     for name, error in errors.items():
         value, domain = distribution.params[name], distribution.specs()[name].domain
-        ends = np.clip([value - reach * error, value + reach * error], domain.low, domain.high)
+        ends = domain.clip(np.stack([value - reach * error, value + reach * error]))
         bounds[name] = (float(ends[0]), float(ends[1])) if np.ndim(value) == 0 else (ends[0], ends[1])
     return bounds
+
+
+def _resolved(prototype: Any, prior: Any, stats: Any) -> Any:
+    """The prior that a name stands for, in the layout of the prototype."""
+    if not isinstance(prior, str):
+        return prior
+    if prototype.blocks:
+        parts = zip(prototype.blocks.items(), stats.parts, strict=True)
+        return {key: _resolved(block, prior, part) for (key, block), part in parts}
+    weak = prototype.weak_prior(stats)
+    return prototype.like(weak) if weak.batch else weak
+
+
+def _under(prior: Any, alert: Alert) -> Alert:
+    """An alert that advises a prior, where there is one already: what that prior would have to be instead."""
+    code, text = alert
+    fact, advised, _ = text.partition(" A prior")
+    if prior is None or isinstance(prior, dict) or not advised:  # a dictionary may leave out the block in question
+        return alert
+    inward = getattr(getattr(prior, "belief", prior), "inward", Distribution.inward)
+    return code, f"{fact} This prior does not prevent it; {inward} does."
 
 
 def _log_prior(learned: Any, prior: Any, prototype: Any, stats: Any) -> float:
     """Log density of the prior at the estimate."""
     if prior is None:
         return 0.0
-    if prior == "weak" if isinstance(prior, str) else False:
-        prior = prototype.weak_prior(stats)
     if prototype.blocks:
         priors, parts = prototype.priors(prior), dict(zip(prototype.blocks, stats.parts, strict=True))
         return sum(_log_prior(learned.blocks[key], p, prototype.blocks[key], parts[key]) for key, p in priors.items())
     if callable(prior):  # of one block; the density is taken as it is
         with np.errstate(all="ignore"):
             return float(np.sum(np.log(in_order(prior, learned.free)(*(learned.params[n] for n in learned.free)))))
-    return float(np.sum(learned.log_prior(prior)))
+    with np.errstate(all="ignore"):  # an estimate on the boundary, where the density may be infinite
+        return float(np.sum(learned.log_prior(prior)))

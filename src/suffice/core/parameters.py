@@ -45,6 +45,13 @@ class Domain:
             inside = inside & self.rule(value)
         return inside
 
+    def clip(self, value: Array) -> Array:
+        """Each entry moved to the nearest bound where it lies beyond; the diagonal of a covariance ends at 0."""
+        inside = np.clip(value, self.low, self.high)
+        if self.rule is _positive_definite:
+            inside = np.where(np.eye(value.shape[-1], dtype=bool), np.maximum(inside, 0.0), inside)
+        return np.asarray(inside)
+
     def on_boundary(self, value: Array) -> Array:
         """Whether each entry sits exactly on a bound that belongs to the domain."""
         on_low = (value == self.low) if self.closed[0] else np.zeros(value.shape, bool)

@@ -30,21 +30,21 @@ class Posterior:
     @property
     def mean(self) -> Any:
         """The expected parameter."""
-        return self.belief.expected()
+        return plain(self.belief.expected())
 
     @property
     def mode(self) -> Any:
         """The most probable parameter: the MAP estimate."""
-        return self.belief.mode
+        return plain(self.belief.mode)
 
     @property
     def std(self) -> Any:
         """The standard deviation of the parameter."""
-        return self.belief.spread()
+        return plain(self.belief.spread())
 
     def interval(self, level: float = 0.95) -> Any:
         """The central credible interval (low, high)."""
-        return self.belief.interval(level)
+        return plain(self.belief.interval(level))
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw parameters."""
@@ -71,8 +71,28 @@ class Posterior:
         return getattr(self.belief, name)
 
     def __repr__(self) -> str:
-        """Show both halves of the pair."""
-        return f"Posterior({self.belief!r} about {self.likelihood.name}, log_evidence={np.round(self.log_evidence, 6)})"
+        """Show both halves of the pair on one line."""
+        mean = self.mean
+        values = mean if isinstance(mean, dict) else {self.likelihood.belief_about: mean}
+        told = ""
+        if all(np.ndim(value) == 0 for value in values.values()):
+            several = " and ".join(f"{name} {value:.6g}" for name, value in values.items())
+            told = f", expected {several}" if isinstance(mean, dict) else f", mean {mean:.6g}"
+        about = f"{self.belief!r} about {' and '.join(values)} of {self.likelihood.name}"
+        return f"Posterior({about}{told}, log_evidence {_short(self.log_evidence)})"
+
+
+def plain(answer: Any) -> Any:
+    """An answer with floats for numbers, inside pairs and dictionaries too; arrays stay."""
+    if isinstance(answer, dict):
+        return {name: plain(value) for name, value in answer.items()}
+    if isinstance(answer, tuple):
+        return tuple(plain(value) for value in answer)
+    return float(answer) if np.ndim(answer) == 0 else answer
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if np.ndim(value) == 0 else np.array2string(value, precision=6, separator=", ", threshold=6)
 
 
 def at(likelihood: Any, point: Any) -> Any:
@@ -83,11 +103,12 @@ def at(likelihood: Any, point: Any) -> Any:
 
 def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Any:
     """Pair a likelihood with its updated conjugate prior; the evidence follows from Bayes' rule at any one point."""
+    alerts: tuple[tuple[str, str], ...] = ()
     if isinstance(prior, str):
         if prior != "weak":
             msg = f"prior={prior!r} is not known; the only prior with a name is 'weak'."
             raise UnsupportedError(msg)
-        prior = likelihood.weak_prior(stats)
+        alerts, prior = likelihood.weak_alerts(stats), likelihood.weak_prior(stats)
     from suffice.core.density import density_posterior, is_density
 
     if is_density(likelihood, prior):
@@ -109,11 +130,14 @@ def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Any:
     cells = at(stack, point).likelihood_cells(stats) + before.log_cell(point) - after.log_cell(point)
     evidence = np.asarray(cells).sum(axis=-1)
     axes = model._full - len(model.batch)  # noqa: SLF001
-    return Posterior(model, after.squeezed(axes), float(evidence[0]) if model.lone else evidence, prior=prior)
+    return Posterior(model, after.squeezed(axes), float(evidence[0]) if model.lone else evidence, alerts, prior)
 
 
 def _refusal(likelihood: Any, prior: Any) -> str:
-    accepted = [kind.__name__ for kind in likelihood.conjugates]
+    kinds = likelihood.conjugates  # of a kind and its own sort, as Normal and NormalPrior, the sort is named
+    accepted = [
+        one.__name__ for one in kinds if not any(other is not one and issubclass(other, one) for other in kinds)
+    ]
     offer = f"It takes {' or '.join(accepted)}, or" if accepted else "It takes"
     got = repr(prior) if hasattr(prior, "specs") else f"{type(prior).__name__} {prior!r:.60}"
     names = ", ".join(likelihood.free) or "its parameters"

@@ -32,6 +32,7 @@ class Beta(ExponentialFamily):
     b: Any = parameter(POSITIVE, default=1.0, typical=(0.6, 6.0))
 
     support = OPEN_UNIT
+    inward = "a Beta whose a and b exceed 1"
 
     def statistic(self, x: Array) -> Array:
         return np.stack([np.log(x), np.log1p(-x)], axis=-1)
@@ -44,6 +45,10 @@ class Beta(ExponentialFamily):
 
     def log_partition(self) -> Array:
         return np.asarray(special.betaln(self.a, self.b))
+
+    def log_cell(self, x: Array) -> Array:
+        powers = special.xlogy(np.subtract(self.a, 1.0), x) + special.xlog1py(np.subtract(self.b, 1.0), -np.asarray(x))
+        return np.asarray(powers - self.log_partition())
 
     def mean_statistic(self) -> Array:
         both = special.digamma(np.add(self.a, self.b))

@@ -33,6 +33,7 @@ class Dirichlet(ExponentialFamily):
     alpha: Any = parameter(CONCENTRATIONS, typical=(0.6, 6.0))
 
     support = OPEN_SIMPLEX
+    inward = "a Dirichlet whose every alpha exceeds 1"
 
     def __post_init__(self) -> None:
         """Check that every vector has a positive entry."""

@@ -32,6 +32,7 @@ class Gamma(ExponentialFamily):
     rate: Any = parameter(POSITIVE, default=1.0, typical=(0.2, 5.0))
 
     support = POSITIVE
+    inward = "a Gamma whose shape exceeds 1"
 
     def statistic(self, x: Array) -> Array:
         return np.stack([np.log(x, dtype=np.float64), x], axis=-1)

@@ -13,6 +13,7 @@ from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.parameters import POSITIVE, REAL, Array, check_count, check_level, parameter
+from suffice.core.posterior import plain
 from suffice.core.special import ratio_excess
 from suffice.core.statistics import Moments
 
@@ -187,6 +188,16 @@ class Normal(ExponentialFamily):
     def predict_with(self, belief: Any) -> Any:
         return belief.predictive_of(self)
 
+    def weak_alerts(self, stats: Any) -> tuple[Alert, ...]:
+        flat = (stats.weight > 0) & (stats.var <= np.square(spread_floor(stats.mean)))
+        if not flat.any():
+            return ()
+        text = (
+            f"every value equals {np.asarray(stats.mean)[flat][0]:g}: the weak prior takes its scale from the spread "
+            "of the data, and there is none, so the belief is nearly a point. Give a prior with a scale of its own."
+        )
+        return (("collapsed", text),)
+
     def weak_prior(self, stats: Any) -> NormalInverseGamma:
         """One pseudo-row at the mean of the data, and one degree of freedom at a tenth of their variance."""
         pooled = np.maximum(stats.var, np.square(spread_floor(stats.mean)))
@@ -263,19 +274,19 @@ class NormalInverseGamma(Distribution, register=False):
     def expected(self) -> dict[str, Any]:
         ratio = np.exp(special.gammaln(self.shape - 0.5) - special.gammaln(self.shape))
         std = np.where(np.asarray(self.shape) > 0.5, np.sqrt(self.scale) * ratio, np.inf)
-        return {"mean": self.mean, "std": std if std.ndim else float(std)}
+        return {"mean": self.mean, "std": plain(std)}
 
     def spread(self) -> dict[str, Any]:
         with np.errstate(all="ignore"):
             var = np.where(np.asarray(self.shape) > 1, self.scale / (self.shape - 1), np.inf)
             squares = var - np.square(self.expected()["std"])
         mean, std = np.sqrt(var / self.count), np.sqrt(np.where(np.isfinite(var), squares, np.inf))
-        return {"mean": mean if mean.ndim else float(mean), "std": std if std.ndim else float(std)}
+        return {"mean": plain(mean), "std": plain(std)}
 
     @property
     def mode(self) -> dict[str, Any]:
         """The joint mode of mean and variance, as mean and std."""
-        return {"mean": self.mean, "std": np.sqrt(self.scale / (self.shape + 1.5))}
+        return {"mean": self.mean, "std": plain(np.sqrt(self.scale / (self.shape + 1.5)))}
 
     def point(self) -> dict[str, Any]:
         return self.mode
@@ -285,8 +296,8 @@ class NormalInverseGamma(Distribution, register=False):
         check_level(level)
         low, high = (1 - level) / 2, (1 + level) / 2
         reach = special.stdtrit(2 * self.shape, high) * np.sqrt(self.scale / (self.shape * self.count))
-        stds = [np.sqrt(self.scale / special.gammainccinv(self.shape, q)) for q in (low, high)]
-        return {"mean": (self.mean - reach, self.mean + reach), "std": (stds[0], stds[1])}
+        stds = [plain(np.sqrt(self.scale / special.gammainccinv(self.shape, q))) for q in (low, high)]
+        return {"mean": (plain(self.mean - reach), plain(self.mean + reach)), "std": (stds[0], stds[1])}
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw pairs: a dictionary of ``mean`` and ``std``, n values each."""
@@ -296,5 +307,5 @@ class NormalInverseGamma(Distribution, register=False):
         return {"mean": rng.normal(self.mean, np.sqrt(var / self.count)), "std": np.sqrt(var)}
 
 
-Normal.conjugates = (NormalInverseGamma, Normal)
+Normal.conjugates = (NormalInverseGamma, NormalPrior, Normal)
 Normal.belief_about = "mean"
