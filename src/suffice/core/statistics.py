@@ -45,6 +45,24 @@ class Additive:
 
     family: str = field(default="", kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Make the arrays read-only: what a fit kept does not change under it."""
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                locked = value.view()
+                locked.flags.writeable = False
+                object.__setattr__(self, f.name, locked)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Be read-only after a copy or a pickle, too."""
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def __rmul__(self, factor: float) -> Self:
+        """``factor * statistics``."""
+        return cast("Self", cast("Any", self) * factor)
+
     def __radd__(self, other: Any) -> Self:
         """Let ``sum`` begin with its 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
