@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -164,3 +165,45 @@ def test_what_is_no_data_is_refused_with_a_remedy(case):
         call()
     missing = [fragment for fragment in fragments if fragment not in str(caught.value)]
     assert not missing, f"{missing} not in: {caught.value}"
+
+
+# ---- labels ---------------------------------------------------------------------------------------------------------
+def test_an_unseen_label_is_told():
+    coin = sf.Categorical(["a", "b"], [0.25, 0.75])
+    with pytest.warns(sf.SufficeWarning, match=r"row 1 has 'z'.*\('a', 'b'\).*left out.*levels=.*prior") as caught:
+        scores = coin.log_prob(["b", "z", None, "y"])
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(scores, [np.log(0.75), 0, 0, 0])
+    with pytest.warns(sf.SufficeWarning, match="row 0, column 1 has 3"):
+        sf.fit(sf.Categorical(), [[1, 2], [1, 2]]).log_prob([[1, 3]])
+
+
+def test_an_unseen_label_is_told_with_its_column():
+    fit = sf.fit(MIXED, {"a": X, "b": list("pqpp")})
+    with pytest.warns(sf.SufficeWarning, match="column 'b': row 0 has 'z'"):
+        fit.log_prob({"a": [1.0], "b": ["z"]})
+    with pytest.warns(sf.SufficeWarning, match="member 1: row 1 has 'c'"):
+        sf.Stack([sf.Categorical(list("abc")), sf.Categorical(list("ab"))]).log_prob(["a", "c"])
+
+
+def test_known_and_missing_labels_are_no_reason_to_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sf.Categorical(["a", "b"]).log_prob(["a", None, "b"])
+        sf.Categorical(range(5)).log_prob([0, 4])
+        sf.fit(sf.Categorical(), ["a", "b"], prior=sf.Dirichlet([1.0])).log_prob(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["a", 1, None, True, "c"], [1, True, 2], [0.5, False], np.array([1, True], dtype=object), ["a", 2, np.True_]],
+)
+def test_booleans_among_numbers_are_refused(labels):
+    with pytest.raises(DataError, match=r"boolean (np\.)?(True|False).* number .*text"):
+        sf.fit(sf.Categorical(), labels)
+
+
+def test_booleans_among_numbers_are_refused_in_columns():
+    with pytest.raises(DataError, match="row 1, column 1 holds the boolean True"):
+        sf.fit(sf.Categorical(), [[1, 2], [3, True]])
+    assert sf.fit(sf.Categorical(), [["a", True], ["b", False]]).distribution.levels == (("a", "b"), (False, True))

@@ -217,6 +217,10 @@ class Product(Compound, register=False):
     def shaped(self, rows: Any) -> Self:
         return self.rebuilt(block.shaped(part) for block, part in zip(self.blocks.values(), rows.parts, strict=True))
 
+    def remark(self, rows: Any, where: str = "") -> None:
+        for (key, block), part in zip(self.blocks.items(), rows.parts, strict=True):
+            block.remark(part, f"{where}column {key!r}: ")
+
     def log_density(self, x: Any) -> Array:
         out = np.zeros((len(x), self.members))
         for block, part in zip(self.blocks.values(), x.parts, strict=True):

@@ -95,6 +95,10 @@ class Stack(Compound, register=False):
     def shaped(self, rows: Any) -> Self:
         return self.rebuilt(member.shaped(view) for member, view in zip(self.parts, self._views(rows), strict=True))
 
+    def remark(self, rows: Any, where: str = "") -> None:
+        for index, (member, view) in enumerate(zip(self.parts, self._views(rows), strict=True)):
+            member.remark(view, f"{where}member {index}: ")
+
     def log_density(self, x: Any) -> Array:
         paired = zip(self.parts, self._views(x), strict=True)
         return np.concatenate([member.stacked.log_density(view) for member, view in paired], axis=1)

@@ -90,10 +90,14 @@ class Distribution(Value):
                 f"Fit it to them, or give one value per column, as in {self.name}({next(iter(self.params))}=[…])."
             )
             raise DataError(msg)
+        self.remark(rows)
         stack = self.stacked
         out = local.fill(lambda part: stack.log_density(rows[part]), len(rows), self._width(rows))
         out = out[:, 0] if self.lone else out
         return (float(out[0]) if self.lone else out[0]) if self._single(x) else out
+
+    def remark(self, rows: Any, where: str = "") -> None:
+        """Warn of rows whose score is not what a caller may think."""
 
     def log_density(self, x: Any) -> Array:
         """Log density of a block for every member, (n, k); from ``log_cell``, one member at a time."""

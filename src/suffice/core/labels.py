@@ -19,6 +19,8 @@ from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 from suffice.engines import local
 
+BOOLEANS = {bool, np.bool_}
+NUMBERS = (int, float, np.number)
 RANGE = 1 << 16  # whole numbers that span no more than this are counted as they are
 
 
@@ -99,6 +101,8 @@ def read_labels(x: Any, owner: str, columns: int | None) -> Labels:
     array = cells(x, owner)
     if array.dtype.kind in "USc" and not hasattr(x, "dtype"):  # NumPy made text of a list that also holds others
         array = np.asarray(x, dtype=object)
+    if array.dtype.kind in "iuf" and not hasattr(x, "dtype"):  # NumPy made numbers of a list that also holds booleans
+        array = np.asarray(x, dtype=object) if _holds_booleans(x) else array
     rows = as_rows(array, owner, columns, 0)
     if rows.shape[1] == 0:
         msg = f"{owner} needs at least one column; the data have shape {rows.shape}."
@@ -175,6 +179,16 @@ def _numbered(values: Array, owner: str, column: int, columns: int) -> Column:
     """Number any hashable labels, and sort the numbering."""
     numbering = _Numbering()
     cells = values.tolist()
+    kinds = set(map(type, cells))
+    if not kinds.isdisjoint(BOOLEANS) and any(issubclass(kind, NUMBERS) for kind in kinds - BOOLEANS):
+        row = next(i for i, cell in enumerate(cells) if type(cell) in BOOLEANS)
+        other = next(cell for cell in cells if isinstance(cell, NUMBERS) and type(cell) not in BOOLEANS)
+        place = where((row, column)) if columns > 1 else where((row,))
+        msg = (
+            f"{owner} takes labels, but {place} holds the boolean {cells[row]!r} and another row the number {other!r}: "
+            "for Python True equals 1 and False equals 0. Make labels of one kind, such as text."
+        )
+        raise DataError(msg)
     try:
         codes = np.fromiter(map(numbering.__getitem__, cells), np.int64, len(values))
     except TypeError as error:
@@ -189,6 +203,12 @@ def _numbered(values: Array, owner: str, column: int, columns: int) -> Column:
     # Only a missing label can be absent from the vocabulary; NaNs may have been numbered many times.
     order = np.array([-1 if is_missing(label) else rank[label] for label in numbering], dtype=np.int64)
     return Column(order[codes] if len(order) else codes, 0, vocabulary)
+
+
+def _holds_booleans(x: Any) -> bool:
+    """Whether a list (of lists) holds a boolean."""
+    rows = [x] if not isinstance(x, (list, tuple)) or not x or not isinstance(x[0], (list, tuple)) else x
+    return any(not BOOLEANS.isdisjoint(map(type, row)) for row in rows)
 
 
 def is_missing(label: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -10,8 +11,8 @@ import numpy as np
 
 from suffice import kernels
 from suffice.core.distribution import Alert, Distribution
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
-from suffice.core.labels import Labels, as_array, in_order, is_missing, plain, read_labels
+from suffice.core.errors import DataError, ParameterError, SufficeWarning, UnsupportedError
+from suffice.core.labels import Column, Labels, as_array, in_order, is_missing, plain, read_labels
 from suffice.core.lazy import special
 from suffice.core.parameters import Array, Domain, parameter
 from suffice.core.posterior import Posterior, conjugate_posterior
@@ -130,6 +131,35 @@ class Categorical(Distribution):
         lone = len(named) == 1
         return replace(self, levels=named[0] if lone else named, probs=probs[0] if lone else probs)
 
+    def log_prob(self, x: Any) -> Any:
+        """Log probability of each row: (n,), or (n, k) for a stack; a float for a single row.
+
+        Missing cells are left out. So are labels that are none of the levels: they add 0, with a
+        :class:`SufficeWarning` that names the first of them. Declare every label in ``levels=``, with a prior where
+        the data may not have it, to score it.
+        """
+        return super().log_prob(x)
+
+    def remark(self, rows: Labels, where: str = "") -> None:
+        """Warn of the first label of each column that is none of the levels."""
+        for column, (cells, levels) in enumerate(zip(rows.columns, self.stacked.named, strict=True)):
+            place = cells.places(levels)
+            if (place < 0).any() and cells.tally[place < 0].any():
+                row, label = self._first_unknown(cells, place, np.ones(len(rows), bool))
+                there = f"row {row}" + (f", column {column}" if len(rows.columns) > 1 else "")
+                text = (
+                    f"{where}{there} has {label!r}, which is none of the levels {_short(levels)}: it is left out of "
+                    "the score, like a missing cell. Declare it in levels=… and fit with a prior to give it a "
+                    "probability."
+                )
+                warnings.warn(text, SufficeWarning, stacklevel=4)
+
+    def _first_unknown(self, cells: Column, place: Array, counted: Array) -> tuple[int | None, Any]:
+        """The first row that counts and whose label is none of the levels, with the label; None where there is none."""
+        lost = (cells.among(np.where(place < 0, 1, -1)) == 1) & counted
+        row = int(np.argmax(lost))
+        return (row, cells.vocabulary[int(cells.codes[row]) - cells.low]) if lost[row] else (None, None)
+
     def log_density(self, x: Labels) -> Array:
         out = np.zeros((len(x), self.members))
         with np.errstate(divide="ignore"):
@@ -167,11 +197,8 @@ class Categorical(Distribution):
 
     def _refuse_unknown(self, x: Labels, place: Array, column: int, w: Weights) -> None:
         """Name the first row that counts and whose label was not declared."""
-        cells = x.columns[column]
-        lost = (cells.among(np.where(place < 0, 1, -1)) == 1) & (w.per_row() > 0)
-        if lost.any():
-            row = int(np.argmax(lost))
-            label = cells.vocabulary[int(cells.codes[row]) - cells.low]
+        row, label = self._first_unknown(x.columns[column], place, w.per_row() > 0)
+        if row is not None:
             there = f"row {row + w.offset}" + (f", column {column}" if len(x.columns) > 1 else "")
             msg = (
                 f"Categorical has the levels {_short(self.named[column])}, but {there} has {label!r}. Declare it in "
