@@ -121,6 +121,12 @@ def posterior(post: Any, name: str | None = None, *, prior: Any = None, level: f
     >>> post = sf.posterior(sf.Bernoulli(), [1, 0, 1, 1], prior=sf.Beta(2, 2))
     >>> ax = sf.plot.posterior(post)  # doctest: +SKIP
     """
+    if not hasattr(post, "likelihood"):
+        msg = (
+            f"plot.posterior draws what sf.posterior(distribution, data, prior=…) gives; got {type(post).__name__}. "
+            "For a likelihood use plot.likelihood(distribution, data)."
+        )
+        raise ParameterError(msg)
     single = not isinstance(post.mean, dict)
     if np.ndim(post.mean) and single:
         msg = "one picture shows the belief about one number; take the columns one by one."

@@ -1,5 +1,6 @@
 """What happens to bad input: an error or an alert that says who, which rule, which value, where, and what to do."""
 
+import math
 import os
 from unittest import mock
 
@@ -18,6 +19,11 @@ MATRIX = np.column_stack([X, X[::-1] ** 2])
 def with_environment(name, value, call):
     with mock.patch.dict(os.environ, {name: value}):
         return call()
+
+
+def own(**changes):
+    parts = {"u": lambda x: x, "h": np.ones_like, "A": lambda eta: -np.log(-eta), "start": -1.0} | changes
+    return sf.ExponentialFamily(parts["u"], parts["h"], parts["A"], support=(0, np.inf), start=parts["start"])
 
 
 def stats(distribution, x):
@@ -325,6 +331,31 @@ ERRORS = {
         lambda: sf.fit(sf.Product({"a": sf.Poisson()}), {"a": COUNTS}, prior={"b": sf.Gamma(1, 1)}),
         ParameterError,
         ["'b'", "'a'"],
+    ),
+    # ---- families of one's own --------------------------------------------------------------------------------------
+    "u that is not vectorised": (lambda: own(u=math.log), ParameterError, [": u must", "np.log"]),
+    "h that is not vectorised": (lambda: own(h=math.log), ParameterError, [": h must", "np.log"]),
+    "A that is not vectorised": (
+        lambda: own(A=lambda eta: -math.log(-eta)),
+        ParameterError,
+        ["A takes an array", "TypeError", "np.log"],
+    ),
+    "a tuple of statistics": (lambda: own(u=(np.abs, np.log)), ParameterError, ["u is a function", "lambda x: [x"]),
+    "A with η on the last axis": (
+        lambda: own(u=lambda x: (x, np.log(x)), A=lambda eta: -np.log(-eta[..., 0]), start=[-1.0, 0.0]),
+        ParameterError,
+        ["A takes one array", "(2, …)", "eta[0], eta[1]", "(2, 3)"],
+    ),
+    "A of two arguments": (
+        lambda: own(u=lambda x: (x, np.log(x)), A=lambda a, b: a + b, start=[-1.0, 0.0]),
+        ParameterError,
+        ["A takes one array", "eta[0], eta[1]", "TypeError"],
+    ),
+    "start as text": (lambda: own(start="low"), ParameterError, ["eta", "'low'", "not numeric"]),
+    "a fit drawn as a belief": (
+        lambda: sf.plot.posterior(sf.fit(sf.Normal(), X)),
+        ParameterError,
+        ["sf.posterior", "Fit", "plot.likelihood"],
     ),
     # ---- questions --------------------------------------------------------------------------------------------------
     "quantile above 1": (lambda: sf.Normal(0, 1).quantile(1.5), ParameterError, ["quantile", "0 to 1", "1.5"]),

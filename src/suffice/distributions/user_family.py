@@ -83,7 +83,7 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
         if new:
             self._check_functions()
             object.__setattr__(self, "support", _domain(self))
-            object.__setattr__(self, "eta", np.array(self.start, dtype=float))
+            object.__setattr__(self, "eta", self.start)
         super().__post_init__()
         if new:
             self._check_shapes()
@@ -243,7 +243,11 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
     def _check_functions(self) -> None:
         for name in ("u", "h", "A"):
             if not callable(getattr(self, name)):
-                msg = f"{self.name}: {name} is a function of arrays; got {getattr(self, name)!r:.60}."
+                several = " For several statistics give one that returns a list: lambda x: [x, x**2]."
+                msg = (
+                    f"{self.name}: {name} is a function of arrays; got {type(getattr(self, name)).__name__} "
+                    f"{getattr(self, name)!r:.60}.{several if name == 'u' else ''}"
+                )
                 raise ParameterError(msg)
         if self.start is None:
             msg = f"{self.name} needs start=, a natural parameter η at which A is finite."
@@ -269,8 +273,31 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
                     f"for start={self.start!r}. Return one number per cell, or a list: an array for each entry of η."
                 )
                 raise ParameterError(msg)
+        self._check_layout()
         if not np.isfinite(self.log_partition()).all():
             msg = f"{self.name}: A is {self.log_partition()} at start={self.start!r}; start where A is finite."
+            raise ParameterError(msg)
+
+    def _check_layout(self) -> None:
+        """Refuse an A that is not vectorised, or that looks for the entries of η on another axis than the first."""
+        count = np.size(self.eta)
+        batch = (count + 1, count + 2)
+        eta = np.broadcast_to(np.asarray(self.eta), (*batch, *np.shape(self.eta)))
+        entries = ", ".join(f"eta[{i}]" for i in range(min(count, 3))) + (", …" if count > 3 else "")
+        layout = (
+            "A takes an array of η and answers cell by cell"
+            if self._numbers == 0
+            else f"A takes one array η of shape ({count}, …), whose entries are {entries}, and answers with the shape …"
+        )
+        remedy = "Use NumPy's functions, such as np.log, or np.vectorize."
+        try:
+            with np.errstate(all="ignore"):
+                got = np.shape(self.A(np.moveaxis(eta, -1, 0) if self._numbers else eta))
+        except Exception as error:
+            msg = f"{self.name}: {layout}; it raised {type(error).__name__}: {error}. {remedy}"
+            raise ParameterError(msg) from error
+        if got not in ((), batch):
+            msg = f"{self.name}: {layout}; for … = {batch} it answered with the shape {got}. {remedy}"
             raise ParameterError(msg)
 
     def _check_mass(self) -> None:
@@ -319,17 +346,19 @@ def _domain(family: ExponentialFamily) -> Domain:
         msg = f"{family.name}: support needs low < high; got {given!r}."
         raise ParameterError(msg)
     positive = Positive(family.h)
-    closed = [bool(np.isfinite(e) and positive(np.asarray(e)) and _finite(family.u, e)) for e in (low, high)]
+    closed = [bool(np.isfinite(end) and _belongs(positive, family.u, end)) for end in (low, high)]
     kind = "whole number" if integer else "number"
     words = f"a {kind} from {low:g} to {high:g} where h is positive"
     return Domain(words, low, high, (closed[0], closed[1]), integer, rule=positive)
 
 
-def _finite(u: Callable[[Any], Any], end: float) -> bool:
+def _belongs(positive: Positive, u: Callable[[Any], Any], end: float) -> bool:
+    """Whether h is positive and u finite at an end of the support."""
     with np.errstate(all="ignore"):
         try:
-            return bool(np.isfinite(np.asarray(u(np.asarray(end)), dtype=float)).all())
-        except (TypeError, ValueError):  # told in words when the shapes are checked
+            finite = np.isfinite(np.asarray(u(np.asarray(end)), dtype=float)).all()
+            return bool(finite and positive(np.asarray(end)))
+        except (TypeError, ValueError, ArithmeticError):  # told in words when the shapes are checked
             return False
 
 
