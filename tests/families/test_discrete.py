@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime as dt
+import time
 
 import mpmath
 import numpy as np
@@ -649,3 +650,41 @@ def test_a_posterior_over_other_levels_is_no_prior():
         sf.posterior(sf.Categorical(), ["a", "c"], prior=first)
     again = sf.posterior(sf.Categorical(), ["b", "a", "a"], prior=first)
     np.testing.assert_allclose(again.alpha, [4, 3], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("dist", "entropy"),
+    [
+        *[(sf.Poisson(rate), np.log(2 * np.pi * np.e * rate) / 2 - 1 / (12 * rate)) for rate in (1e6, 1e8, 1e9, 1e12)],
+        (sf.Binomial(1e9, 0.5), np.log(np.pi * np.e * 5e8) / 2),
+        (sf.NegativeBinomial(1e9, 0.001), np.log(2 * np.pi * np.e * 1e9 * 0.999e6) / 2 - 3.327e-10),
+        (sf.NegativeBinomial(1.0, 1e-9), 1 - np.log(1e-9) - 5e-10),
+        (sf.Geometric(1e-9), 1 - np.log(1e-9) - 5e-10),
+        (sf.Poisson(0.0), 0.0),
+    ],
+    ids=repr,
+)
+def test_entropies_of_large_counts(dist, entropy):
+    np.testing.assert_allclose(dist.entropy(), entropy, rtol=1e-9 if isinstance(dist, sf.Binomial) else 1e-12, atol=0)
+
+
+def test_a_wide_support_is_summed_by_panels():
+    dist = sf.NegativeBinomial(0.01, 1e-7)
+    begin = time.perf_counter()
+    entropy = dist.entropy()
+    assert time.perf_counter() - begin < 3.0
+    x = np.concatenate([np.arange(1 << 20), np.arange(1 << 20, 1 << 29, 64) + 31.5]) // 1
+    scores = np.exp(dist.log_prob(x)) * np.where(x < 1 << 20, 1.0, 64.0)
+    np.testing.assert_allclose(scores.sum(), 1.0, rtol=1e-8)
+    np.testing.assert_allclose(entropy, -(scores * dist.log_prob(x)).sum(), rtol=1e-7)
+
+
+def test_divergences_of_large_counts_across_families():
+    rate = 1e9
+    both = sf.Poisson(rate).kl(sf.NegativeBinomial(rate, 0.5))  # variances rate and 2·rate about the same mean
+    np.testing.assert_allclose(both, np.log(2) / 2 - 0.25, rtol=1e-8)
+
+
+def test_probabilities_that_do_not_sum_to_1_are_told():
+    with pytest.raises(sf.UnsupportedError, match="add up to"):
+        sf.BetaGeometric(0.1, 3.0).kl(sf.Geometric(0.5))

@@ -2,12 +2,13 @@
 
 Densities are integrated by Gauss–Legendre panels that follow the bulk of the density, approach finite ends of the
 support geometrically and split until halving changes nothing; probabilities of whole numbers are summed outwards from
-the mode. All of it is vectorised.
+the mode, where there are many of them by panels too. All of it is vectorised.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from suffice.core.parameters import Array
 
 NODES, SHARES = np.polynomial.legendre.leggauss(20)
 CHUNK, MOST_POINTS = 4096, 1 << 24  # whole numbers summed at first, and at most
+FARTHEST = 2.0**52  # the last whole number that float64 tells from its neighbours
+DEEPEST = 8  # halvings of a panel of whole numbers: more would resolve the rounding of the probabilities
 TOLERANCE, NEGLIGIBLE = 1e-13, 1e-18  # relative to a panel's integral, so that tails are exact too; to the whole
 ROUNDS, MOST_PANELS = 40, 2000  # more would resolve the rounding of the density
 
@@ -47,7 +50,7 @@ def expectation(cell: Any, f: Callable[[Array], Array]) -> float:
             return np.where(p > 0, p * f(x), 0.0)
 
     if cell.discrete:
-        return float(sum(float(weighed(x).sum()) for x, _ in _outwards(cell)))
+        return _summed(cell, weighed)
     return float(_settled(weighed, *_panels(cell))[2].sum())
 
 
@@ -65,6 +68,70 @@ def _outwards(cell: Any) -> Iterator[tuple[Array, Array]]:
             if p[-1] < 1e-18 and p[len(p) // 2 :].sum() < 1e-17:
                 break
             begin, size, seen = begin + side * size, 2 * size, seen + size
+
+
+def _summed(cell: Any, f: Callable[[Array], Array]) -> float:
+    """Σ f over the whole numbers that matter: one by one near the mode, further out by ever wider panels."""
+
+    def both(x: Array) -> Array:
+        return np.stack([f(x), np.exp(np.asarray(cell.log_prob(x)))])
+
+    low, high = cell.support.low, cell.support.high
+    middle = float(np.round(bulk(cell)[0])) if high - low > CHUNK else low
+    total = np.zeros(2)
+    for side, end in ((1.0, high), (-1.0, low)):
+        begin, power = middle if side > 0 else middle - 1, CHUNK.bit_length() - 1
+        while side * (end - begin) >= 0 and abs(begin) < FARTHEST:
+            room = side * (end - begin) + 1
+            if room < 2**power:  # up to the end of the support
+                power = int(np.log2(room))
+            first = abs(begin - middle) <= 1
+            part = both(begin + side * np.arange(2**power)).sum(axis=1) if first else _panel(both, begin, side, power)
+            total += part
+            if part[1] < 1e-18 and abs(begin - middle) >= CHUNK:
+                break
+            begin, power = begin + side * 2.0**power, power + 1
+    if abs(total[1] - 1) > 1e-6:
+        msg = f"the probabilities of {cell!r} add up to {total[1]:.6g} and not to 1: sums over them cannot be trusted."
+        raise UnsupportedError(msg)
+    return float(total[0])
+
+
+def _panel(f: Callable[[Array], Array], begin: float, side: float, power: int, turn: int = 0) -> Array:
+    """Σ f over 2^power whole numbers from ``begin`` on, split until halving changes nothing."""
+    count = 2**power
+    if power <= 12:
+        return np.asarray(f(begin + side * np.arange(count)).sum(axis=-1))
+    halves = [begin, begin + side * (count // 2)]
+    whole = _ruled(f, begin, side, power)
+    parts = [_ruled(f, half, side, power - 1) for half in halves]
+    if (np.abs(parts[0] + parts[1] - whole) <= np.maximum(1e-12 * np.abs(whole), 1e-15)).all() or turn == DEEPEST:
+        return np.asarray(parts[0] + parts[1])
+    return np.asarray(sum(_panel(f, half, side, power - 1, turn + 1) for half in halves))
+
+
+def _ruled(f: Callable[[Array], Array], begin: float, side: float, power: int) -> Array:
+    """Σ f over 2^power whole numbers from a few of them, exact for polynomials."""
+    places, shares = _rule(power)
+    return np.asarray(f(begin + side * places) @ shares)
+
+
+@cache
+def _rule(power: int) -> tuple[Array, Array]:
+    """Whole numbers below 2^power near Chebyshev's, and the weights that sum polynomials of them over all."""
+    last, degree = 2.0**power - 1, 16
+    places = np.round(last * (1 - np.cos(np.pi * (np.arange(degree) + 0.5) / degree)) / 2)
+    powers = np.arange(degree)
+    if power <= 14:
+        sums = np.polynomial.chebyshev.chebvander(2 * np.arange(2**power) / last - 1, degree - 1).sum(axis=0)
+    else:  # Euler and Maclaurin; odd polynomials sum to 0
+        step = 2 / last
+        sums = np.where(powers % 2 == 0, 2 / (1 - np.square(powers + 0.5 * (powers == 1))) / step + 1, 0.0)
+        for order, factor in ((1, 1 / 6), (3, -1 / 360), (5, 1 / 15120)):
+            slope = np.prod([(np.square(powers) - i * i) / (2 * i + 1) for i in range(order)], axis=0)
+            sums = sums + np.where(powers % 2 == 0, factor * step**order * slope, 0.0)
+    shares = np.linalg.solve(np.polynomial.chebyshev.chebvander(2 * places / last - 1, degree - 1).T, sums)
+    return places, shares
 
 
 def _masses(cell: Any) -> tuple[Array, Array]:
@@ -154,9 +221,9 @@ def bulk(cell: Any) -> tuple[float, float]:
     if np.isfinite(low) and np.isfinite(high):
         grid = low + (high - low) * (np.arange(513) + 0.5) / 513
     elif np.isfinite(low):
-        grid = low + np.logspace(-8, 8, 257)
+        grid = low + np.logspace(-8, 16 if cell.discrete else 8, 385)
     elif np.isfinite(high):
-        grid = high - np.logspace(-8, 8, 257)
+        grid = high - np.logspace(-8, 16 if cell.discrete else 8, 385)
     else:
         grid = ladder
     for _ in range(12):  # refine around the best point

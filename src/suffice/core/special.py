@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 LARGE = 10.0
 FARTHEST = 2.0**62
+MANY = 1e4  # counts from which on differences of log Γ lose digits that matter
 
 
 def _tail_gap(a: Array, n: Array, order: int) -> Array:
@@ -131,6 +132,39 @@ def log_choose(n: Array, x: Array) -> Array:
     with np.errstate(all="ignore"):
         inside = -np.log1p(n) - special.betaln(np.subtract(n, x) + 1, np.add(x, 1))
     return np.where((x >= 0) & (x <= n), inside, -np.inf)
+
+
+def log_poisson(x: Array, rate: Array) -> Array:
+    """Log of rate^x e^−rate / x!, without the large terms that cancel where x and rate are large."""
+    x, rate = np.asarray(x, dtype=float), np.asarray(rate, dtype=float)
+    with np.errstate(all="ignore"):
+        some = -excess(x, rate, rate - x) - 0.5 * np.log(2 * np.pi * x) - stirling_rest(x)
+    return np.where(x == 0, -rate, some)
+
+
+def _product_less(n: Array, p: Array, a: Array) -> Array:
+    """N·p − a, with the digits of n·p that float64 drops (Dekker's product)."""
+    parts = []
+    for value in (n, p):
+        big = 134217729.0 * value
+        high = big - (big - value)
+        parts.append((high, value - high))
+    (n_high, n_low), (p_high, p_low) = parts
+    product = n * p
+    dropped = ((n_high * p_high - product) + n_high * p_low + n_low * p_high) + n_low * p_low
+    return np.asarray((product - a) + dropped)
+
+
+def log_binomial(a: Array, b: Array, p: Array) -> Array:
+    """Log of Γ(a+b+1) / Γ(a+1)Γ(b+1) · p^a (1−p)^b, without the large terms that cancel where a and b are large."""
+    a, b, p = np.asarray(a, dtype=float), np.asarray(b, dtype=float), np.asarray(p, dtype=float)
+    with np.errstate(all="ignore"):
+        n = a + b
+        rest = stirling_rest(n) - stirling_rest(a) - stirling_rest(b) + 0.5 * (np.log(n / a / b) - np.log(2 * np.pi))
+        step = _product_less(n, p, a)
+        some = rest - excess(a, n * p, step) - excess(b, n * (1 - p), -step)
+    ends = special.xlogy(a, p) + special.xlog1py(b, -p)
+    return np.where((a == 0) | (b == 0), ends, some)
 
 
 def whole_quantile(cumulative: Callable[[Array], Array], q: Array, low: float, high: Array | float = np.inf) -> Array:

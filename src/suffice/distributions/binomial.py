@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.parameters import COUNT, NATURAL, UNIT, Array, parameter
-from suffice.core.special import binary_divergence, log_choose, whole_quantile
+from suffice.core.special import MANY, binary_divergence, log_binomial, log_choose, whole_quantile
 from suffice.distributions.beta import Beta
 from suffice.distributions.beta_binomial import BetaBinomial
 
@@ -90,7 +91,16 @@ class Binomial(ExponentialFamily):
             raise DataError(msg)
         return x, ~over if seen is None else seen & ~over
 
+    def log_density(self, x: Array) -> Array:
+        large = np.max(self.trials, initial=0.0) > MANY  # there η·u − A would cancel
+        return Distribution.log_density(self, x) if large else super().log_density(x)
+
     def log_cell(self, x: Array) -> Array:
+        if np.max(self.trials, initial=0.0) > MANY:
+            inside = (x >= 0) & (x <= np.asarray(self.trials))
+            return np.where(
+                inside, log_binomial(np.where(inside, x, 0.0), np.where(inside, self.trials - x, 0.0), self.p), -np.inf
+            )
         p, rest = np.asarray(self.p), np.maximum(np.asarray(self.trials) - x, 0)
         return np.asarray(special.xlogy(x, p) + special.xlog1py(rest, -p) + self.log_base(x))
 

@@ -85,7 +85,8 @@ class Geometric(ExponentialFamily):
         return np.asarray(binary_divergence(self.p, other.p) / self.p)
 
     def entropy_cell(self) -> Any:
-        return (special.entr(self.p) + special.entr(1 - np.asarray(self.p))) / self.p
+        rest = 1 - np.asarray(self.p)
+        return (special.entr(self.p) - special.xlog1py(rest, -np.asarray(self.p))) / self.p
 
     def update(self, stats: Any, prior: Any) -> Beta:
         return Beta(prior.a + stats.weight, prior.b + stats.total)

@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from suffice.core import calculus
-from suffice.core.distribution import Alert
+from suffice.core.distribution import Alert, Distribution
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.iterative import Iterative
 from suffice.core.lazy import special
 from suffice.core.parameters import COUNT, POSITIVE, SUCCESS, Array, parameter
-from suffice.core.special import binary_divergence, digamma_rise, log_rising, trigamma_fall, whole_quantile
+from suffice.core.special import (
+    MANY,
+    binary_divergence,
+    digamma_rise,
+    log_binomial,
+    log_rising,
+    trigamma_fall,
+    whole_quantile,
+)
 
 if TYPE_CHECKING:
     from suffice.core.statistics import Sums
@@ -66,8 +74,14 @@ class NegativeBinomial(Iterative, ExponentialFamily):
     def mean_statistic(self) -> Array:
         return np.asarray(self.mean)
 
+    def log_density(self, x: Array) -> Array:
+        large = max(np.max(self.size, initial=0.0), np.nanmax(x, initial=0.0)) > MANY  # there η·u − A would cancel
+        return Distribution.log_density(self, x) if large else super().log_density(x)
+
     def log_cell(self, x: Array) -> Array:
         p = np.asarray(self.p)
+        if max(np.max(self.size, initial=0.0), np.nanmax(x, initial=0.0)) > MANY:
+            return np.asarray(log_binomial(self.size, x, p) - np.log1p(x / self.size))
         return np.asarray(self.log_base(x) + self.size * np.log(p) + special.xlog1py(x, -p))
 
     # ---- learning -----------------------------------------------------------------------------------------------

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from suffice.core.distribution import Distribution
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.parameters import COUNT, NONNEGATIVE, Array, parameter
-from suffice.core.special import excess, whole_quantile
+from suffice.core.special import MANY, excess, log_poisson, whole_quantile
 from suffice.distributions.gamma import Gamma
 from suffice.distributions.negative_binomial import NegativeBinomial
 
@@ -51,7 +52,13 @@ class Poisson(ExponentialFamily):
     def mean_statistic(self) -> Array:
         return np.asarray(self.rate)
 
+    def log_density(self, x: Array) -> Array:
+        large = np.max(self.rate, initial=0.0) > MANY  # there η·u − A would cancel
+        return Distribution.log_density(self, x) if large else super().log_density(x)
+
     def log_cell(self, x: Array) -> Array:
+        if np.max(self.rate, initial=0.0) > MANY:
+            return log_poisson(x, self.rate)
         return np.asarray(special.xlogy(x, self.rate) - self.rate + self.log_base(x))
 
     def error_cells(self, stats: Any) -> dict[str, Array]:
