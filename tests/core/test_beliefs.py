@@ -1,10 +1,12 @@
 """What priors and beliefs do at their edges: order, improper densities, one-number distributions, plain answers."""
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
 
 import suffice as sf
+from suffice.core import em
 
 X = [1.0, 2.0, 4.0]
 
@@ -193,3 +195,63 @@ def test_intervals_of_variances_end_at_0_and_those_of_covariances_do_not():
     assert (np.diag(low) == 0).all()
     assert low[0, 1] < 0
     assert (np.diag(high) > 0).all()
+
+
+# ---- where learning ends --------------------------------------------------------------------------------------------
+def test_slow_progress_is_not_taken_for_rounding():
+    shrinking = [1e-8 * 0.9**i for i in range(4)]
+    assert not em._settled(shrinking, [-1.0, -1.0, -1.0, -1.0])
+    assert em._settled([2e-9, 2.1e-9], [-1.0, -1.0, -1.0, -1.0])  # neither the moves nor the likelihood improve
+    assert not em._settled([2e-9, 2.1e-9], [-1.3, -1.2, -1.1, -1.0])
+    assert em._settled([6e-11, 5e-11], [-1.3, -1.2, -1.1, -1.0])
+    assert em._settled([1.0, 1e-12], [-1.3, -1.2])
+    assert not em._settled([1e-5, 4e-11], [-1.3, -1.2])  # still more than halving
+
+
+@pytest.mark.parametrize("power", [0.3, 0.9, 3.0])
+def test_few_passes_where_members_share_p(power):
+    rng = np.random.default_rng(2)
+    x = rng.negative_binomial(power * 4, 0.4, (300, 1)).astype(float)
+    weights = rng.random((300, 2))
+    prototype = sf.NegativeBinomial().tie("p")
+    path = em.climb(prototype.start(x, weights, rng), x, weights, None, 50, None)
+    assert path.converged
+    assert len(path.trace.change) < 20
+    assert np.diff(path.trace.log_likelihood).min() > -1e-9
+    size, p = np.asarray(path.distribution.size)[:, 0], np.asarray(path.distribution.p)[:, 0]
+    assert p[0] == p[1]
+    slope = [
+        (weights[:, j] * (special.digamma(x[:, 0] + size[j]) - special.digamma(size[j]) + np.log(p[j]))).sum()
+        for j in range(2)
+    ]
+    share = (weights.sum(axis=0) * size / p - (weights * x).sum(axis=0) / (1 - p)).sum()
+    np.testing.assert_allclose([*slope, share], 0.0, atol=1e-7)
+
+
+def test_candidates_of_a_negative_binomial_are_scored_together():
+    rng = np.random.default_rng(0)
+    x = rng.negative_binomial(3, 0.3, 200).astype(float)
+    size = np.array([0.3, 4.0, 60.0])
+    found = sf.theory.likelihood(sf.NegativeBinomial(p=0.3), x, size=size)
+    np.testing.assert_allclose(found, [stats.nbinom(r, 0.3).logpmf(x).sum() for r in size], rtol=1e-12)
+
+
+@pytest.mark.parametrize("outlier", [[1e-300], [1e300], [1e-300, 1e300], [1e307] * 200])
+def test_far_outliers_overflow_nothing_in_a_weibull(outlier):
+    x = np.concatenate([np.random.default_rng(3).weibull(2.0, 50), outlier])
+    fit = sf.fit(sf.Weibull(), x)
+    assert np.isfinite(fit.log_likelihood)
+    shape, scale = fit.distribution.shape, fit.distribution.scale
+    np.testing.assert_allclose(np.mean(np.exp(shape * (np.log(x) - np.log(scale)))), 1.0, rtol=1e-8)
+
+
+@pytest.mark.parametrize("df", [0.5, 3.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e-80, 1.0, 1e100])
+def test_tails_of_student_t_at_any_scale(df, scale):
+    x = np.array([0.0, 1e-3, 1.0, 1e60, 1e75, 1e150, 1e300])
+    with mpmath.workdps(60):
+        nu, s = mpmath.mpf(df), mpmath.mpf(scale)
+        constant = mpmath.loggamma((nu + 1) / 2) - mpmath.loggamma(nu / 2) - mpmath.log(nu * mpmath.pi) / 2
+        exact = [constant - mpmath.log(s) - (nu + 1) / 2 * mpmath.log1p((mpmath.mpf(v) / s) ** 2 / nu) for v in x]
+        exact = [float(value) for value in exact]
+    np.testing.assert_allclose(sf.StudentT(df, 0.0, scale).log_prob(x), exact, rtol=1e-13)

@@ -21,7 +21,8 @@ Score = Callable[[Any], Array]  # a stack of candidates → the log-likelihood o
 
 def column_log_prob(stack: Any, x: Array) -> Array:
     """Log density of one column (n, 1) under every member at once, (n, k), where the family itself would loop."""
-    if type(stack).log_density is not Distribution.log_density or stack.support.core:
+    own = type(stack).log_density is not Distribution.log_density and not getattr(stack, "own_base", False)
+    if own or stack.support.core:
         return np.asarray(stack.log_density(x))
     column = x[:, 0]
     with np.errstate(all="ignore"):

@@ -10,7 +10,7 @@ import numpy as np
 from suffice.core import calculus
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.exponential import ExponentialFamily
-from suffice.core.iterative import Iterative
+from suffice.core.iterative import Iterative, newton_step
 from suffice.core.lazy import special
 from suffice.core.parameters import COUNT, POSITIVE, SUCCESS, Array, parameter
 from suffice.core.special import (
@@ -112,7 +112,8 @@ class NegativeBinomial(Iterative, ExponentialFamily):
             size = np.where(excess * LARGEST > mean, np.square(mean) / excess, LARGEST * mean)
         size = np.where((stats.weight > 0) & (mean > 0), size, stack.size)
         size = _shared(size, stats.weight) if "size" in self.tied else size
-        return model.like(replace(stack, size=size, p=np.where(stats.weight > 0, size / (size + mean), stack.p)))
+        p = _pooled_p(stats.weight, size, mean) if self.tied == {"p"} else size / (size + mean)
+        return model.like(replace(stack, size=size, p=np.where(stats.weight > 0, p, stack.p)))
 
     def overdispersion(self, stats: Any) -> tuple[Array, Array]:
         """The mean, and by how much the variance exceeds it; of statistics gathered under these parameters."""
@@ -141,8 +142,9 @@ class NegativeBinomial(Iterative, ExponentialFamily):
             size = np.where((excess * LARGEST <= top) & (top > 0), LARGEST * top, size)
             p = size / (size + mean)
         elif "p" not in self.fixed:
-            whole = (weight * size).sum(axis=0)
-            p = np.broadcast_to(whole / np.maximum(whole + (weight * mean).sum(axis=0), 1e-300), size.shape)
+            size, p = self._together(stats, size, _pooled_p(weight, size, mean))
+            size = np.where(mean > 0, np.minimum(size, LARGEST * mean), size)
+            p = np.where((size == LARGEST * mean).any(axis=0), _pooled_p(weight, size, mean), p)
         return self.choose(np.broadcast_to(weight == 0, size.shape), replace(self, size=size, p=p))
 
     def _step(self, stats: Any, size: Array, mean: Array | None) -> Array:
@@ -168,6 +170,40 @@ class NegativeBinomial(Iterative, ExponentialFamily):
             up = way * climbs(way * middle) > 0
             near, far = np.where(up, middle, near), np.where(up, far, middle)
         return np.asarray(way * np.where(beyond, LONGEST, (near + far) / 2))
+
+    def _together(self, stats: Any, size: Array, p: Array) -> tuple[Array, Array]:
+        """Sizes and the p that members share: Newton's joint step where it gains more than ``size`` and ``p`` do.
+
+        One after the other they creep. Gains are those of the lower bound of :meth:`_step`, so neither can fall.
+        """
+        weight, old, at = stats.weight, np.asarray(self.size), np.asarray(self.p)
+        if not (at == at[:1]).all():
+            return size, p
+        total, slope, bend = (stats.total[..., i] for i in range(3))
+        with np.errstate(all="ignore"):
+            gradient = np.stack([slope + weight * old * np.log(at), weight * old * (1 - at) - total * at], axis=-1)
+            across = weight * old * (1 - at)
+            steep = np.where(weight > 0, bend + weight * old * np.log(at), -1.0)
+            rows = [[steep, across], [across, -(weight * old + total) * at * (1 - at)]]
+            hessian = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+            limits = np.full(2, LONGEST)
+            step, _ = newton_step(gradient, hessian, weight, ("size", "p"), frozenset({"p"}), limits)
+
+            def gain(new: Array, share: Array) -> Array:
+                away = np.abs(np.log(new / old))
+                bound = slope * np.log(new / old) + bend * (away + np.expm1(-away))
+                moved = weight * (new * np.log(share) - old * np.log(at)) + special.xlog1py(total, -share)
+                cells = np.where(weight > 0, bound + moved - special.xlog1py(total, -at), 0.0)
+                return np.asarray(cells.sum(axis=0))
+
+            best = gain(size, p)
+            for halvings in range(8):
+                move = step * 0.5**halvings
+                new, share = old * np.exp(move[..., 0]), special.expit(special.logit(at) + move[..., 1])
+                better = gain(new, share) > best
+                size, p = np.where(better, new, size), np.where(better, share, p)
+                best = np.maximum(best, np.where(better, gain(new, share), best))
+        return size, p
 
     def error_cells(self, stats: Any) -> dict[str, Array]:
         if self.exact:
@@ -227,6 +263,12 @@ class NegativeBinomial(Iterative, ExponentialFamily):
 
     def _comparable(self, other: Any) -> bool:
         return bool(np.array_equal(self.size, other.size) and super()._comparable(other))
+
+
+def _pooled_p(weight: Array, size: Array, mean: Array) -> Array:
+    """The best p that members of these sizes can share."""
+    whole = (weight * size).sum(axis=0)
+    return np.broadcast_to(whole / np.maximum(whole + (weight * mean).sum(axis=0), 1e-300), size.shape)
 
 
 def _shared(size: Array, weight: Array) -> Array:

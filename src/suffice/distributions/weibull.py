@@ -16,6 +16,7 @@ from suffice.core.parameters import POSITIVE, Array, parameter
 OFFSETS = np.array([0.0, -1.6, -0.5, -0.15, -0.05, 0.05, 0.15, 0.5, 1.6])  # candidates of log shape around the current
 SHORT = 0.08  # a Newton step this short in log shape and shape·log scale needs no candidates
 STEEPEST = 1e8  # the largest shape: log x is known to 1e-16, and x^shape must be known too
+WIDEST = 700.0  # the largest log of a scale, and of 1 / the smallest
 NAMES = ("shape", "scale")
 
 
@@ -48,7 +49,7 @@ class Weibull(Iterative):
         std = np.sqrt(np.average(np.square(logs - mean), weights=weights))
         shape = self.shape if "shape" in self.fixed else min(np.pi / np.sqrt(6) / max(std, 1e-300), STEEPEST)
         shape = float(np.mean(shape))
-        return {"shape": shape, "scale": float(np.exp(mean + np.euler_gamma / shape))}
+        return {"shape": shape, "scale": float(_exp(mean + np.euler_gamma / shape))}
 
     def terms(self, x: Array) -> Array:
         """U = shape·log(x/scale), eᵘ, u·eᵘ, u²·eᵘ, and (x/scale)^c of the other candidates c."""
@@ -72,11 +73,12 @@ class Weibull(Iterative):
         limits = {"shape": np.full(self.batch, SHORT), "scale": SHORT / np.asarray(self.shape)}
         reach = np.stack([limits[name] for name in self.free], axis=-1)
         step, trust = newton_step(*self._derivatives(stats), stats.weight, self.free, self.tied, reach)
-        moves = {name: np.exp(step[..., index]) for index, name in enumerate(self.free)}
-        shape, scale = (getattr(self, name) * moves.get(name, 1.0) for name in NAMES)
+        moves = {name: step[..., index] for index, name in enumerate(self.free)}
+        shape = self.shape * np.exp(moves["shape"]) if "shape" in moves else np.asarray(self.shape)
+        scale = _exp(np.log(self.scale) + moves["scale"]) if "scale" in moves else np.asarray(self.scale)
         safe_shape, safe_scale = self._best_candidate(stats)
         # Where the fan has nothing better, even a Newton step that was cut gets further.
-        rest = (safe_shape == self.shape) & (np.abs(np.log(safe_scale / self.scale)) < limits["scale"])
+        rest = (safe_shape == self.shape) & (np.abs(np.log(safe_scale) - np.log(self.scale)) < limits["scale"])
         take = ((trust == 1) | rest) & (shape <= STEEPEST)
         if self.tied:
             take = np.broadcast_to(take.all(axis=0), take.shape)
@@ -106,8 +108,8 @@ class Weibull(Iterative):
             return chosen, scale
         with np.errstate(all="ignore"):
             if "scale" in self.tied:
-                return chosen, scale * np.exp(_shared_shift(weight, chosen, power))
-            return chosen, scale * power ** (1 / chosen)
+                return chosen, _exp(np.log(scale) + _shared_shift(weight, chosen, power))
+            return chosen, _exp(np.log(scale) + np.log(power) / chosen)
 
     def error_cells(self, stats: Any) -> dict[str, Array]:
         _, hessian = self._derivatives(stats)
@@ -152,6 +154,11 @@ class Weibull(Iterative):
 
     def entropy_cell(self) -> Any:
         return np.euler_gamma * (1 - 1 / self.shape) + np.log(self.scale / self.shape) + 1
+
+
+def _exp(log_scale: Array) -> Array:
+    """The scale of a logarithm, kept where floats can hold it and its ratios."""
+    return np.exp(np.clip(log_scale, -WIDEST, WIDEST))
 
 
 def _shared_shift(weight: Array, shape: Array, power: Array) -> Array:
