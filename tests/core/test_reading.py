@@ -85,6 +85,21 @@ def test_rows_with_names():
     assert expected.log_prob(records[0]) == expected.log_prob(structured[0]) == expected.log_prob(table)[0]
 
 
+def test_columns_of_a_frame_may_have_any_name():
+    class Frame:
+        """An array whose columns are attributes."""
+
+        weight = exact = statistics = distribution = None
+
+        def __init__(self):
+            self.log_prob = self.likelihood = X
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array(X, dtype=dtype, copy=copy)
+
+    same(sf.fit(sf.Normal(), Frame()), sf.fit(sf.Normal(), X))
+
+
 def test_a_name_that_a_row_leaves_out_is_missing():
     same(sf.fit(MIXED, [{"a": 1.0, "b": "p"}, {"b": "q"}]), sf.fit(MIXED, {"a": [1.0, None], "b": ["p", "q"]}))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.core.errors import DataError
+from suffice.core.statistics import Additive
 
 if TYPE_CHECKING:
     from suffice.core.parameters import Array
@@ -50,11 +51,11 @@ def refuse_what_is_no_data(x: Any, owner: str) -> None:
         remedy = "Give the values of one column, as in data['x'], or describe the columns by name with a Product"
     elif isinstance(x, (set, frozenset)):
         what, remedy = "a set, which has no order and forgets repeated values", "Give a list or an array"
-    elif hasattr(x, "weight") and hasattr(x, "exact"):
+    elif isinstance(x, Additive):
         what, remedy = "statistics, which were gathered from rows before", "Use prototype.estimate(statistics)"
-    elif hasattr(x, "distribution") and hasattr(x, "statistics"):
+    elif hasattr(type(x), "log_prob") and "statistics" in vars(x):  # of the kind: a frame's columns are attributes too
         what, remedy = "a Fit", "Give the rows; a Fit's own statistics make prototype.estimate(fit.statistics)"
-    elif hasattr(x, "log_prob"):
+    elif hasattr(type(x), "log_prob"):
         what, remedy = f"a distribution, {x!r:.60}", "Give rows, such as those that its sample(n) draws"
     else:
         return
