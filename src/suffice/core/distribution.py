@@ -7,6 +7,7 @@ to a stack of one and squeezes the answer, splits rows into blocks, drops missin
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 
 Alert = tuple[str, str]
 REGISTRY: dict[str, type[Distribution]] = {}
+
+
+@cache
+def _most_general(kind: Any) -> str:
+    """The name of a family's first ancestor that is registered."""
+    return next((one.__name__ for one in reversed(kind.__mro__) if one in REGISTRY.values()), "")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,7 +153,7 @@ class Distribution(Value):
     @property
     def owner(self) -> str:
         """The family whose statistics these are: the most general one that is registered, so that variants merge."""
-        return next((kind.__name__ for kind in reversed(type(self).__mro__) if kind.__name__ in REGISTRY), self.name)
+        return _most_general(cast("Any", type(self))) or self.name
 
     def owned(self, stats: Any) -> Any:
         """The statistics, marked as this family's."""
