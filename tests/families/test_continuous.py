@@ -484,3 +484,25 @@ def test_risk_and_consistency_far_from_the_origin():
     assert table.alerts == ()
     near = sf.theory.consistency(sf.Normal(0.0, 1.0), sizes=[100], repeats=20, random_state=0)
     np.testing.assert_allclose(table["mean_gap"], near["mean_gap"], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("prototype", "x"),
+    [
+        (sf.Weibull(2.0, 3.0), [1.0, 2.0, 4.0]),
+        (sf.Laplace(2.0, 3.0), [1.0, 2.0, 4.0]),
+        (sf.StudentT(4.0, 2.0, 3.0), [1.0, 2.0, 4.0, 8.0]),
+        (sf.NegativeBinomial(2.0, 0.3), [1.0, 0.0, 9.0]),
+    ],
+    ids=repr,
+)
+def test_members_and_columns_without_rows_keep_their_parameters(prototype, x):
+    weights = np.stack([np.ones(len(x)), np.zeros(len(x))], axis=1)
+    stack = prototype.stack(2)
+    learned = stack.estimate(stack.suffstats(x, weights))
+    alone = prototype.estimate(prototype.suffstats(x))
+    for name in prototype.params:
+        np.testing.assert_array_equal(getattr(learned, name)[1], getattr(prototype, name))
+        np.testing.assert_allclose(getattr(learned, name)[0], getattr(alone, name), rtol=1e-12)
+    unseen = prototype.estimate(prototype.suffstats(np.full(3, np.nan)))
+    assert unseen == prototype

@@ -96,10 +96,10 @@ class Weibull(Iterative):
             loss = powers if own else 1 + np.log(powers)
             mean = (stats.total[..., 0] / unit)[..., None] * np.exp(OFFSETS)
             value = weight[..., None] * (np.log(shapes) + mean - loss)
-        value = np.where(shapes > STEEPEST, -np.inf, value)
+        value = np.where((shapes > STEEPEST) | np.isnan(value), -np.inf, value)  # NaN: nothing was seen
         if "shape" in self.tied:
             value = np.broadcast_to(value.sum(axis=0), value.shape)
-        best = np.where("shape" in self.fixed, 0, np.nanargmax(value, axis=-1))[..., None]
+        best = np.where("shape" in self.fixed, 0, np.argmax(value, axis=-1))[..., None]
         chosen = np.take_along_axis(shapes, best, -1)[..., 0]
         power = np.take_along_axis(powers, best, -1)[..., 0]
         if "shape" in self.fixed:
