@@ -228,3 +228,44 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(ImportError, match=r"suffice\[plot\]"):
         sf.plot.likelihood(sf.Bernoulli(), [1, 0])
+
+
+def test_a_held_size_is_profiled_with_statistics_of_its_own():
+    x = [1, 2, 9, 0, 3]
+    heights = sf.theory.profile(sf.NegativeBinomial(), x, "size", [1.0, 3.0])
+    for size, height in zip((1.0, 3.0), heights, strict=True):
+        best = sf.fit(sf.NegativeBinomial(size=size).fix("size"), x).distribution
+        np.testing.assert_allclose(height, best.log_prob(x).sum(), rtol=1e-12)
+
+
+def test_a_bound_that_excludes_a_row_has_no_likelihood():
+    x = [1.0, 2.0, 4.0]
+    heights = sf.theory.profile(sf.Uniform(), x, "high", [3.0, 4.0, 5.0])
+    np.testing.assert_allclose(heights, [-np.inf, -3 * np.log(3), -3 * np.log(4)])
+    low, high = sf.theory.likelihood_interval(sf.Uniform(), x, "high")
+    np.testing.assert_allclose(low, 4.0)
+    np.testing.assert_allclose(high, 1 + 3 * np.exp(1.920729410347062 / 3), rtol=1e-9)
+
+
+def test_the_interval_of_an_angle_is_one_of_angles():
+    x = sf.VonMises(3.0, 2.0).sample(50, random_state=0)
+    low, high = sf.theory.likelihood_interval(sf.VonMises(), x, "loc")
+    best = sf.fit(sf.VonMises(), x).distribution.loc
+    assert best - 0.6 < low < best - 0.1
+    assert best + 0.1 < high < best + 0.6
+    height = sf.theory.profile(sf.VonMises(), x, "loc", [best, high])
+    np.testing.assert_allclose(height[0] - height[1], 1.920729410347062, rtol=1e-6)
+
+
+def test_blocks_and_weights_of_members_are_refused_with_a_remedy():
+    both = sf.Product([sf.Normal(), sf.Poisson()])
+    x = np.array([[1.0, 2.0], [2.0, 3.0]])
+    for ask in (
+        lambda: sf.theory.likelihood(both, x, mean=[1.0]),
+        lambda: sf.theory.profile(both, x, "mean", [1.0]),
+        lambda: sf.theory.consistency(both),
+    ):
+        with pytest.raises(sf.UnsupportedError, match="ask each of its blocks"):
+            ask()
+    with pytest.raises(sf.DataError, match="one weight for each row"):
+        sf.theory.risk(sf.Normal(), [1.0, 2.0], weights=np.ones((2, 2)))

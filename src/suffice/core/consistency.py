@@ -12,6 +12,7 @@ from suffice.core import calculus
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import climb
 from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.likelihood import refuse_blocks
 from suffice.core.parameters import Array
 from suffice.core.weights import OneHot, Weights
 
@@ -108,6 +109,7 @@ def consistency(
     if not truth.lone:
         msg = "consistency takes a single distribution; pick a member of a stack with .each."
         raise UnsupportedError(msg)
+    refuse_blocks(truth, "consistency")
     if not truth.free:
         msg = f"every parameter of {truth!r} is fixed, so there is nothing to estimate."
         raise ParameterError(msg)

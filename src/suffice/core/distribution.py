@@ -47,6 +47,7 @@ class Distribution(Value):
 
     discrete: ClassVar[bool] = False
     conjugates: ClassVar[tuple[type[Distribution], ...]] = ()  # the priors that `update` takes
+    periods: ClassVar[dict[str, float]] = {}  # of parameters that are angles
     belief_about: ClassVar[str] = ""  # the one parameter that those priors speak of
     inward: ClassVar[str] = "a density that is 0 there"  # what keeps an estimate off the boundary, as a prior
 

@@ -70,10 +70,21 @@ def score_of_rows(rows: Any, weights: Weights) -> Score:
     return score
 
 
+def refuse_blocks(distribution: Any, what: str) -> None:
+    """Say what to do with a distribution that is made of others."""
+    if distribution.blocks:
+        msg = (
+            f"{distribution.name} is made of blocks, and {what} is that of one family: ask each of its blocks, as in "
+            "distribution.blocks[…], with its own columns; log-likelihoods of independent blocks add up."
+        )
+        raise UnsupportedError(msg)
+
+
 def _read(distribution: Any, data: Any, weights: Any) -> tuple[Any, Any, Weights]:
     if not distribution.lone:
         msg = "the likelihood is that of a single distribution; pick a member of a stack with .each."
         raise UnsupportedError(msg)
+    refuse_blocks(distribution, "a likelihood as a function of its parameters")
     rows = distribution.read(data)
     if not len(rows):
         msg = "a likelihood needs at least one row."
@@ -144,10 +155,11 @@ class _Profile:
         self.best, self.height = self._learn(self.model)
 
     def _learn(self, model: Any) -> tuple[Any, float]:
-        if model.exact:
-            learned = model.estimate(self.stats) if model.free else model
+        if model.exact:  # holding a parameter may have made it so, with statistics of its own
+            stats = self.stats if self.model.exact else model.suffstats(self.rows, self.weights)
+            learned = model.estimate(stats) if model.free else model
             with np.errstate(all="ignore"):
-                return learned, float(learned.log_likelihood(self.stats))
+                return learned, float(learned.log_likelihood(stats))
         start = model.start(self.rows, self.weights, np.random.default_rng(0)) if model.free else model
         if model.free:
             start = climb(start, self.rows, self.weights, None, 1000, None).distribution
@@ -162,7 +174,10 @@ class _Profile:
             if bool(self.domain.contains(np.asarray(value))):
                 return -np.inf  # it does not go together with the others
             raise
-        height = self._learn(held)[1]
+        try:
+            height = self._learn(held)[1]
+        except DataError:  # the rows were fine before: this value excludes some of them
+            return -np.inf
         return -np.inf if np.isnan(height) else height
 
 
@@ -183,7 +198,7 @@ def likelihood_interval(
 ) -> tuple[float, float]:
     """The values of a parameter that the likelihood-ratio test keeps: 2(log L̂ − profile) ≤ the χ²₁ quantile.
 
-    An end that is never reached is the end of the parameter's domain.
+    An end that is never reached is the end of the parameter's domain, of an angle half a turn away.
 
     Examples
     --------
@@ -207,6 +222,8 @@ def _cross(curve: _Profile, floor: float, side: float) -> float:
 
     at, domain = float(getattr(curve.best, curve.name)), curve.domain
     bound = domain.low if side < 0 else domain.high
+    if curve.name in curve.model.periods:  # half a turn away at most
+        bound = at + side * curve.model.periods[curve.name] / 2
     if at == bound:
         return at
 

@@ -195,6 +195,9 @@ def risk(model: Any, truth: Any, weights: Any = None) -> Risk:
         msg = "an empirical risk needs at least one row."
         raise DataError(msg)
     checked = Weights.of(weights, len(rows))
+    if checked.members > 1:
+        msg = f"an empirical risk takes one weight for each row; got one for each of {checked.members} members."
+        raise DataError(msg)
     loss = -np.asarray(learned.log_prob(rows))
     if checked.values is None:
         return Risk(float(loss.mean()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class VonMises(ExponentialFamily):
 
     loc: Any = parameter(REAL, default=0.0, typical=(-3.0, 3.0))
     concentration: Any = parameter(NONNEGATIVE, default=1.0, typical=(0.5, 8.0))
+
+    periods: ClassVar[dict[str, float]] = {"loc": 2 * np.pi}
 
     def statistic(self, x: Array) -> Array:
         return np.stack([np.cos(x, dtype=np.float64), np.sin(x, dtype=np.float64)], axis=-1)
