@@ -298,9 +298,9 @@ ERRORS = {
     ),
     # ---- beliefs ----------------------------------------------------------------------------------------------------
     "prior of the wrong kind": (
-        lambda: sf.fit(sf.Bernoulli(), [0, 1], prior=sf.Gamma(1, 1)),
+        lambda: sf.fit(sf.Bernoulli(), [0, 1], prior=sf.Poisson(1)),
         UnsupportedError,
-        ["Bernoulli", "Gamma", "Beta"],
+        ["Bernoulli", "Poisson", "Beta"],
     ),
     "a number as a prior": (
         lambda: sf.posterior(sf.Poisson(), COUNTS, prior=2.0),

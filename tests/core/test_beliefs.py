@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import suffice as sf
 from suffice.core import em
@@ -88,6 +88,11 @@ def test_any_distribution_of_a_number_is_a_prior_of_one_parameter(likelihood, da
     fits = [sf.fit(likelihood, data, prior=one) for one in (prior, density)]
     np.testing.assert_allclose(fits[0].log_posterior, fits[1].log_posterior, rtol=1e-8)
     np.testing.assert_allclose(fits[0].params[mine.names[0]], mine.mode, rtol=1e-6)
+
+
+def test_what_a_prior_says_beyond_the_domain_is_cut_off_with_an_alert():
+    fit = sf.fit(sf.Bernoulli(), [0, 1], prior=sf.Gamma(1.0, 1.0))
+    assert "has 0.632121 of its probability where p may lie" in dict(fit.alerts)["normalised"]
 
 
 def test_of_two_parameters_or_over_counts_it_is_refused():

@@ -432,7 +432,9 @@ class DensityPosterior:
             return (("improper", text), *(on_edge if edge else ()))
         total = float(np.exp(self._log_prior_total))
         if abs(total - 1) > 1e-6:
-            found.append(("normalised", f"the prior integrates to {total:.6g}, not to 1; it was divided by that."))
+            share = f"has {total:.6g} of its probability where {self.names[0]} may lie"
+            what = f"integrates to {total:.6g}, not to 1" if callable(self.prior) else share
+            found.append(("normalised", f"the prior {what}; it was divided by that."))
         if self._peak[1]:
             found.append(("boundary", f"the most probable {self._peak[1]} lies on the boundary of its domain."))
         doubt = max(self._integral.error, float(np.exp(self._beyond - self._log_prior_total)))

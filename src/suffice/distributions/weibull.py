@@ -158,7 +158,7 @@ class Weibull(Iterative):
 
 def _exp(log_scale: Array) -> Array:
     """The scale of a logarithm, kept where floats can hold it and its ratios."""
-    return np.exp(np.clip(log_scale, -WIDEST, WIDEST))
+    return np.asarray(np.exp(np.clip(log_scale, -WIDEST, WIDEST)))
 
 
 def _shared_shift(weight: Array, shape: Array, power: Array) -> Array:
