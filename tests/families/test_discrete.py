@@ -688,3 +688,9 @@ def test_divergences_of_large_counts_across_families():
 def test_probabilities_that_do_not_sum_to_1_are_told():
     with pytest.raises(sf.UnsupportedError, match="add up to"):
         sf.BetaGeometric(0.1, 3.0).kl(sf.Geometric(0.5))
+
+
+def test_multinomial_rows_without_trials_say_nothing_and_are_told():
+    fit = sf.fit(sf.Multinomial(), [[0, 0, 0], [0, 0, 0]])
+    assert [code for code, _ in fit.alerts] == ["unidentified"]
+    np.testing.assert_allclose(fit.distribution.probs, 1 / 3)

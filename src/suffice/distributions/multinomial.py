@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
@@ -105,6 +106,12 @@ class Multinomial(ExponentialFamily):
         count = count.sum(axis=0, keepdims=True) if self.tied else count
         with np.errstate(all="ignore"):
             return {"probs": np.sqrt(self.probs * (1 - self.probs) / count)}
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        if not ((stats.weight > 0) & (stats.total.sum(axis=-1) == 0)).any():
+            return super().alerts(stats)
+        text = "every row counts 0 trials, so the data say nothing about probs; they were left as they were. Add data."
+        return (*super().alerts(stats), ("unidentified", text))
 
     def label(self, name: str, place: tuple[int, ...]) -> str:
         if self.levels is None:
