@@ -506,3 +506,44 @@ def test_members_and_columns_without_rows_keep_their_parameters(prototype, x):
         np.testing.assert_allclose(getattr(learned, name)[0], getattr(alone, name), rtol=1e-12)
     unseen = prototype.estimate(prototype.suffstats(np.full(3, np.nan)))
     assert unseen == prototype
+
+
+def test_tiny_values_are_not_called_equal_without_need():
+    fit = sf.fit(sf.Uniform(), [1e-160, 2e-160])
+    assert (fit.distribution.low, fit.distribution.high, fit.alerts) == (1e-160, 2e-160, ())
+    (code, text), *_ = sf.fit(sf.Normal(), [1e-160, 2e-160]).alerts
+    assert code == "collapsed"
+    assert "multiply very small ones" in text
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("prototype", [sf.Gamma(), sf.Laplace(), sf.Weibull(), sf.Exponential(), sf.LogNormal()])
+@pytest.mark.parametrize("unit", [1e300, 1e-300])
+def test_extreme_units_warn_of_nothing(prototype, unit):
+    x = np.array([1.0, 2.0, 3.0, 5.0])
+    fit = sf.fit(prototype, unit * x)
+    assert set(fit.standard_errors) == set(prototype.params)
+    if unit > 1:
+        np.testing.assert_allclose(
+            fit.distribution.quantile(0.5) / unit, sf.fit(prototype, x).distribution.quantile(0.5), rtol=1e-2
+        )
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_variance_that_overflows_is_infinite():
+    assert sf.Normal(0, 1e160).var == sf.Laplace(0, 1e160).var == np.inf
+    assert sf.Normal(0, 1e160).kl(sf.Normal()) == np.inf
+
+
+@pytest.mark.parametrize("n", [5, 40])
+def test_standard_errors_of_a_normal_with_a_known_parameter(n):
+    x = sf.Normal(1.0, 2.0).sample(n, random_state=0)
+    known_mean, known_std = sf.fit(sf.Normal(0.5).fix("mean"), x), sf.fit(sf.Normal(std=3.0).fix("std"), x)
+    spread = np.sqrt(np.mean((x - 0.5) ** 2))
+    assert known_mean.standard_errors["std"] == spread / np.sqrt(2 * n)
+    assert known_std.standard_errors["mean"] == 3.0 / np.sqrt(n)
+    both = sf.Normal().tie("mean", "std").stack(2)
+    stats_of = both.suffstats(x, np.stack([np.ones(n), np.full(n, 2.0)], axis=1))
+    errors = both.estimate(stats_of).standard_errors(stats_of)
+    np.testing.assert_allclose(errors["mean"], np.std(x) / np.sqrt(3 * n))
+    np.testing.assert_allclose(errors["std"], np.std(x) / np.sqrt(6 * n))

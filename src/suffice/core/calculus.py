@@ -94,7 +94,8 @@ def errors_from_information(information: Array, names: tuple[str, ...], tied: fr
         blocks[:, j * p : (j + 1) * p, j * p : (j + 1) * p] = information[j]
     variance = np.full((d, k * p), np.nan)
     for column in range(d):
-        whole = share_out.T @ blocks[column] @ share_out
+        with np.errstate(all="ignore"):
+            whole = share_out.T @ blocks[column] @ share_out
         good = np.isfinite(whole).all(axis=1)
         if good.any():
             kept = whole[np.ix_(good, good)]

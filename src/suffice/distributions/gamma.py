@@ -62,6 +62,9 @@ class Gamma(ExponentialFamily):
 
     def _climb(self, mean: Array, weight: Array) -> Self:
         """Newton on shape·E log x − rate·E x − A, which is concave, from a rational guess of the shape."""
+        largest = float(np.max(mean[..., 1], initial=0.0))
+        unit = np.exp2(np.floor(np.log2(largest))) if largest > 1e100 else 1.0  # so that squares do not overflow
+        mean = np.stack([mean[..., 0] - np.log(unit), mean[..., 1] / unit], axis=-1)
         level = np.log(mean[..., 1])
         gap = np.maximum(level - mean[..., 0], 0.5 / STEEPEST)  # log E x − E log x
         mean = np.stack([level - gap, mean[..., 1]], axis=-1)
@@ -78,13 +81,14 @@ class Gamma(ExponentialFamily):
         values = {"shape": (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)}
         values["rate"] = (self.shape if "shape" in self.fixed else values["shape"]) / mean[..., 1]
         for name in self.fixed:
-            values[name] = np.asarray(getattr(self, name))
+            values[name] = np.asarray(getattr(self, name)) * (unit if name == "rate" else 1.0)
         for name in self.tied - self.fixed:
             pooled = (np.log(values[name]) * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300)
             values[name] = np.exp(pooled)
         start = np.stack([np.broadcast_to(values[name], weight.shape) for name in ("shape", "rate")], axis=-1)
         theta = newton(evaluate, start, weight, ("shape", "rate"), self.fixed, self.tied)
-        return replace(self, shape=theta[..., 0], rate=theta[..., 1])
+        rate = np.asarray(self.rate) if "rate" in self.fixed else theta[..., 1] / unit
+        return replace(self, shape=theta[..., 0], rate=rate)
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         if "shape" in self.fixed or not (np.asarray(self.shape) > 0.9 * STEEPEST).any():

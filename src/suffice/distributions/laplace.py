@@ -139,7 +139,8 @@ class Laplace(Iterative):
         return self.choose(stats.weight == 0, replace(self, loc=loc, scale=scale))
 
     def error_cells(self, stats: Any) -> dict[str, Array]:
-        unit = stats.weight / np.square(self.scale)
+        with np.errstate(over="ignore"):
+            unit = stats.weight / np.square(self.scale)
         return errors_from_information(unit[..., None, None] * np.eye(len(self.free)), self.free, self.tied)
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
@@ -148,8 +149,9 @@ class Laplace(Iterative):
         if "scale" in self.fixed or not flat.any():
             return super().alerts(stats)
         text = (
-            f"every value equals {np.asarray(stack.loc)[flat][0]:g}, so the scale is 0 and no density exists; it was "
-            "set to the smallest that float64 resolves there. Add data, or fix scale."
+            f"every value equals {np.asarray(stack.loc)[flat][0]:g}, or differs from it by less than is resolved, so "
+            "the scale is 0 and no density exists; it was set to the smallest that is resolved there. Add data, "
+            "multiply very small ones, or fix scale."
         )
         return (*super().alerts(stats), ("collapsed", text))
 
@@ -172,7 +174,8 @@ class Laplace(Iterative):
     @property
     def var(self) -> Any:
         """The variance, 2·scale²."""
-        return 2 * np.square(self.scale)
+        with np.errstate(over="ignore"):
+            return 2 * np.square(self.scale)
 
     @property
     def mode(self) -> Any:

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
 
 
-def spread_floor(centre: Array) -> Array:
-    """The least standard deviation that float64 can resolve around a centre: collapsed estimates end there."""
-    return np.maximum(4 * np.finfo(float).eps * np.abs(centre), 1e-150)
+def spread_floor(centre: Array, least: float = 1e-150) -> Array:
+    """The least spread that float64 can resolve around a centre: collapsed estimates end there.
+
+    Not below ``least``, whose square is still a number; where no square is taken it may be lower.
+    """
+    return np.maximum(4 * np.finfo(float).eps * np.abs(centre), least)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,10 +139,14 @@ class Normal(ExponentialFamily):
         return replace(self, std=self.std * np.sqrt(weight / (weight - ddof)))
 
     def error_cells(self, stats: Any) -> dict[str, Array]:
-        if self.tied or self.fixed:
-            return super().error_cells(stats)
+        if "mean" in self.tied and "std" in self.free and "std" not in self.tied:
+            return super().error_cells(stats)  # the shared mean and the spreads depend on each other
+        pooled = {name: np.broadcast_to(stats.weight.sum(axis=0), stats.weight.shape) for name in self.tied}
         with np.errstate(divide="ignore"):
-            return {"mean": self.std / np.sqrt(stats.weight), "std": self.std / np.sqrt(2 * stats.weight)}
+            mean = self.std / np.sqrt(pooled.get("mean", stats.weight))
+            if "mean" in self.tied:  # members of known spreads
+                mean = np.broadcast_to(1 / np.sqrt((stats.weight / np.square(self.std)).sum(axis=0)), mean.shape)
+            return {"mean": mean, "std": self.std / np.sqrt(2 * pooled.get("std", stats.weight))}
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         stack = self.stacked
@@ -148,8 +155,9 @@ class Normal(ExponentialFamily):
             return super().alerts(stats)
         value = np.asarray(stack.mean)[flat][0]
         text = (
-            f"every value equals {value:g}, so the standard deviation is 0 and no density exists; it was set to the "
-            "smallest that float64 resolves there. Add data, fix std, or give a prior."
+            f"every value equals {value:g}, or differs from it by less than squares in float64 resolve, so the "
+            "standard deviation is 0 and no density exists; it was set to the smallest that is resolved there. Add data, "
+            "multiply very small ones, fix std, or give a prior."
         )
         return (*super().alerts(stats), ("collapsed", text))
 
@@ -165,7 +173,8 @@ class Normal(ExponentialFamily):
     @property
     def var(self) -> Any:
         """The variance."""
-        return np.square(self.std)
+        with np.errstate(over="ignore"):
+            return np.square(self.std)
 
     @property
     def mode(self) -> Any:

@@ -59,7 +59,8 @@ class Uniform(Distribution):
             high = np.broadcast_to(high.max(axis=0), high.shape)
         low = np.where(empty | ("low" in self.fixed), self.low, low)
         high = np.where(empty | ("high" in self.fixed), self.high, high)
-        floor = np.where(high - low < spread_floor(high), spread_floor(high), 0.0)
+        least = spread_floor(high, 1e-300)
+        floor = np.where(high - low < least, least, 0.0)
         low, high = low - floor * ("low" not in self.fixed), high + floor * ("high" not in self.fixed)
         return self.choose(empty, replace(self, low=low, high=high))
 
@@ -88,7 +89,7 @@ class Uniform(Distribution):
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         flat = (stats.weight > 0) & (stats.low == stats.high)
         stack = self.stacked
-        if not (flat & (np.subtract(stack.high, stack.low) <= 4 * spread_floor(np.asarray(stack.high)))).any():
+        if not (flat & (np.subtract(stack.high, stack.low) <= 4 * spread_floor(np.asarray(stack.high), 1e-300))).any():
             return super().alerts(stats)
         text = (
             f"every value equals {stats.low[flat][0]:g}, so the bounds meet and no density exists; they were held "

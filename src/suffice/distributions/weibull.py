@@ -114,7 +114,9 @@ class Weibull(Iterative):
     def error_cells(self, stats: Any) -> dict[str, Array]:
         _, hessian = self._derivatives(stats)
         size = np.stack([np.asarray(getattr(self, name)) for name in self.free], axis=-1)
-        return errors_from_information(-hessian / size[..., :, None] / size[..., None, :], self.free, self.tied)
+        with np.errstate(all="ignore"):
+            information = -hessian / size[..., :, None] / size[..., None, :]
+        return errors_from_information(information, self.free, self.tied)
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         if "shape" in self.fixed or not (np.asarray(self.shape) > 0.1 * STEEPEST).any():
