@@ -118,7 +118,8 @@ class NegativeBinomial(Iterative, ExponentialFamily):
     def overdispersion(self, stats: Any) -> tuple[Array, Array]:
         """The mean, and by how much the variance exceeds it; of statistics gathered under these parameters."""
         mean = stats.mean[..., 0]
-        excess = stats.mean[..., 3] - np.square(mean - self.mean) - mean
+        with np.errstate(over="ignore", invalid="ignore"):
+            excess = stats.mean[..., 3] - np.square(mean - self.mean) - mean
         if "size" in self.tied:
             total = stats.weight.sum(axis=0)
             excess = np.broadcast_to((stats.weight * excess).sum(axis=0) / np.maximum(total, 1e-300), mean.shape)
