@@ -66,7 +66,7 @@ def excess(p: Array, q: Array, step: Array) -> Array:
         r = near / (2 + near)  # log(1+t) = 2·artanh r, and t − 2r = r·t
         square = r * r
         rest = sum(square**m / (2 * m + 3) for m in range(17))
-        return np.where(np.abs(t) < 0.5, p * (r * near - 2 * r * square * rest), special.kl_div(p, q))
+        return np.asarray(np.where(np.abs(t) < 0.5, p * (r * near - 2 * r * square * rest), special.kl_div(p, q)))
 
 
 def ratio_excess(ratio: Array, step: Array) -> Array:
@@ -164,7 +164,7 @@ def log_binomial(a: Array, b: Array, p: Array) -> Array:
         step = _product_less(n, p, a)
         some = rest - excess(a, n * p, step) - excess(b, n * (1 - p), -step)
     ends = special.xlogy(a, p) + special.xlog1py(b, -p)
-    return np.where((a == 0) | (b == 0), ends, some)
+    return np.asarray(np.where((a == 0) | (b == 0), ends, some))
 
 
 def whole_quantile(cumulative: Callable[[Array], Array], q: Array, low: float, high: Array | float = np.inf) -> Array:

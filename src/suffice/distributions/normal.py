@@ -105,14 +105,14 @@ class Normal(ExponentialFamily):
             return np.asarray((rate * place).sum(axis=0) / np.where(whole > 0, whole, 1.0))
 
         if "std" in self.tied and "std" not in self.fixed:
-            return origin[0] + pooled(np.ones(weight.shape))
+            return np.asarray(origin[0] + pooled(np.ones(weight.shape)))
         mean = pooled(1 / np.square(self.std))
         if "std" in self.fixed:
             return np.asarray(origin[0] + mean)
         least = np.square(spread_floor(stats.mean))
 
         def spread(at: Array) -> Array:
-            return np.maximum(stats.var + np.square(place - at), least)
+            return np.asarray(np.maximum(stats.var + np.square(place - at), least))
 
         def height(at: Array) -> Array:
             return np.asarray(-(weight * np.log(spread(at))).sum(axis=0))
@@ -156,8 +156,8 @@ class Normal(ExponentialFamily):
         value = np.asarray(stack.mean)[flat][0]
         text = (
             f"every value equals {value:g}, or differs from it by less than squares in float64 resolve, so the "
-            "standard deviation is 0 and no density exists; it was set to the smallest that is resolved there. Add data, "
-            "multiply very small ones, fix std, or give a prior."
+            "standard deviation is 0 and no density exists; it was set to the smallest that is resolved there. Add "
+            "data, multiply very small ones, fix std, or give a prior."
         )
         return (*super().alerts(stats), ("collapsed", text))
 

@@ -294,7 +294,7 @@ def far_from_the_origin(dist: Any, rng: np.random.Generator) -> None:
             wide = np.broadcast_to(spread, expected.shape)
             close(getattr(answer, name), expected, 1e-6, f"{path}: {name}", scale=wide)
     here, there = dist.each[0], far.each[0]
-    expected = np.asarray(moved(here, 1.0, 0.5).kl(here)), np.asarray(here.kl(moved(here, 1.0, 0.5)))
+    apart = np.asarray(moved(here, 1.0, 0.5).kl(here)), np.asarray(here.kl(moved(here, 1.0, 0.5)))
     found = np.asarray(moved(there, 1.0, 0.5).kl(there)), np.asarray(there.kl(moved(there, 1.0, 0.5)))
-    for left, right in zip(found, expected, strict=True):
+    for left, right in zip(found, apart, strict=True):
         close(left, right, 1e-6, "kl", scale=right)
