@@ -91,8 +91,10 @@ def test_any_distribution_of_a_number_is_a_prior_of_one_parameter(likelihood, da
 
 
 def test_what_a_prior_says_beyond_the_domain_is_cut_off_with_an_alert():
-    fit = sf.fit(sf.Bernoulli(), [0, 1], prior=sf.Gamma(1.0, 1.0))
-    assert "has 0.632121 of its probability where p may lie" in dict(fit.alerts)["normalised"]
+    fit = sf.fit(sf.Bernoulli(), [0, 1], prior=sf.Normal(0.5, 0.5))
+    assert "has 0.682689 of its probability where p may lie" in dict(fit.alerts)["normalised"]
+    with pytest.raises(sf.UnsupportedError, match="Bernoulli cannot use Gamma"):
+        sf.fit(sf.Bernoulli(), [0, 1], prior=sf.Gamma(1.0, 1.0))
 
 
 def test_of_two_parameters_or_over_counts_it_is_refused():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,117 +15,11 @@ from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import climb
 from suffice.core.errors import ParameterError, SufficeError, UnsupportedError
 from suffice.core.integral import TOLERANCES, ImproperError, Integral, integrate, refuse_improper
-from suffice.core.likelihood import Score, score_of_rows, score_of_statistics
+from suffice.core.likelihood import score_of_rows, score_of_statistics
 from suffice.core.parameters import Array
+from suffice.core.prior_function import at_points, called, in_order, of_candidates, of_function
 
 MOST = 3  # parameters that a density may speak of
-
-
-def in_order(prior: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
-    """The user's density as a function of the parameters by position.
-
-    Where its arguments are named like the parameters it is given them by name, whatever their order.
-    """
-    try:
-        arguments = inspect.signature(prior).parameters.values()
-    except (TypeError, ValueError):  # written in C: nothing is known of its arguments
-        return prior
-    given = tuple(one.name for one in arguments if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD)
-    if set(given) == set(names) and given != names:
-
-        @wraps(prior)
-        def ordered(*values: Any) -> Any:
-            return prior(**dict(zip(names, values, strict=True)))
-
-        return ordered
-    for place, name in enumerate(given):
-        if name in names and names.index(name) != place:
-            msg = (
-                f"the prior takes ({', '.join(given)}), but the parameters come by position as ({', '.join(names)}). "
-                "Put its arguments in that order, or give all of them those names."
-            )
-            raise ParameterError(msg)
-    return prior
-
-
-def of_function(prior: Callable[..., Any], space: Space, *, capped: bool = False) -> LogDensity:
-    """The log of a user's density, with every answer checked; ``capped``: what overflows is the largest float."""
-    names = tuple(axis.name for axis in space.axes)
-
-    def log_density(theta: Array) -> Array:
-        columns = [np.ascontiguousarray(theta[:, i]) for i in range(theta.shape[1])]
-        with np.errstate(all="ignore"):
-            values = _called(prior, columns, names)
-        if capped:
-            values = np.where(np.isposinf(values), np.finfo(float).max, values)
-        wrong = np.isnan(values) | (values < 0) | np.isposinf(values)
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            if np.isposinf(values[at]):
-                _refuse_overflow(prior, space, theta[at])
-            place = ", ".join(f"{name} = {theta[at, i]:.6g}" for i, name in enumerate(names))
-            rule = "a density is a finite number of at least 0"
-            remedy = "Mend it there, for instance with np.where."
-            if values[at] < 0:
-                remedy = "If it returns the logarithm of a density, return np.exp of that."
-            msg = f"the prior is {values[at]:g} at {place}, but {rule}. {remedy}"
-            raise ParameterError(msg)
-        with np.errstate(divide="ignore"):
-            return np.log(values)
-
-    return log_density
-
-
-def _refuse_overflow(prior: Callable[..., Any], space: Space, theta: Array) -> None:
-    """Refuse a density that is infinite at ``theta`` and stays so up to the end of an axis: its integral is."""
-    at = space.coordinates(theta)
-    for j, axis in enumerate(space.axes):
-        for side, end in enumerate(axis.limits):
-            point = space.values(np.where(np.arange(space.size) == j, end, at)[None])
-            with np.errstate(all="ignore"):
-                value = _called(prior, list(point.T), tuple(one.name for one in space.axes))[0]
-            if np.isposinf(value):
-                raise ImproperError.towards(axis, side)
-
-
-def _called(prior: Callable[..., Any], columns: list[Array], names: tuple[str, ...]) -> Array:
-    signature = f"({', '.join(names)})"
-    remedy = "It gets arrays and returns an array of that length: write np.where for if, np.exp for math.exp."
-    try:
-        values = np.asarray(prior(*columns), dtype=float)
-    except SufficeError:
-        raise
-    except Exception as error:
-        msg = f"the prior could not be called with arrays of {signature}: {error}. {remedy}"
-        raise ParameterError(msg) from error
-    count = len(columns[0])
-    if values.shape == (count,):
-        return values
-    if values.ndim == 0:  # a constant is the one density that may forget the shape of its argument
-        halves = [np.asarray(prior(*(c[:1] for c in columns))), np.asarray(prior(*(c[-1:] for c in columns)))]
-        if all(half.ndim == 0 and half == values for half in halves):
-            return np.full(count, float(values))
-    msg = f"the prior returned an array of shape {values.shape} for {count} values of {signature}. {remedy}"
-    raise ParameterError(msg)
-
-
-def of_candidates(model: Any, score: Score) -> LogDensity:
-    """The log-likelihood as a function of the free parameters."""
-
-    def log_likelihood(theta: Array) -> Array:
-        try:
-            stack = at_points(model, theta)
-        except ParameterError as error:
-            msg = f"the prior is positive where the parameters do not go together. {error} Let it be 0 there: np.where."
-            raise ParameterError(msg) from error
-        return score(stack)
-
-    return log_likelihood
-
-
-def at_points(model: Any, theta: Array) -> Any:
-    """The likelihood as a stack, one member for each row of parameters."""
-    return replace(model.stack(len(theta)), **{name: theta[:, i, None] for i, name in enumerate(model.free)})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -321,7 +214,7 @@ class DensityPosterior:
         """Log prior + log-likelihood on a bound, where a density may well be infinite or undefined."""
         if callable(self.prior) and not isinstance(self.prior, DensityPosterior):
             with np.errstate(all="ignore"):
-                prior = float(np.log(_called(self.prior, [theta[i : i + 1] for i in range(len(theta))], self.names))[0])
+                prior = float(np.log(called(self.prior, [theta[i : i + 1] for i in range(len(theta))], self.names))[0])
         else:
             prior = float(self._log_prior(theta[None])[0])
         value = prior + float(self.log_likelihood(theta[None])[0])
@@ -456,7 +349,12 @@ def is_density(likelihood: Any, prior: Any) -> bool:
     if not isinstance(belief, Distribution) or isinstance(belief, likelihood.conjugates):
         return False
     number = belief.lone and not belief.batch and not belief.row_vector and not belief.blocks
-    return number and not belief.discrete and len(likelihood.free) == 1 and not likelihood.blocks
+    if not number or belief.discrete or len(likelihood.free) != 1 or likelihood.blocks:
+        return False
+    # A belief about positive numbers is a slip where a probability is meant; one about any number is cut to the domain.
+    domain, support = likelihood.specs()[likelihood.free[0]].domain, belief.support
+    within = domain.low <= support.low and support.high <= domain.high
+    return bool(within or np.isinf([support.low, support.high]).all())
 
 
 def density_posterior(likelihood: Any, stats: Any, prior: Any, *, mode_only: bool = False) -> Any:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.density import data_posterior, density_posterior, in_order, is_density
+from suffice.core.density import data_posterior, density_posterior, is_density
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, Trace, climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.parameters import check_level
+from suffice.core.prior_function import in_order
 from suffice.core.weights import Weights
 
 

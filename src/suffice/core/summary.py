@@ -23,7 +23,7 @@ def summarise(fit: Any) -> str:
         f" · AIC {_score(fit.aic)} · BIC {_score(fit.bic)}"
     )
     if fit.prior is not None:
-        lines.append(f"log-posterior {_score(fit.log_posterior)} under prior {_prior(fit.prior)}")
+        lines.append(f"log-posterior {_score(fit.log_posterior)} under prior {_prior(fit)}")
     lines.append(_passes(fit))
     lines.extend(_table(fit))
     lines.append("alerts: none" if not fit.alerts else "alerts:")
@@ -32,8 +32,9 @@ def summarise(fit: Any) -> str:
     return "\n".join(lines)
 
 
-def _prior(prior: Any) -> str:
-    return f"density {getattr(prior, '__name__', 'function')}" if callable(prior) else str(prior)
+def _prior(fit: Any) -> str:
+    prior, name = fit.prior, f"{fit.prior_name} = " if fit.prior_name else ""
+    return name + (f"density {getattr(prior, '__name__', 'function')}" if callable(prior) else repr(prior))
 
 
 def _passes(fit: Any) -> str:

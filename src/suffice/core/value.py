@@ -207,7 +207,7 @@ class Value:
 
     def __hash__(self) -> int:
         """Hash of the family and its numbers."""
-        return hash((type(self), *(np.asarray(value).tobytes() for value in self._values().values())))
+        return hash((type(self), *((np.asarray(value) + 0.0).tobytes() for value in self._values().values())))
 
     def __copy__(self) -> Self:
         """Return itself: what cannot change needs no copy."""
