@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
-from suffice.core import calculus, quadrature
+from suffice.core import calculus
+from suffice.core.answers import Answers
 from suffice.core.data import as_rows, listed, numbers
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
-from suffice.core.parameters import Array, check_count, check_level
+from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.parameters import Array
 from suffice.core.statistics import Additive
-from suffice.core.value import Value
 from suffice.core.weights import Weights
 from suffice.engines import local
 
@@ -35,7 +35,7 @@ def _most_general(kind: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(Value):
+class Distribution(Answers):
     """A distribution over rows, or a stack of k of them.
 
     Parameters are numbers (one column), arrays (d,) of independent columns, or arrays (k, d) of a stack.
@@ -347,93 +347,3 @@ class Distribution(Value):
         """The stated weakly informative prior that ``prior="weak"`` means."""
         del stats
         raise self._cannot("choose a weak prior by itself; give prior= a density of its parameters instead")
-
-    # ---- asking -------------------------------------------------------------------------------------------------
-    def sample(self, n: int = 1, random_state: Any = None) -> Array:
-        """Draw rows: (n,), (n, d), or (n, k, d) from a stack; the same seed gives the same rows."""
-        self._require_ready("draw rows")
-        check_count(n)
-        rows = self.stacked.draw(int(n), np.random.default_rng(random_state))
-        lone: Any = (slice(None), *(0,) * (self._full - len(self.batch)))
-        return np.asarray(rows[lone])
-
-    def draw(self, n: int, rng: np.random.Generator) -> Array:
-        """Rows of a stack, (n, k, d); by default through the inverse of the cumulative distribution."""
-        return self.inverse(rng.random((n, *self.batch)))
-
-    def cdf(self, x: Any) -> Any:
-        """P(X ≤ x), column by column."""
-        return self._elementwise(self.cumulative, x)
-
-    def quantile(self, q: Any) -> Any:
-        """The smallest x with P(X ≤ x) ≥ q, column by column."""
-        levels = np.asarray(q, dtype=float)
-        if not ((levels >= 0) & (levels <= 1)).all():
-            msg = f"quantile takes probabilities from 0 to 1; got {q!r:.60}."
-            raise ParameterError(msg)
-        return self._elementwise(self.inverse, levels)
-
-    def _elementwise(self, formula: Any, x: Any) -> Any:
-        self._require_ready("be asked")
-        values = numbers(x, self.name).astype(float)
-        if not self.lone:
-            values = values[..., None, None] if values.ndim < 2 else values[:, None, :]
-        with np.errstate(all="ignore"):
-            out = formula(values)
-        return float(out) if np.ndim(out) == 0 else out
-
-    def cumulative(self, x: Array) -> Array:
-        """P(X ≤ x), elementwise under broadcasting."""
-        return quadrature.cumulative(self, x)
-
-    def inverse(self, q: Array) -> Array:
-        """Quantiles, elementwise under broadcasting."""
-        return quadrature.inverse(self, q)
-
-    @property
-    def var(self) -> Any:
-        """Variance of each column."""
-        return quadrature.moment(self, 2)
-
-    @property
-    def std(self) -> Any:
-        """Standard deviation of each column."""
-        return np.sqrt(self.var)
-
-    def entropy(self) -> Any:
-        """−E log p in nats: of the row, or (k,) for a stack."""
-        self._require_ready("have an entropy")
-        cells = np.asarray(self.entropy_cell())
-        total = cells.sum(axis=-1) if cells.ndim else cells
-        return float(total) if np.ndim(total) == 0 else total
-
-    def entropy_cell(self) -> Any:
-        """Entropy of each column; by default by quadrature or summation, to about 1e-10."""
-        return quadrature.cellwise(self, lambda cell: -quadrature.expectation(cell, cell.log_prob))
-
-    def kl(self, other: Any) -> Any:
-        """D(self‖other) in nats: how much worse ``other`` describes rows that this one makes."""
-        self._require_ready("be compared")
-        return quadrature.relative_entropy(self, other)
-
-    def expected(self) -> Any:
-        """The mean, as a belief about a parameter."""
-        return self.mean  # type: ignore[attr-defined]
-
-    def spread(self) -> Any:
-        """The standard deviation, as a belief about a parameter."""
-        return self.std
-
-    def point(self) -> Any:
-        """A parameter at which this belief has a finite density."""
-        return self.expected()
-
-    def scale_of(self, name: str) -> Any:
-        """The length by which moves of an unbounded parameter are judged."""
-        del name
-        return self.std
-
-    def interval(self, level: float = 0.95) -> Any:
-        """The central interval that holds ``level`` of the probability, column by column."""
-        check_level(level)
-        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
