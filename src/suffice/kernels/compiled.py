@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from suffice.kernels import loops, products, reference
+from suffice.kernels import loops, products, reference, tallies
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Moments, Real
 
 CHUNK_CELLS = 1 << 18  # what is not contiguous, or of another type, is copied in pieces of this size
@@ -51,7 +51,7 @@ def sums(features: Real, weights: Array | None = None, codes: Integers | None = 
         return np.add.reduce(sums(wide).reshape(-1, features.shape[1]), keepdims=True) + sums(rest)
     total = np.zeros((_n_members(weights, codes, members), features.shape[1]))
     for rows, w, c in _chunks(features, weights, codes):
-        loops.sums(rows, w, c, total)
+        tallies.sums(rows, w, c, total)
     return total
 
 
@@ -61,7 +61,7 @@ def counts(
     """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
     total = np.zeros((levels.shape[1], n_levels, _n_members(weights, codes, members)))
     for rows, w, c in _chunks(levels, weights, codes, INTEGERS):
-        loops.counts(rows, w, c, total)
+        tallies.counts(rows, w, c, total)
     return np.ascontiguousarray(total.transpose(2, 0, 1))
 
 
@@ -71,7 +71,7 @@ def count_range(x: Integers, low: int, high: int) -> NDArray[np.int64]:
         return reference.count_range(x, low, high)
     total = np.zeros((4, high - low + 1), np.int64)
     for rows, _, _ in _chunks(x[:, None], None, None, INTEGERS):
-        loops.count_range(rows[:, 0], low, total)
+        tallies.count_range(rows[:, 0], low, total)
     counted: NDArray[np.int64] = total.sum(axis=0)
     return counted
 
@@ -80,7 +80,7 @@ def integer_range(x: Integers) -> tuple[int, int]:
     """Smallest and largest of x (n,); (0, −1), the empty range, when there is nothing."""
     if x.dtype == np.uint64 or x.size == 0:
         return reference.integer_range(x)
-    parts = [loops.integer_range(rows[:, 0]) for rows, _, _ in _chunks(x[:, None], None, None, INTEGERS)]
+    parts = [tallies.integer_range(rows[:, 0]) for rows, _, _ in _chunks(x[:, None], None, None, INTEGERS)]
     return min(low for low, _ in parts), max(high for _, high in parts)
 
 
@@ -91,15 +91,16 @@ def extremes(
     if weights is not None and weights.ndim > 1:
         weight, low, high = (np.concatenate(part) for part in zip(*(extremes(x, w) for w in weights.T), strict=True))
         return weight, low, high
-    d = x.shape[1]
-    if weights is None and codes is None and d < NARROW and len(x) >= 64:
+    d, unweighted = x.shape[1], weights is None and codes is None
+    if unweighted and d < NARROW and len(x) >= 64:
         wide, rest = (extremes(part) for part in _several_at_a_time(x))
-        weight, low, high = (np.vstack([w.reshape(-1, d), r]) for w, r in zip(wide, rest, strict=True))
-        return weight.sum(0, keepdims=True), low.min(0, keepdims=True), high.max(0, keepdims=True)
+        weight, low, high = (np.vstack([a.reshape(-1, d), b]) for a, b in zip(wide, rest, strict=True))
+        return weight.sum(axis=0, keepdims=True), low.min(axis=0, keepdims=True), high.max(axis=0, keepdims=True)
     shape = (_n_members(weights, codes, members), d)
     weight, low, high = np.zeros(shape), np.full(shape, np.inf), np.full(shape, -np.inf)
     for rows, w, c in _chunks(x, weights, codes):
-        loops.extremes(rows, w, c, weight, low, high)
+        if not (unweighted and tallies.extremes_unweighted(rows, weight, low, high)):
+            tallies.extremes(rows, w, c, weight, low, high)
     return weight, low, high
 
 

@@ -1,4 +1,4 @@
-"""Loops over rows and columns, for Numba; `compiled` prepares their arguments and says what they compute.
+"""Loops for the moments and densities of columns, for Numba; `compiled` prepares the arguments and says what they do.
 
 Work goes by blocks of rows that stay in cache; inner loops run along memory, so that they become vector instructions.
 Squares are summed about a pivot that loses no digit: the mean so far where it rests on a fair weight beside the block's
@@ -261,82 +261,6 @@ def moments_by_column(x, weights, weight, centre, shift, scatter):
                         more = column_moments(column, u, total, settled, mean)
                         merge(k, j, more, weight, centre, shift, scatter)
         begin = end
-
-
-# -- sums, counts, extremes --------------------------------------------------------------------------------------------
-
-
-@kernel
-def sums(x, weights, codes, total):
-    """Σ w x (k, m) of rows with at most one weight each."""
-    members, m = total.shape
-    rows = max(1024, 16 * members)
-    part = np.empty((members, m))
-    for begin in range(0, x.shape[0], rows):
-        part[:] = 0.0
-        for i in range(begin, min(begin + rows, x.shape[0])):
-            k = codes[i] if codes.size else 0
-            if 0 <= k < members:
-                v = weights[i, 0] if weights.size else 1.0
-                for j in range(m):
-                    part[k, j] += v * x[i, j]
-        total += part
-
-
-@kernel
-def counts(levels, weights, codes, total):
-    """Weight (d, n_levels, k) of every level, the members side by side."""
-    d, n_levels, members = total.shape
-    for i in range(levels.shape[0]):
-        k = codes[i] if codes.size else 0
-        if 0 <= k < members:
-            for j in range(d):
-                level = levels[i, j]
-                if 0 <= level < n_levels:
-                    if weights.size and codes.size == 0:
-                        for h in range(members):
-                            total[j, level, h] += weights[i, h]
-                    else:
-                        total[j, level, k] += weights[i, 0] if weights.size else 1.0
-
-
-@kernel
-def count_range(x, low, total):
-    """How often low + i occurs in x (n,), in four tables (4, ·) by turns: equal neighbours need not wait."""
-    size, whole = np.uint64(total.shape[1]), x.size - x.size % 4
-    for begin in range(0, whole, 4):
-        for turn in range(4):
-            step = np.uint64(x[begin + turn] - low)  # what lies below wraps around to far above
-            if step < size:
-                total[turn, step] += 1
-    for i in range(whole, x.size):
-        step = np.uint64(x[i] - low)
-        if step < size:
-            total[0, step] += 1
-
-
-@kernel
-def integer_range(x):
-    """Smallest and largest of x (n,), n > 0."""
-    low = high = x[0]
-    for i in range(x.size):
-        low, high = min(low, x[i]), max(high, x[i])
-    return low, high
-
-
-@kernel
-def extremes(x, weights, codes, weight, low, high):
-    """Weight, smallest and largest (k, d) of the seen cells that have weight, one weight per row."""
-    members, d = low.shape
-    for i in range(x.shape[0]):
-        k = codes[i] if codes.size else 0
-        v = weights[i, 0] if weights.size else 1.0
-        if 0 <= k < members and v > 0:
-            for j in range(d):
-                cell = float(x[i, j])
-                weight[k, j] += v if not np.isnan(cell) else 0.0
-                low[k, j] = min(low[k, j], cell)  # the first unless the second is less: NaN never is
-                high[k, j] = max(high[k, j], cell)
 
 
 # -- densities ---------------------------------------------------------------------------------------------------------
