@@ -46,6 +46,7 @@ class Distribution(Answers):
     """
 
     discrete: ClassVar[bool] = False
+    in_place: ClassVar[bool] = False  # statistics are gathered without temporaries as long as the rows
     conjugates: ClassVar[tuple[type[Distribution], ...]] = ()  # the priors that `update` takes
     periods: ClassVar[dict[str, float]] = {}  # of parameters that are angles
     belief_about: ClassVar[str] = ""  # the one parameter that those priors speak of
@@ -148,7 +149,8 @@ class Distribution(Answers):
             msg = f"weights name {prepared.members} members, but the stack has {stack.members}; give each a column."
             raise DataError(msg)
         prepared = replace(prepared, work=int(np.prod(np.shape(rows))))
-        gathered = local.reduce(lambda part: stack.gather(rows[part], prepared[part]), len(rows), self._width(rows))
+        width = stack.gather_width(rows)
+        gathered = local.reduce(lambda part: stack.gather(rows[part], prepared[part]), len(rows), width)
         return self.owned(gathered)
 
     @property
@@ -206,8 +208,12 @@ class Distribution(Answers):
             "Correct or drop it, mark it missing with NaN, or choose a distribution that allows it."
         )
 
+    def gather_width(self, rows: Any) -> int:
+        """How many numbers a row takes while statistics are gathered: fewer of them, longer slices."""
+        return int(np.prod(np.shape(rows)[1:])) if self.in_place else self._width(rows)
+
     def _width(self, rows: Any) -> int:
-        return int(np.prod(np.shape(rows)[1:])) * 1 + self.members
+        return int(np.prod(np.shape(rows)[1:])) + self.members
 
     # ---- learning -----------------------------------------------------------------------------------------------
     @property

@@ -53,6 +53,8 @@ class Categorical(Distribution):
     conjugates = (Dirichlet,)
     belief_about = "probs"
 
+    in_place = True
+
     def __post_init__(self) -> None:
         """Bring levels and probabilities together: a tuple for one column, a tuple of tuples for several."""
         if self.levels is None and self.probs is not None:

@@ -51,6 +51,8 @@ class MultivariateNormal(ExponentialFamily):
     conjugates = (NormalInverseWishart,)
     belief_about = "mean"
 
+    in_place = True
+
     def __post_init__(self) -> None:
         """Fill in the standard value of what was not given, and check that the covariance has its structure."""
         form = structure(self.structure)

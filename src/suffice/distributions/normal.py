@@ -45,6 +45,8 @@ class Normal(ExponentialFamily):
     mean: Any = parameter(REAL, default=0.0, typical=(-3.0, 3.0))
     std: Any = parameter(POSITIVE, default=1.0, typical=(0.3, 3.0))
 
+    in_place = True
+
     def statistic(self, x: Array) -> Array:
         return np.stack([x, x * x], axis=-1)
 

@@ -30,6 +30,8 @@ class Uniform(Distribution):
     low: Any = parameter(REAL, typical=(-3.0, -0.5))
     high: Any = parameter(REAL, typical=(0.5, 3.0))
 
+    in_place = True
+
     def __post_init__(self) -> None:
         """Give a bound that was left out the place one beside the other, and check their order."""
         if self.low is None:

@@ -22,7 +22,7 @@ from suffice import kernels
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-SLICE_CELLS = 1 << 19  # 4 MB of float64: far more work than handing it out and adding its result
+SLICE_CELLS = 1 << 20  # 8 MB of float64: far more work than handing it out and adding its result
 SLICE_ROWS = 256  # wide rows: a slice's statistics, perhaps d × d, must cost less to add than to gather
 
 
@@ -49,8 +49,13 @@ def threads() -> int:
 
 
 def partition(n: int, width: int) -> list[slice]:
-    """Cut ``n`` rows of ``width`` cells into slices; the cuts depend on nothing else."""
-    rows = max(SLICE_CELLS // max(width, 1), SLICE_ROWS)
+    """Cut ``n`` rows of ``width`` cells into slices; the cuts depend on nothing else.
+
+    There are 2, 4, 8, … slices of nearly one size, so that as many threads have as much to do.
+    """
+    fewest = max(SLICE_CELLS // max(width, 1), SLICE_ROWS)
+    count = 1 << max(n // fewest, 1).bit_length() - 1
+    rows = max(-(-n // count), 1)
     return [slice(start, min(start + rows, n)) for start in range(0, max(n, 1), rows)]
 
 
