@@ -119,19 +119,24 @@ class Weights:
 
 def _checked(weights: Any, length: int, allowed: tuple[int, ...]) -> Array:
     try:
-        values = np.ascontiguousarray(weights, dtype=np.float64)
+        hidden = np.ma.isMaskedArray(weights)
+        values = np.ascontiguousarray(np.ma.filled(weights.astype(float), np.nan) if hidden else weights, np.float64)
     except (TypeError, ValueError) as error:
         msg = f"weights must be numbers of at least 0, one per row; got {weights!r:.80}."
         raise DataError(msg) from error
     if values.ndim not in allowed or len(values) != length:
         msg = f"weights have shape {values.shape}, but there are {length} rows; give one weight per row."
         raise DataError(msg)
-    valid = np.isfinite(values) & (values >= 0)
-    if not valid.all():
+    total = values.sum()
+    if not (np.isfinite(total) and values.min(initial=0.0) >= 0):  # two sweeps without temporaries; now look where
+        valid = np.isfinite(values) & (values >= 0)
+        if valid.all():
+            msg = "the weights add up to more than float64 can hold; divide them by a constant."
+            raise DataError(msg)
         place = tuple(np.argwhere(~valid)[0].tolist())
         msg = f"weights must be finite and at least 0; row {place[0]} has {values[place]:g}. Drop that row or mend it."
         raise DataError(msg)
-    if length and not values.any():
+    if length and total == 0:
         msg = "all weights are 0, so no row counts; give at least one row a positive weight."
         raise DataError(msg)
     return values
