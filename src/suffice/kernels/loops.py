@@ -122,7 +122,7 @@ def about(pivot, weight, first, second):
 
 @kernel
 def place_pivots(x, w, codes, total, heaviest, weight, centre, shift, pivot, seen, first, second):
-    """The mean so far where it rests on at least the weight of the block, else the mean of the block."""
+    """The mean so far where it rests on a fair weight beside the block's, else the mean of the block."""
     members, d = pivot.shape
     settled = True
     for k in range(members):
