@@ -190,7 +190,8 @@ def _block_moments(x: Array, w: Array | None) -> Moments:
         weight, centre, shift, squares = (np.concatenate(part) for part in zip(*columns, strict=True))
         return weight, centre, shift, squares
     total, centre, shift, r = _centred(x, w)
-    return np.full(x.shape[1], total), centre, shift, _total(r * r, w)
+    weighted = r if w is None else w[:, None] * r  # before squaring: a row of no weight must not overflow
+    return np.full(x.shape[1], total), centre, shift, (weighted * r).sum(axis=0)
 
 
 def _block_scatter(x: Array, w: Array | None) -> Moments:
