@@ -193,7 +193,23 @@ def add_column(column, w, pivot):
     """Σ w (x − pivot) and Σ w (x − pivot)²."""
     first = second = 0.0
     if w.size == 0:
-        for i in range(column.size):
+        quarter = column.size // 4
+        f1 = f2 = f3 = s1 = s2 = s3 = 0.0
+        for i in range(quarter):  # four places at a time: memory is fetched ahead of each
+            r = minus(column[i], pivot)
+            first += r
+            second += r * r
+            r = minus(column[i + quarter], pivot)
+            f1 += r
+            s1 += r * r
+            r = minus(column[i + 2 * quarter], pivot)
+            f2 += r
+            s2 += r * r
+            r = minus(column[i + 3 * quarter], pivot)
+            f3 += r
+            s3 += r * r
+        first, second = (first + f1) + (f2 + f3), (second + s1) + (s2 + s3)
+        for i in range(4 * quarter, column.size):
             r = minus(column[i], pivot)
             first += r
             second += r * r
