@@ -10,7 +10,7 @@ import pytest
 from scipy import stats as st
 
 import suffice as sf
-from suffice.core.distribution import REGISTRY
+from suffice.distributions import load
 
 REPEATS, ROWS, DRAWS, BINS = 1000, 8, 79, 16
 PRIOR_COV = np.array([[2.0, 0.4], [0.4, 1.0]])
@@ -32,7 +32,7 @@ PAIRS = {
         sf.NormalInverseWishart([1.0, -1.0], 0.8, 6.0, PRIOR_COV),
     ),
 }
-EXPECTED_PAIRS = {(name, prior.__name__) for name, kind in REGISTRY.items() for prior in kind.conjugates}
+EXPECTED_PAIRS = {(name, prior.__name__) for name, kind in load().items() for prior in kind.conjugates}
 
 
 def in_layout(name, values):

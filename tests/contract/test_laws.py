@@ -9,7 +9,7 @@ import pytest
 import suffice as sf
 import suffice.distributions
 from suffice import testing
-from suffice.core.distribution import REGISTRY
+from suffice.distributions import load
 
 FULL = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 1.5]])
 
@@ -23,7 +23,7 @@ def layouts(kind):
 
 def registered():
     """A typical value of every family in every layout."""
-    for name, kind in sorted(REGISTRY.items()):
+    for name, kind in sorted(load().items()):
         for layout, batch in layouts(kind).items():
             yield f"{name}-{layout}", kind.example(np.random.default_rng(5), batch)
 

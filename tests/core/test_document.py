@@ -5,8 +5,7 @@ import inspect
 import pytest
 
 import suffice as sf
-import suffice.distributions  # fills the registry
-from suffice.core.distribution import REGISTRY
+from suffice.distributions import load
 
 
 @pytest.mark.parametrize("name", [name for name in dir(sf) if not name.startswith("_")])
@@ -17,7 +16,7 @@ def test_every_public_name_has_a_docstring_of_its_own(name):
         assert value.__doc__ is not inspect.getmro(value)[1].__doc__
 
 
-@pytest.mark.parametrize("family", REGISTRY.values(), ids=REGISTRY)
+@pytest.mark.parametrize("family", load().values(), ids=load())
 def test_parameters_are_documented_from_their_domains(family):
     text = family.__doc__
     assert text.count("    Parameters\n") == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def document(family: Any) -> None:
-    """Insert a Parameters section before the examples of a family's docstring."""
+    """Insert a Parameters section before the examples of a family's docstring; once is enough."""
     entries = []
     for f in fields(family):
         spec = f.metadata.get("parameter")

@@ -1,35 +1,63 @@
-"""One file per family, its conjugate prior beside it."""
+"""One file per family, its conjugate prior beside it. A file is loaded when one of its names is first used."""
 
-from suffice.core.distribution import Distribution
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
 from suffice.core.document import document
-from suffice.distributions.bernoulli import Bernoulli as Bernoulli
-from suffice.distributions.beta import Beta as Beta
-from suffice.distributions.beta_binomial import BetaBinomial as BetaBinomial
-from suffice.distributions.beta_geometric import BetaGeometric as BetaGeometric
-from suffice.distributions.binomial import Binomial as Binomial
-from suffice.distributions.categorical import Categorical as Categorical
-from suffice.distributions.dirichlet import Dirichlet as Dirichlet
-from suffice.distributions.dirichlet_multinomial import DirichletMultinomial as DirichletMultinomial
-from suffice.distributions.exponential import Exponential as Exponential
-from suffice.distributions.gamma import Gamma as Gamma
-from suffice.distributions.geometric import Geometric as Geometric
-from suffice.distributions.laplace import Laplace as Laplace
-from suffice.distributions.lognormal import LogNormal as LogNormal
-from suffice.distributions.lomax import Lomax as Lomax
-from suffice.distributions.multinomial import Multinomial as Multinomial
-from suffice.distributions.multivariate_normal import MultivariateNormal as MultivariateNormal
-from suffice.distributions.multivariate_student_t import MultivariateStudentT as MultivariateStudentT
-from suffice.distributions.negative_binomial import NegativeBinomial as NegativeBinomial
-from suffice.distributions.normal import Normal as Normal
-from suffice.distributions.normal import NormalInverseGamma as NormalInverseGamma
-from suffice.distributions.normal import NormalPrior as NormalPrior
-from suffice.distributions.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
-from suffice.distributions.poisson import Poisson as Poisson
-from suffice.distributions.student_t import StudentT as StudentT
-from suffice.distributions.uniform import Uniform as Uniform
-from suffice.distributions.user_family import ExponentialFamily as ExponentialFamily
-from suffice.distributions.von_mises import VonMises as VonMises
-from suffice.distributions.weibull import Weibull as Weibull
 
-for _family in [value for value in globals().values() if isinstance(value, type) and issubclass(value, Distribution)]:
-    document(_family)
+_FILES = {
+    "bernoulli": "Bernoulli",
+    "beta": "Beta",
+    "beta_binomial": "BetaBinomial",
+    "beta_geometric": "BetaGeometric",
+    "binomial": "Binomial",
+    "categorical": "Categorical",
+    "dirichlet": "Dirichlet",
+    "dirichlet_multinomial": "DirichletMultinomial",
+    "exponential": "Exponential",
+    "gamma": "Gamma",
+    "geometric": "Geometric",
+    "laplace": "Laplace",
+    "lognormal": "LogNormal",
+    "lomax": "Lomax",
+    "multinomial": "Multinomial",
+    "multivariate_normal": "MultivariateNormal",
+    "multivariate_student_t": "MultivariateStudentT",
+    "negative_binomial": "NegativeBinomial",
+    "normal": "Normal NormalInverseGamma NormalPrior",
+    "normal_inverse_wishart": "NormalInverseWishart",
+    "poisson": "Poisson",
+    "student_t": "StudentT",
+    "uniform": "Uniform",
+    "user_family": "ExponentialFamily",
+    "von_mises": "VonMises",
+    "weibull": "Weibull",
+}
+_HOME = {name: file for file, names in _FILES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a family on first use and write its parameters into its docstring."""
+    if name not in _HOME:
+        msg = f"suffice.distributions has no {name!r}; it has {', '.join(_HOME)}."
+        raise AttributeError(msg)
+    value = getattr(import_module(f"suffice.distributions.{_HOME[name]}"), name)
+    document(value)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the families, priors and predictives."""
+    return sorted([*_HOME, "load"])
+
+
+def load() -> dict[str, Any]:
+    """Load every family and return them by name: the registry that the laws run over."""
+    from suffice.core.distribution import REGISTRY
+
+    for name in _HOME:
+        __getattr__(name)
+    return REGISTRY
