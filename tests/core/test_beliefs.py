@@ -262,3 +262,12 @@ def test_tails_of_student_t_at_any_scale(df, scale):
         exact = [constant - mpmath.log(s) - (nu + 1) / 2 * mpmath.log1p((mpmath.mpf(v) / s) ** 2 / nu) for v in x]
         exact = [float(value) for value in exact]
     np.testing.assert_allclose(sf.StudentT(df, 0.0, scale).log_prob(x), exact, rtol=1e-13)
+
+
+def test_the_weak_prior_of_normals_keeps_variances_and_shrinks_covariances():
+    x = np.random.default_rng(3).normal(size=(10, 2)) @ [[1.0, 0.8], [0.0, 0.5]]
+    plain, weak = sf.fit(sf.Normal(), x), sf.fit(sf.Normal(), x, prior="weak")
+    np.testing.assert_allclose(weak.distribution.std, plain.distribution.std, rtol=1e-12)
+    full, shrunk = sf.fit(sf.MultivariateNormal(), x), sf.fit(sf.MultivariateNormal(), x, prior="weak")
+    expected = full.distribution.cov * np.where(np.eye(2) == 1, 1.0, 10 / 16)
+    np.testing.assert_allclose(shrunk.distribution.cov, expected, rtol=1e-12)

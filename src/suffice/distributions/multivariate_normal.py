@@ -361,9 +361,12 @@ class MultivariateNormal(ExponentialFamily):
         return np.asarray(about_mean.sum() + (about_cov[0] if self.shared else about_cov.sum()))
 
     def weak_prior(self, stats: Any) -> NormalInverseWishart:
-        """A hundredth of a row at the mean of the data, and d degrees of freedom at a tenth of their variances."""
+        """A hundredth of a row at the mean of the data, and d degrees of freedom whose mode is their variances.
+
+        So the estimate keeps the variances and shrinks the covariances by n/(n + 2d + 2).
+        """
         weight = np.where(stats.weight > 0, stats.weight, 1.0)[:, None]
         variances = np.maximum(np.einsum("kii->ki", stats.scatter) / weight, np.square(spread_floor(stats.mean)))
         d = stats.centre.shape[1]
-        belief = NormalInverseWishart(stats.mean, 1e-2, float(d), 0.1 * variances[:, :, None] * np.eye(d))
+        belief = NormalInverseWishart(stats.mean, 1e-2, float(d), (2 * d + 2) * variances[:, :, None] * np.eye(d))
         return belief.squeezed(1) if len(stats.weight) == 1 else belief

@@ -210,9 +210,9 @@ class Normal(ExponentialFamily):
         return (("collapsed", text),)
 
     def weak_prior(self, stats: Any) -> NormalInverseGamma:
-        """One pseudo-row at the mean of the data, and one degree of freedom at a tenth of their variance."""
+        """A hundredth of a row at the mean of the data, and one degree of freedom whose mode is their variance."""
         pooled = np.maximum(stats.var, np.square(spread_floor(stats.mean)))
-        return NormalInverseGamma(stats.mean, 1e-2, 0.5, 0.05 * pooled)
+        return NormalInverseGamma(stats.mean, 1e-2, 0.5, 2.0 * pooled)
 
     def after(self, likelihood: Normal, stats: Any) -> NormalPrior:
         """The belief about the mean of ``likelihood``, whose std is known, after the statistics."""

@@ -11,7 +11,7 @@ from suffice.core.distribution import Distribution
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.parameters import COUNT, NONNEGATIVE, Array, parameter
-from suffice.core.special import MANY, excess, log_poisson, whole_quantile
+from suffice.core.special import MANY, excess, log_factorial, log_poisson, whole_quantile
 from suffice.distributions.gamma import Gamma
 from suffice.distributions.negative_binomial import NegativeBinomial
 
@@ -37,7 +37,7 @@ class Poisson(ExponentialFamily):
         return x
 
     def log_base(self, x: Array) -> Array:
-        return np.asarray(-special.gammaln(x + 1.0))
+        return -log_factorial(x)
 
     def natural(self) -> Array:
         with np.errstate(divide="ignore"):
