@@ -18,7 +18,7 @@ def survival() -> None:
     title("Survival of 12 patients")
     print(sf.fit(sf.Bernoulli(), patients))
     low, high = sf.theory.hoeffding_interval(patients, delta=0.05)
-    print(f"\nWhatever the truth, it lies in {low:.2f} … {high:.2f} with probability 0.95 (Hoeffding);")
+    print(f"\nWhatever the truth, it lies in {low:.2f} … {min(high, 1):.2f} with probability 0.95 (Hoeffding);")
     print(f"to know it within 0.05 takes {sf.theory.hoeffding_sample_size(0.05, 0.05)} patients.")
 
     flat = sf.posterior(sf.Bernoulli(), patients, prior=sf.Beta(1, 1))

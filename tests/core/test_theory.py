@@ -14,8 +14,10 @@ def test_hoeffding_interval_is_the_mean_and_the_half_width():
     np.testing.assert_allclose(theory.hoeffding_interval(x, 0.1), (0.5 - half, 0.5 + half), rtol=1e-14)
 
 
-def test_hoeffding_interval_is_clipped_and_leaves_missing_values_out():
-    assert theory.hoeffding_interval([0, 0, 1], 0.05) == (0.0, 1.0)
+def test_hoeffding_interval_keeps_its_width_and_leaves_missing_values_out():
+    low, high = theory.hoeffding_interval([0, 0, 1], 0.05)
+    half = np.sqrt(np.log(40) / 6)
+    np.testing.assert_allclose([low, high - low], [1 / 3 - half, 2 * half], rtol=1e-14)
     assert theory.hoeffding_interval([1.0, np.nan, 0.0] * 40, 0.05) == theory.hoeffding_interval([1, 0] * 40, 0.05)
 
 

@@ -124,6 +124,13 @@ class Distribution(Answers):
         """Log density of each cell under parameters (d,): an elementwise formula that may ignore the support."""
         raise self._cannot("score cells")
 
+    def prepared(self, x: Any, weights: Any) -> tuple[Any, Weights, Self]:
+        """Rows and weights in the form that formulas take, and this prototype with as many columns and members."""
+        rows = self.read(x)
+        checked = Weights.of(weights, len(rows))
+        model = self.shaped(rows)
+        return rows, checked, model.stack(checked.members) if model.lone and checked.members > 1 else model
+
     def suffstats(self, x: Any, weights: Any = None) -> Any:
         """Statistics of the rows: the E-step.
 
@@ -134,11 +141,7 @@ class Distribution(Answers):
         weights
             None, (n,) per row, (n, k) per row and member, or a :class:`OneHot` that names each row's member.
         """
-        rows = self.read(x)
-        prepared = Weights.of(weights, len(rows))
-        model = self.shaped(rows)
-        if model.lone and prepared.members > 1:
-            model = model.stack(prepared.members)
+        rows, prepared, model = self.prepared(x, weights)
         stack = model.stacked
         if prepared.members == 1 and stack.members > 1:
             rowwise = np.ones(len(rows)) if prepared.values is None else prepared.values

@@ -60,11 +60,7 @@ class Iterative(Distribution):
         return {}
 
     def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
-        rows = self.read(x)
-        prepared = Weights.of(weights, len(rows))
-        model = self.shaped(rows)
-        if model.lone and prepared.members > 1:
-            model = model.stack(prepared.members)
+        rows, prepared, model = self.prepared(x, weights)
         stack = model.stacked
         values = {name: np.array(np.asarray(getattr(stack, name)), dtype=float) for name in stack.free}
         totals = np.zeros(stack.batch)

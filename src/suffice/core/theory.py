@@ -62,8 +62,9 @@ def _shares(x: Any) -> Array:
 def hoeffding_interval(x: Any, delta: float = 0.05) -> tuple[float, float]:
     """An interval that holds the expected value with probability at least 1 − ``delta``, whatever the distribution.
 
-    The mean ± √(log(2/δ)/(2m)), clipped to [0, 1], for m independent numbers from 0 to 1. Missing ones are left
-    out; there are no weights, because a weighted row is not an independent one.
+    The mean ± √(log(2/δ)/(2m)) for m independent numbers from 0 to 1; the interval is not cut to [0, 1], so that its
+    half-width stays what the bound says. Missing numbers are left out; there are no weights, because a weighted row is
+    not an independent one.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def hoeffding_interval(x: Any, delta: float = 0.05) -> tuple[float, float]:
     values = _shares(x)
     half = float(np.sqrt(np.log(2 / _probability("delta", delta)) / (2 * len(values))))
     mean = float(values.mean())
-    return max(mean - half, 0.0), min(mean + half, 1.0)
+    return mean - half, mean + half
 
 
 def hoeffding_sample_size(width: float, delta: float = 0.05) -> int:
