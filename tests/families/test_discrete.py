@@ -694,3 +694,17 @@ def test_multinomial_rows_without_trials_say_nothing_and_are_told():
     fit = sf.fit(sf.Multinomial(), [[0, 0, 0], [0, 0, 0]])
     assert [code for code, _ in fit.alerts] == ["unidentified"]
     np.testing.assert_allclose(fit.distribution.probs, 1 / 3)
+
+
+def test_labels_show_what_an_exponential_family_shows():
+    model = sf.Categorical(["a", "b", "c"], [0.5, 0.3, 0.2])
+    x = ["b", "a", None, "c", "b"]
+    u = model.statistic(x)
+    np.testing.assert_array_equal(u, [[0, 1, 0], [1, 0, 0], [0, 0, 0], [0, 0, 1], [0, 1, 0]])
+    scores = u @ model.natural() - model.log_partition() + model.log_base(x)
+    np.testing.assert_allclose(scores, model.log_prob(x), rtol=1e-15)
+    np.testing.assert_allclose(model.mean_statistic(), [0.5, 0.3, 0.2], rtol=1e-15)
+    block = sf.fit(sf.Categorical(), [["a", 1], ["b", 2], ["a", 2]]).distribution
+    wide = block.statistic([["b", 2]])
+    assert wide.shape == (1, 2, 2)
+    np.testing.assert_allclose((wide * block.natural()).sum(), block.log_prob([["b", 2]])[0], rtol=1e-15)

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from suffice import kernels
-from suffice.core.distribution import Alert, Distribution
+from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError, SufficeWarning, UnsupportedError
 from suffice.core.labels import Column, Labels, as_array, in_order, is_missing, plain, read_labels
 from suffice.core.lazy import special
@@ -19,6 +19,7 @@ from suffice.core.posterior import Posterior, conjugate_posterior
 from suffice.core.statistics import Counts, share
 from suffice.core.weights import Weights
 from suffice.distributions.dirichlet import Dirichlet
+from suffice.distributions.indicators import Indicators, short, uniform
 
 Levels = tuple[tuple[Any, ...], ...]
 
@@ -33,7 +34,7 @@ PROBABILITIES = Domain("probabilities that sum to 1", 0.0, 1.0, closed=(True, Tr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Categorical(Distribution):
+class Categorical(Indicators):
     r"""One of L labels, the j-th with probability ``probs[j]``: :math:`P(x) = p_x`.
 
     Labels are strings, whole numbers, booleans, dates, or anything hashable; None and NaN are missing. Without
@@ -61,7 +62,7 @@ class Categorical(Distribution):
             object.__setattr__(self, "levels", tuple(range(np.shape(self.probs)[-1])))
         named = None if self.levels is None else _columns(self.levels)
         if named is not None and self.probs is None:
-            probs = np.array([_uniform(len(column), max(map(len, named))) for column in named])
+            probs = np.array([uniform(len(column), max(map(len, named))) for column in named])
             object.__setattr__(self, "probs", probs[0] if not _nested(self.levels) else probs)
         super().__post_init__()
         if named is None:
@@ -129,7 +130,7 @@ class Categorical(Distribution):
     def _over(self, named: Levels) -> Self:
         """The prototype over these levels, all equally probable."""
         width = max(map(len, named))
-        probs = np.array([_uniform(len(column), width) for column in named])
+        probs = np.array([uniform(len(column), width) for column in named])
         lone = len(named) == 1
         return replace(self, levels=named[0] if lone else named, probs=probs[0] if lone else probs)
 
@@ -150,7 +151,7 @@ class Categorical(Distribution):
                 row, label = self._first_unknown(cells, place, np.ones(len(rows), bool))
                 there = f"row {row}" + (f", column {column}" if len(rows.columns) > 1 else "")
                 text = (
-                    f"{where}{there} has {label!r}, which is none of the levels {_short(levels)}: it is left out of "
+                    f"{where}{there} has {label!r}, which is none of the levels {short(levels)}: it is left out of "
                     "the score, like a missing cell. Declare it in levels=… and fit with a prior to give it a "
                     "probability."
                 )
@@ -203,7 +204,7 @@ class Categorical(Distribution):
         if row is not None:
             there = f"row {row + w.offset}" + (f", column {column}" if len(x.columns) > 1 else "")
             msg = (
-                f"Categorical has the levels {_short(self.named[column])}, but {there} has {label!r}. Declare it in "
+                f"Categorical has the levels {short(self.named[column])}, but {there} has {label!r}. Declare it in "
                 "levels=…, correct or drop the row, or leave levels out to learn them from the data."
             )
             raise DataError(msg)
@@ -261,8 +262,8 @@ class Categorical(Distribution):
             before = prior.likelihood
             if isinstance(before, Categorical) and before.named != model.named:
                 msg = (
-                    f"the earlier posterior speaks of the levels {_short(before.named[0])}, the data of "
-                    f"{_short(model.named[0])}. Declare all levels from the beginning: Categorical(levels=…)."
+                    f"the earlier posterior speaks of the levels {short(before.named[0])}, the data of "
+                    f"{short(model.named[0])}. Declare all levels from the beginning: Categorical(levels=…)."
                 )
                 raise DataError(msg)
             prior = prior.belief
@@ -384,19 +385,10 @@ def _checked(column: Any) -> tuple[Any, ...]:
         return column
     labels = _Checked(map(plain, column))
     if len(set(labels)) < len(labels) or any(map(is_missing, labels)):
-        msg = f"Categorical: levels are different labels, none of them missing; got {_short(labels)}."
+        msg = f"Categorical: levels are different labels, none of them missing; got {short(labels)}."
         raise ParameterError(msg)
     return labels
 
 
 def _where(flags: Array) -> list[int]:
     return [int(index) for index in np.flatnonzero(flags)]
-
-
-def _uniform(count: int, width: int) -> Array:
-    return np.where(np.arange(width) < count, 1 / max(count, 1), 0.0)
-
-
-def _short(levels: tuple[Any, ...]) -> str:
-    shown = ", ".join(map(repr, levels[:6]))
-    return f"({shown}{f', … {len(levels) - 6} more' if len(levels) > 6 else ''})"

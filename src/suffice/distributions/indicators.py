@@ -1,0 +1,55 @@
+"""Labels as an exponential family: the statistic of a label is a row of indicators, one per level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from suffice.core.distribution import Distribution
+from suffice.core.parameters import Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Indicators(Distribution, register=False):
+    """The four facts of a family over levels: u, h, η and A, and E u."""
+
+    def statistic(self, x: Any) -> Array:
+        """1[x = j] for every level j, (n, L), or (n, d, L) of several columns; all 0 where the cell is missing."""
+        rows = self.read(x)
+        out = np.zeros((len(rows), len(rows.columns), np.shape(self.params["probs"])[-1]))
+        for column, (cells, levels) in enumerate(zip(rows.columns, cast("Any", self.stacked).named, strict=True)):
+            place = cells.among(cells.places(levels))
+            seen = place >= 0
+            out[np.flatnonzero(seen), column, place[seen]] = 1.0
+        return out if self.batch else out[:, 0]
+
+    def log_base(self, x: Any) -> Array:
+        """Log h = 0."""
+        rows = self.read(x)
+        return np.zeros((len(rows), len(rows.columns)) if self.batch else len(rows))
+
+    def natural(self) -> Array:
+        """Log probs; −inf for a level that cannot be."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.params["probs"]))
+
+    def log_partition(self) -> Array:
+        """A = log Σ probs = 0."""
+        return np.zeros(self.batch)
+
+    def mean_statistic(self) -> Array:
+        """E 1[x = j] = probs."""
+        return np.asarray(self.params["probs"])
+
+
+def uniform(count: int, width: int) -> Array:
+    """Equal probabilities of the first ``count`` of ``width`` levels."""
+    return np.where(np.arange(width) < count, 1 / max(count, 1), 0.0)
+
+
+def short(levels: tuple[Any, ...]) -> str:
+    """The first levels, as a message shows them."""
+    shown = ", ".join(map(repr, levels[:6]))
+    return f"({shown}{f', … {len(levels) - 6} more' if len(levels) > 6 else ''})"
