@@ -1,4 +1,7 @@
-"""What happens to bad input: an error or an alert that says who, which rule, which value, where, and what to do."""
+"""What happens to bad input: an error or an alert that says who, which rule, which value, where, and what to do.
+
+Over 400 lines: one table, a row for each bad input.
+"""
 
 import math
 import os

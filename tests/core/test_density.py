@@ -1,4 +1,7 @@
-"""Any prior density by quadrature: against closed forms, over jumps, and refusing what is not a density."""
+"""Any prior density by quadrature: against closed forms, over jumps, and refusing what is not a density.
+
+Over 400 lines: one closed form after the other.
+"""
 
 import numpy as np
 import pytest

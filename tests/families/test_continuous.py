@@ -1,4 +1,7 @@
-"""What no law can say of the continuous families: boundaries, exact medians, closed forms, angles by mpmath."""
+"""What no law can say of the continuous families: boundaries, exact medians, closed forms, angles by mpmath.
+
+Over 400 lines: all continuous families share its data and its judges.
+"""
 
 import mpmath as mp
 import numpy as np
