@@ -113,3 +113,20 @@ def test_statistics_compare_and_travel():
             assert other == stats
             assert hash(other) == hash(stats)
         assert stats * 0.5 != stats
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "words"),
+    [
+        (lambda: sf.Normal().suffstats([1.0, 2.0], sf.OneHot([0.7, 1.9], 2)), sf.DataError, "codes are whole numbers"),
+        (lambda: sf.Normal().suffstats([1.0, 2.0], sf.OneHot(["a", "b"], 2)), sf.DataError, "Number the classes"),
+        (lambda: sf.Normal().stack(0), sf.ParameterError, "at least 1; got 0"),
+        (lambda: sf.Normal().kl(3), sf.UnsupportedError, "another distribution"),
+        (lambda: sf.StudentT().kl("Normal"), sf.UnsupportedError, "another distribution"),
+        (lambda: sf.Normal().suffstats([1.0]) * -1, sf.DataError, "at least 0; got -1"),
+        (lambda: sf.Normal().suffstats([1.0]) * float("nan"), sf.DataError, "got nan"),
+    ],
+)
+def test_what_would_be_taken_for_something_else_is_refused(ask, error, words):
+    with pytest.raises(error, match=words):
+        ask()

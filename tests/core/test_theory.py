@@ -55,6 +55,7 @@ def test_hoeffding_sample_size_at_an_exact_width():
         (lambda: theory.hoeffding_sample_size(0.1, 2), "delta"),
         (lambda: theory.regularised_bernoulli([0.5]), "0 and 1"),
         (lambda: theory.probability_all_zeros(2, 3), "from 0 to 1"),
+        (lambda: theory.probability_all_zeros(0.3, -5), "at least 0; got -5"),
         (lambda: theory.risk(sf.Normal(), []), "at least one row"),
         (lambda: theory.entropy("Normal"), "takes a distribution"),
         (lambda: theory.consistency(sf.Bernoulli(0.3), epsilon=0), "epsilon"),

@@ -340,6 +340,9 @@ def _excess(p: Any, q: Any) -> Callable[[Array], Array]:
 
 def relative_entropy(left: Any, right: Any) -> Any:
     """D(left‖right), column by column and added; infinite where ``right`` excludes what ``left`` makes."""
+    if not hasattr(right, "log_prob"):
+        msg = f"kl compares with another distribution, such as Normal(); got {right!r:.60}."
+        raise UnsupportedError(msg)
     if not (left.lone and right.lone) or left.batch != right.batch:
         msg = "kl compares two single distributions over the same columns; pick members of a stack with .each."
         raise UnsupportedError(msg)

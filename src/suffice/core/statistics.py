@@ -119,6 +119,14 @@ def refuse_negative(whole: Array, part: Array) -> Array:
     return np.where(left <= 1e-12 * whole, 0.0, left)
 
 
+def checked_factor(factor: Any) -> float:
+    """A factor that statistics may be multiplied by: a finite number of at least 0."""
+    if not (isinstance(factor, (int, float, np.number)) and 0 <= factor < np.inf):
+        msg = f"statistics are multiplied by a finite number of at least 0; got {factor!r}. Use − to remove rows."
+        raise DataError(msg)
+    return float(factor)
+
+
 def share(part: Array, whole: Array) -> Array:
     """``part / whole``, and 0 where the whole is 0."""
     return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0)
@@ -149,6 +157,7 @@ class Sums(Additive):
         )
 
     def __mul__(self, factor: float) -> Sums:
+        factor = checked_factor(factor)
         return replace(self, weight=self.weight * factor, base=self.base * factor, total=self.total * factor)
 
     def __sub__(self, other: Sums) -> Sums:
@@ -204,6 +213,7 @@ class Moments(Additive):
         return replace(self, weight=weight, centre=centre, shift=shift, scatter=self.scatter + other.scatter + between)
 
     def __mul__(self, factor: float) -> Moments:
+        factor = checked_factor(factor)
         return replace(self, weight=self.weight * factor, scatter=self.scatter * factor)
 
     def __sub__(self, other: Moments) -> Moments:
@@ -247,6 +257,7 @@ class Scatter(Additive):
         return replace(self, weight=weight, centre=centre, shift=shift, scatter=scatter)
 
     def __mul__(self, factor: float) -> Scatter:
+        factor = checked_factor(factor)
         return replace(self, weight=self.weight * factor, scatter=self.scatter * factor)
 
     def __sub__(self, other: Scatter) -> Scatter:
@@ -303,6 +314,7 @@ class Counts(Additive):
         return replace(self, count=mine + theirs, levels=levels)
 
     def __mul__(self, factor: float) -> Counts:
+        factor = checked_factor(factor)
         return replace(self, count=self.count * factor)
 
     def __sub__(self, other: Counts) -> Counts:
@@ -329,6 +341,7 @@ class Extremes(Additive):
         )
 
     def __mul__(self, factor: float) -> Extremes:
+        factor = checked_factor(factor)
         return replace(self, weight=self.weight * factor)
 
     def __sub__(self, other: Extremes) -> Extremes:
@@ -361,6 +374,7 @@ class Parts(Additive):
         return replace(self, parts=parts, weight=self.weight + other.weight)
 
     def __mul__(self, factor: float) -> Parts:
+        factor = checked_factor(factor)
         return replace(self, parts=tuple(part * factor for part in self.parts), weight=self.weight * factor)
 
     def __sub__(self, other: Parts) -> Parts:

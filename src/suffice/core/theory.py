@@ -142,6 +142,9 @@ def probability_all_zeros(p: float, m: int) -> float:
     if not 0 <= p <= 1:
         msg = f"p is a number from 0 to 1; got {p!r}."
         raise ParameterError(msg)
+    if not m >= 0:
+        msg = f"m is a number of rows, at least 0; got {m!r}."
+        raise ParameterError(msg)
     with np.errstate(divide="ignore"):
         return float(np.exp(m * np.log1p(-p))) if m else 1.0
 

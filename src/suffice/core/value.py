@@ -167,6 +167,9 @@ class Value:
 
     def stack(self, k: int) -> Any:
         """K copies of this prototype as one stack."""
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            msg = f"{self.name}: a stack has a whole number of members, at least 1; got {k!r}."
+            raise ParameterError(msg)
         if not self.lone:
             msg = f"{self.name} is a stack of {self.members} members already; stack one of its .each instead."
             raise ParameterError(msg)

@@ -42,7 +42,13 @@ class Weights:
         if isinstance(weights, Weights):
             return weights
         if isinstance(weights, OneHot):
-            codes = np.ascontiguousarray(weights.codes, dtype=np.intp)
+            given = np.asarray(weights.codes)
+            if given.dtype.kind not in "iu" and given.size:
+                msg = (
+                    f"one-hot codes are whole numbers naming members; got {given.flat[0]!r:.40}. Number the classes."
+                )
+                raise DataError(msg)
+            codes = np.ascontiguousarray(given, dtype=np.intp)
             if codes.shape != (length,):
                 msg = f"one-hot codes have shape {codes.shape}, but there are {length} rows; give one code per row."
                 raise DataError(msg)
