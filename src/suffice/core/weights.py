@@ -44,9 +44,7 @@ class Weights:
         if isinstance(weights, OneHot):
             given = np.asarray(weights.codes)
             if given.dtype.kind not in "iu" and given.size:
-                msg = (
-                    f"one-hot codes are whole numbers naming members; got {given.flat[0]!r:.40}. Number the classes."
-                )
+                msg = f"one-hot codes are whole numbers naming members; got {given.flat[0]!r:.40}. Number the classes."
                 raise DataError(msg)
             codes = np.ascontiguousarray(given, dtype=np.intp)
             if codes.shape != (length,):
