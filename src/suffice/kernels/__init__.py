@@ -15,8 +15,9 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels import reference
+from suffice.kernels import reference, reference_linear
 from suffice.kernels.reference import Array, Integers, Moments, Real, merge
+from suffice.kernels.reference_linear import Expected, Nearest, NormalExpected
 
 __all__ = [
     "count_range",
@@ -25,11 +26,15 @@ __all__ = [
     "gaussian_log_prob",
     "integer_range",
     "job",
+    "linear_expect",
     "merge",
     "moments",
+    "nearest",
+    "normal_expect",
     "normal_log_prob",
     "scatter",
     "sums",
+    "table_expect",
 ]
 
 LARGE = 1 << 20  # cells times members: some 10 ms in NumPy
@@ -161,3 +166,68 @@ def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array, *, wo
     from suffice.kernels import compiled
 
     return compiled.gaussian_log_prob(x, mean, whiten, log_det)
+
+
+def normal_expect(
+    x: Real, mean: Array, std: Array, log_weights: Array, weights: Array | None = None, *, work: int | None = None
+) -> NormalExpected:
+    """One EM pass under k products of d normals, mean and std (k, d), over complete rows.
+
+    Log-likelihood, entropy, weight (k,), and centre, shift, scatter (k, d) as `moments` of the responsibilities.
+    """
+    if _small(x.size, work, len(mean)):
+        return reference_linear.normal_expect(x, mean, std, log_weights, weights)
+    from suffice.kernels import compiled_linear
+
+    return compiled_linear.normal_expect(x, mean, std, log_weights, weights)
+
+
+def linear_expect(
+    features: Real,
+    eta: Array,
+    offset: Array,
+    base: Array | None,
+    log_weights: Array,
+    weights: Array | None = None,
+    *,
+    work: int | None = None,
+) -> Expected:
+    """One EM pass with logits features·eta − offset + base: log-likelihood, entropy, weight (k,), Σ w r f (k, m)."""
+    if _small(features.size, work, len(eta)):
+        return reference_linear.linear_expect(features, eta, offset, base, log_weights, weights)
+    from suffice.kernels import compiled_linear
+
+    return compiled_linear.linear_expect(features, eta, offset, base, log_weights, weights)
+
+
+def table_expect(
+    levels: Integers, tables: Array, log_weights: Array, weights: Array | None = None, *, work: int | None = None
+) -> Expected:
+    """One EM pass of latent classes, tables (k, d, L) of logs: log-likelihood, entropy, weight (k,), counts (k, d, L).
+
+    A level outside 0 … L−1 is missing.
+    """
+    if _small(levels.size, work, len(tables)):
+        return reference_linear.table_expect(levels, tables, log_weights, weights)
+    from suffice.kernels import compiled_linear
+
+    return compiled_linear.table_expect(levels, tables, log_weights, weights)
+
+
+def nearest(
+    x: Real,
+    centres: Array,
+    weights: Array | None = None,
+    *,
+    work: int | None = None,
+    codes: NDArray[np.int32] | None = None,
+) -> Nearest:
+    """Inertia Σ w ‖x − c‖², weight (k,) and Σ w (x − c) (k, d), c being the centre nearest to the row.
+
+    Of several that are equally near the first is taken; ``codes`` (n,) is filled with which.
+    """
+    if _small(x.size, work, len(centres)):
+        return reference_linear.nearest(x, centres, weights, codes)
+    from suffice.kernels import compiled_linear
+
+    return compiled_linear.nearest(x, centres, weights, codes)

@@ -1,0 +1,189 @@
+"""One EM pass over the rows, in NumPy, for members whose log-density is a sum over cells; and k-means' nearest centre.
+
+Each pass turns rows into logits (b, k) a block at a time, these into responsibilities r by softmax, and adds Σ w r of
+what the family gathers: no (n, k) array is made. ``log_weights`` is (k,) or (n, k), where −inf forbids a member. It
+leads with the log-likelihood Σ w log Σ exp(logit) and the entropy −Σ w r log r. A row that no member can have makes
+the log-likelihood −inf and adds nothing; a row of no weight adds nothing whatever its cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.kernels.reference import LOG_2PI, Array, Integers, Moments, Real, merge
+
+Expected: TypeAlias = tuple[float, float, Array, Array]
+NormalExpected: TypeAlias = tuple[float, float, Array, Array, Array, Array]
+Nearest: TypeAlias = tuple[float, Array, Array]
+T = TypeVar("T")
+
+BLOCK_CELLS = 1 << 16
+
+
+def normal_expect(x: Real, mean: Array, std: Array, log_weights: Array, weights: Array | None = None) -> NormalExpected:
+    """Log-likelihood, entropy, weight (k,), and centre, shift, scatter (k, d) under independent normal columns.
+
+    The new mean is centre + shift, and the scatter Σ w r (x − mean)² about it. The rows are complete: a cell that is
+    NaN or infinite shows in the log-likelihood.
+    """
+    constant = -(0.5 * LOG_2PI + np.log(std)).sum(axis=1)
+
+    def gather(rows: slice, log_w: Array, w: Array | None) -> tuple[float, float, Moments]:
+        block = _seen(x[rows], w)
+        z = [(block - m) / s for m, s in zip(mean, std, strict=True)]
+        squares = np.column_stack([np.einsum("nd,nd->n", part, part) for part in z])
+        value, entropy, r = _shares(constant - 0.5 * squares + log_w, w)
+        return value, entropy, _centred_moments(block, r)
+
+    parts = _each_block(gather, x, len(mean), log_weights, weights)
+    value, entropy, moments = zip(*parts, strict=True)
+    with np.errstate(invalid="ignore", over="ignore"):
+        weight, centre, shift, scatter = reduce(merge, moments)
+    return float(np.sum(value)), float(np.sum(entropy)), weight[:, 0], centre, shift, scatter
+
+
+def linear_expect(
+    features: Real,
+    eta: Array,
+    offset: Array,
+    base: Array | None,
+    log_weights: Array,
+    weights: Array | None = None,
+) -> Expected:
+    """Log-likelihood, entropy, weight (k,) and Σ w r f (k, m) of features (n, m), logits f·eta − offset + base.
+
+    Eta is (k, m), offset (k,), base (n,): any exponential family.
+    """
+
+    def gather(rows: slice, log_w: Array, w: Array | None) -> tuple[float, float, Array, Array]:
+        block = _seen(features[rows], w)
+        logits = block @ eta.T - offset + log_w
+        if base is not None:
+            logits = logits + base[rows, None]
+        value, entropy, r = _shares(logits, w)
+        return value, entropy, r.sum(axis=0), r.T @ block
+
+    return _added(_each_block(gather, features, len(eta), log_weights, weights))
+
+
+def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: Array | None = None) -> Expected:
+    """Log-likelihood, entropy, weight (k,) and counts Σ w r (k, d, L) of levels (n, d); tables (k, d, L) are logs.
+
+    A level outside 0 … L−1 is missing; a log-probability may be −inf.
+    """
+    k, d, n_levels = tables.shape
+
+    def gather(rows: slice, log_w: Array, w: Array | None) -> tuple[float, float, Array, Array]:
+        block = levels[rows]
+        seen = (block >= 0) & (block < n_levels)
+        codes = np.where(seen, block, 0).astype(np.int64)
+        logits = np.zeros((len(block), k)) + log_w
+        for j in range(d):
+            logits += np.where(seen[:, j, None], tables[:, j, codes[:, j]].T, 0.0)
+        value, entropy, r = _shares(logits, w)
+        counts = np.empty((k, d, n_levels))
+        for j in range(d):
+            for member, share in enumerate(r.T):
+                counts[member, j] = np.bincount(codes[seen[:, j], j], share[seen[:, j]], n_levels)
+        return value, entropy, r.sum(axis=0), counts
+
+    return _added(_each_block(gather, levels, k, log_weights, weights))
+
+
+def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArray[np.int32] | None = None) -> Nearest:
+    """Inertia Σ w ‖x − c‖² to the nearest centre, weight (k,) and Σ w (x − c) (k, d), each row with its own centre c.
+
+    Of several that are equally near the first is taken. Which centre each row has is written into ``codes`` (n,).
+    """
+    k, d = centres.shape
+    inertia, weight, total = 0.0, np.zeros(k), np.zeros((k, d))
+    step = _step(d, k)
+    for start in range(0, len(x), step):
+        rows = slice(start, start + step)
+        w = None if weights is None else weights[rows]
+        block = _seen(x[rows], w)
+        with np.errstate(invalid="ignore", over="ignore"):
+            distance = np.empty((len(block), k))
+            for member, centre in enumerate(centres):
+                r = block - centre
+                distance[:, member] = np.einsum("nd,nd->n", r, r)
+            best = distance.argmin(axis=1)
+            u = np.ones(len(block)) if w is None else w
+            inertia += float(u @ distance[np.arange(len(block)), best])
+            weight += np.bincount(best, u, k)
+            apart = u[:, None] * (block - centres[best])
+        for j in range(d):
+            total[:, j] += np.bincount(best, apart[:, j], k)
+        if codes is not None:
+            codes[rows] = best
+    return inertia, weight, total
+
+
+# -- blocks ------------------------------------------------------------------------------------------------------------
+
+
+def _step(d: int, k: int) -> int:
+    return max(BLOCK_CELLS // max(d, k, 1), 64)
+
+
+def _each_block(
+    gather: Callable[[slice, Array, Array | None], T], x: NDArray[np.generic], k: int, log_w: Array, w: Array | None
+) -> list[T]:
+    step = _step(x.shape[1], k)
+    slices = [slice(start, start + step) for start in range(0, max(len(x), 1), step)]
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):  # the log-likelihood shows it
+        return [gather(s, log_w if log_w.ndim == 1 else log_w[s], None if w is None else w[s]) for s in slices]
+
+
+def _seen(x: Real, w: Array | None) -> Array:
+    """As float64; what weighs nothing becomes 0, so that it cannot overflow."""
+    cells = x.astype(np.float64, copy=False)
+    if w is None or w.all():
+        return cells
+    return np.where(w[:, None] > 0, cells, 0.0)
+
+
+def _shares(logits: Array, w: Array | None) -> tuple[float, float, Array]:
+    """Σ w log Σ exp(logit), the entropy, and the responsibilities times w; softmax of one block."""
+    most = logits.max(axis=1, keepdims=True)
+    impossible = most == -np.inf
+    below = logits - np.where(impossible, 0.0, most)
+    r = np.exp(below)
+    total = r.sum(axis=1, keepdims=True)
+    r /= np.where(impossible, 1.0, total)
+    log_total = np.log(np.where(impossible, 1.0, total))
+    chosen = np.where(r > 0, r * below, 0.0).sum(axis=1)
+    value, entropy = (most + log_total)[:, 0], log_total[:, 0] - chosen
+    if w is None:
+        return float(value.sum()), float(entropy.sum()), r
+    kept = w > 0
+    return float(w[kept] @ value[kept]), float(w[kept] @ entropy[kept]), np.where(kept[:, None], w[:, None] * r, 0.0)
+
+
+def _centred_moments(x: Array, r: Array) -> Moments:
+    """Moments (k, d) with weights r (b, k): a first mean about a row, then squares about it."""
+    k, d = r.shape[1], x.shape[1]
+    weight, centre, shift, scatter = np.zeros((k, d)), np.zeros((k, d)), np.zeros((k, d)), np.zeros((k, d))
+    for member, share in enumerate(r.T):
+        total = share.sum()
+        if total == 0:
+            continue
+        weight[member] = total
+        pivot = x[share.argmax()]
+        middle = pivot + share @ (x - pivot) / total
+        apart = x - middle
+        shift[member] = share @ apart / total
+        centre[member] = middle
+        apart -= shift[member]
+        scatter[member] = (share[:, None] * apart * apart).sum(axis=0)
+    return weight, centre, shift, scatter
+
+
+def _added(parts: list[Expected]) -> Expected:
+    value, entropy, weight, total = zip(*parts, strict=True)
+    return float(np.sum(value)), float(np.sum(entropy)), np.sum(weight, axis=0), np.sum(total, axis=0)
