@@ -15,14 +15,16 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels import reference, reference_linear
+from suffice.kernels import reference, reference_expect, reference_linear
 from suffice.kernels.reference import Array, Integers, Moments, Real, merge
+from suffice.kernels.reference_expect import GaussianExpected
 from suffice.kernels.reference_linear import Expected, Nearest, NormalExpected
 
 __all__ = [
     "count_range",
     "counts",
     "extremes",
+    "gaussian_expect",
     "gaussian_log_prob",
     "integer_range",
     "job",
@@ -33,6 +35,7 @@ __all__ = [
     "normal_expect",
     "normal_log_prob",
     "scatter",
+    "shared_gaussian_expect",
     "sums",
     "table_expect",
 ]
@@ -231,3 +234,45 @@ def nearest(
     from suffice.kernels import compiled_linear
 
     return compiled_linear.nearest(x, centres, weights, codes)
+
+
+def gaussian_expect(
+    x: Real,
+    mean: Array,
+    whiten: Array,
+    log_det: Array,
+    log_weights: Array,
+    weights: Array | None = None,
+    *,
+    work: int | None = None,
+) -> GaussianExpected:
+    """Log-likelihood and entropy of a pass of EM, and each member's weight, centre, shift and scatter matrix.
+
+    The shares of the members in a row (complete; whiten (k, d, d), log_det as in `gaussian_log_prob`) are
+    r = softmax(log_weights + log density), log_weights (k,) or (n, k), where −inf forbids a member. The statistics are
+    those of `scatter` under the weights w r. A log-likelihood that is not finite tells of a cell that is not, which
+    spoils all of the answer, or of a row that may belong to nobody, which has no part in the rest of it.
+    """
+    if _small(x.size, work, len(mean)):
+        return reference_expect.gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
+    from suffice.kernels import compiled_expect
+
+    return compiled_expect.gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
+
+
+def shared_gaussian_expect(
+    x: Real,
+    mean: Array,
+    whiten: Array,
+    log_det: float,
+    log_weights: Array,
+    weights: Array | None = None,
+    *,
+    work: int | None = None,
+) -> GaussianExpected:
+    """The same for members with one covariance, whiten (d, d); the scatter (1, d, d) is the sum of the members'."""
+    if _small(x.size, work, len(mean)):
+        return reference_expect.shared_gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
+    from suffice.kernels import compiled_expect
+
+    return compiled_expect.shared_gaussian_expect(x, mean, whiten, log_det, log_weights, weights)

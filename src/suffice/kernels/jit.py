@@ -1,17 +1,22 @@
-"""How loops are compiled: on first use, for good, and not in silence.
+"""How loops are compiled: on first use, for good, and not in silence; and the few functions that all loops may call.
 
 Numba's cache knows a function by the text of the file that holds it. So no file of loops calls what is compiled in
-another, except `minus`: the cache would miss a change there.
+another, except in this one (`minus`, `exp`, `log`, `softmax`, `wide`): the cache would miss a change here, so who
+changes one of them touches the files of loops too.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from math import factorial, log2
 from typing import Any, TypeAlias
 
 import numba
-from numba.core import event
+import numpy as np
+from llvmlite import ir
+from numba.core import event, types
+from numba.extending import intrinsic
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -21,7 +26,7 @@ def kernel(function: Function, *, reorder: bool = True) -> Function:
 
     Sums may be reordered, which makes vectors of them; NaN and infinity keep their meaning.
     """
-    fastmath = {"reassoc", "contract", "nsz", "arcp"} if reorder else set[str]()
+    fastmath = {"reassoc", "contract", "nsz", "arcp"} if reorder else {"contract"}
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
     try:
         compiled: Function = numba.njit(function, cache=True, **options)
@@ -36,6 +41,132 @@ def _minus(a: Any, b: Any) -> Any:
 
 
 minus = kernel(_minus, reorder=False)
+
+
+# -- exp and log, which LLVM can make vectors of -----------------------------------------------------------------------
+
+
+@intrinsic
+def _as_bits(_context: Any, _x: Any) -> Any:
+    """The bits of a float, as an integer."""
+    return types.int64(types.float64), lambda _, builder, __, arguments: builder.bitcast(arguments[0], ir.IntType(64))
+
+
+@intrinsic
+def _as_float(_context: Any, _x: Any) -> Any:
+    """The float with these bits."""
+    return types.float64(types.int64), lambda _, builder, __, arguments: builder.bitcast(arguments[0], ir.DoubleType())
+
+
+@intrinsic
+def _wide(_context: Any) -> Any:
+    """Let the loops of the calling function use the widest vectors that there are; LLVM prefers 256 bits."""
+
+    def generate(context: Any, builder: Any, _: Any, __: Any) -> Any:
+        set.add(builder.function.attributes, '"prefer-vector-width"="512"')  # llvmlite's own add knows it not
+        return context.get_dummy_value()
+
+    return types.none(), generate
+
+
+_bits: Function = _as_bits  # Numba gives the context itself
+_from_bits: Function = _as_float
+wide: Function = _wide
+
+_LOG2_E = log2(np.e)
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # the first times an exponent is exact
+_ROUND = 1.5 * 2.0**52  # added and subtracted it rounds to a whole number, which the last bits of the sum then hold
+_E = tuple(1 / factorial(i) for i in range(13))
+_ROOT_HALF = 0x3FE6A09E667F3BCD  # bits of √½
+_LEAST = -708.0  # exp of less would be subnormal
+
+
+def _exp(x: Any) -> Any:
+    """The exponential of x ≤ 709, within 3e-16; below −708 it is 0, and NaN stays NaN. A Taylor series of degree 12."""
+    t = x * _LOG2_E + _ROUND
+    n = t - _ROUND
+    r = (x - n * _LN2_HIGH) - n * _LN2_LOW
+    p = _E[12] * r + _E[11]
+    p = p * r + _E[10]
+    p = p * r + _E[9]
+    p = p * r + _E[8]
+    p = p * r + _E[7]
+    p = p * r + _E[6]
+    p = p * r + _E[5]
+    p = p * r + _E[4]
+    p = p * r + _E[3]
+    p = p * r + _E[2]
+    p = p * r + 1.0
+    p = p * r + 1.0
+    return 0.0 if x < _LEAST else _from_bits(_bits(p) + (_bits(t) << 52))
+
+
+def _log(x: Any) -> Any:
+    """The logarithm of a normal number x > 0; NaN stays NaN. A series in (m − 1) / (m + 1), x = m 2ⁿ, √½ ≤ m < √2."""
+    n = (_bits(x) - _ROOT_HALF) >> 52
+    m = _from_bits(_bits(x) - (n << 52))
+    exponent = _from_bits(n + _bits(_ROUND)) - _ROUND
+    f = (m - 1.0) / (m + 1.0)
+    s = f * f
+    p = s * (1 / 21) + 1 / 19
+    p = p * s + 1 / 17
+    p = p * s + 1 / 15
+    p = p * s + 1 / 13
+    p = p * s + 1 / 11
+    p = p * s + 1 / 9
+    p = p * s + 1 / 7
+    p = p * s + 1 / 5
+    p = p * s + 1 / 3
+    y = exponent * _LN2_HIGH + (2.0 * f + (2.0 * f * s * p + exponent * _LN2_LOW))
+    return x if np.isnan(x) else y
+
+
+exp = kernel(_exp, reorder=False)
+log = kernel(_log, reorder=False)
+
+
+@kernel
+def softmax(logits: Any, scale: Any, even: Any) -> Any:  # noqa: C901 (simple loops, one after the other)
+    """Turn logits (k, b) into scale (b,) · r, r the shares of the k; gives Σ scale log Σ exp and −Σ scale r log r.
+
+    ``even`` says that the scale is 1 everywhere: then one logarithm serves four rows. A logit of −inf has share 0; a
+    row of nothing else has no shares, and the first answer is −inf. NaN in a logit shows in both answers.
+    """
+    wide()
+    k, b = logits.shape[0], scale.size
+    top, total, tilt = np.full(b, -1e300), np.zeros(b), np.zeros(b)
+    for j in range(k):
+        row = logits[j]
+        for i in range(b):
+            top[i] = row[i] if not row[i] <= top[i] else top[i]
+    for j in range(k):
+        row = logits[j]
+        for i in range(b):
+            z = max(row[i] - top[i], -800.0)
+            e = exp(z)
+            total[i] += e
+            tilt[i] += e * z
+            row[i] = e
+    log_likelihood, entropy, quarter = 0.0, 0.0, b // 4 if even else 0
+    for i in range(b):
+        total[i] = 1.0 if total[i] == 0.0 else total[i]
+        log_likelihood += scale[i] * (-np.inf if top[i] == -1e300 else top[i])
+        entropy -= scale[i] * (tilt[i] / total[i])
+    log_totals = 0.0
+    for i in range(quarter):
+        log_totals += log((total[i] * total[quarter + i]) * (total[2 * quarter + i] * total[3 * quarter + i]))
+    for i in range(4 * quarter, b):
+        log_totals += scale[i] * log(total[i])
+    for i in range(b):
+        total[i] = scale[i] / total[i]
+    for j in range(k):
+        row = logits[j]
+        for i in range(b):
+            row[i] *= total[i]
+    return log_likelihood + log_totals, entropy + log_totals
+
+
+# -- a note ------------------------------------------------------------------------------------------------------------
 
 
 class _Note(event.Listener):

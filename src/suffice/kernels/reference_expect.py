@@ -1,0 +1,88 @@
+"""One pass of EM over Gaussian members, in NumPy: these functions define what their compiled twins compute.
+
+With log densities as `gaussian_log_prob` has them, r = softmax(log_weights + log density) are the shares of the members
+in a row and w the row's weight: the answer is Σ w log Σ exp, the entropy −Σ w r log r, and the statistics of every
+member under the weights w r. log_weights is (k,) or (n, k) and forbids a member by −inf: its share is exactly 0. A row
+that may belong to nobody makes the log-likelihood −inf and adds nothing else. A cell that is NaN or infinite makes it
+NaN or −inf, and the rest of the answer worthless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+
+from suffice.kernels import reference
+from suffice.kernels.reference import BLOCK_CELLS, BLOCK_ROWS, Array, Moments, Real
+
+GaussianExpected: TypeAlias = tuple[float, float, Array, Array, Array, Array]
+
+
+def gaussian_expect(
+    x: Real, mean: Array, whiten: Array, log_det: Array, log_weights: Array, weights: Array | None = None
+) -> GaussianExpected:
+    """Log-likelihood, entropy, and weight (k,), centre, shift (k, d) and scatter matrix (k, d, d) of the members."""
+    return centred_expect(
+        x,
+        lambda rows: reference.gaussian_log_prob(rows, mean, whiten, log_det),
+        reference.scatter,
+        log_weights,
+        weights,
+    )
+
+
+def shared_gaussian_expect(
+    x: Real, mean: Array, whiten: Array, log_det: float, log_weights: Array, weights: Array | None = None
+) -> GaussianExpected:
+    """The same for members with one covariance, whiten (d, d); the scatter (1, d, d) is the sum of the members'."""
+    k, d = mean.shape
+    everyones = np.broadcast_to(whiten, (k, d, d)), np.full(k, log_det)
+    expected = gaussian_expect(x, mean, *everyones, log_weights, weights)
+    return *expected[:5], expected[5].sum(axis=0, keepdims=True)
+
+
+def centred_expect(
+    x: Real,
+    log_prob: Callable[[Real], Array],
+    scatter: Callable[[Real, Array], Moments],
+    log_weights: Array,
+    weights: Array | None,
+) -> GaussianExpected:
+    """The pass by its definition, a block of rows at a time: densities, shares, centred scatter, merged."""
+    k = log_weights.shape[-1]
+    rows = max(BLOCK_CELLS // max(x.shape[1] + k, 1), BLOCK_ROWS)
+    likelihood, entropy, parts = [], [], list[Moments]()
+    with np.errstate(invalid="ignore", over="ignore"):  # cells that are not finite show in the log-likelihood
+        for start in range(0, max(len(x), 1), rows):
+            cut = slice(start, start + rows)
+            logits = log_prob(x[cut]) + (log_weights if log_weights.ndim == 1 else log_weights[cut])
+            shares, log_sum, spread = softmax(logits)
+            if weights is not None:
+                shares, log_sum, spread = (
+                    weights[cut, None] * shares,
+                    weights[cut] * log_sum,
+                    weights[cut] * spread,
+                )
+            likelihood.append(log_sum.sum())
+            entropy.append(spread.sum())
+            parts = [reduce(reference.merge, [*parts, scatter(x[cut], shares)])]
+    return float(np.sum(likelihood)), float(np.sum(entropy)), *parts[0]
+
+
+def softmax(logits: Array) -> tuple[Array, Array, Array]:
+    """Shares r (n, k), log Σ exp (n,) and entropy −Σ r log r (n,), a sum of terms none of which is negative."""
+    top = logits.max(axis=1, keepdims=True)
+    top[np.isneginf(top)] = 0.0
+    z = logits - top
+    e = np.exp(z)
+    total = e.sum(axis=1)
+    tilt = np.multiply(e, z, out=np.zeros_like(e), where=e != 0).sum(axis=1)  # at most 0
+    nobody = total == 0
+    total[nobody] = 1.0
+    log_total = np.log(total)
+    entropy = log_total - tilt / total
+    e /= total[:, None]
+    return e, np.where(nobody, -np.inf, top[:, 0] + log_total), entropy
