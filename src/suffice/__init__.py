@@ -25,7 +25,7 @@ _NAMES = {
         "NegativeBinomial Normal NormalInverseGamma NormalInverseWishart NormalPrior Poisson StudentT Uniform VonMises "
         "Weibull"
     ),
-    "suffice.combinators": "Product Stack",
+    "suffice.combinators": "Mixture Product Stack",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {"theory": "suffice.core.theory", "testing": "suffice.testing", "plot": "suffice.plot"}

@@ -11,6 +11,7 @@ import numpy as np
 
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.sketch import combined, points, row_hash
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Table:
         """Return a slice of the rows."""
         start, stop, _ = rows.indices(self.length)
         return type(self)(tuple(part[rows] for part in self.parts), max(stop - start, 0))
+
+    def take(self, index: Any) -> Self:
+        """Return some of the rows."""
+        taken = (part.take(index) if isinstance(part, Table) else part[index] for part in self.parts)
+        return type(self)(tuple(taken), len(index))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -159,3 +165,13 @@ class Compound(Distribution, register=False):
     def __hash__(self) -> int:
         """Hash of the blocks."""
         return hash((type(self), *self.blocks, *self.blocks.values()))
+
+
+@row_hash.register
+def _(rows: Table, seed: int) -> Any:
+    return combined([row_hash(part, seed) for part in rows.parts], seed)
+
+
+@points.register
+def _(rows: Table, weights: Any) -> Any:
+    return np.concatenate([points(part, weights) for part in rows.parts], axis=1)

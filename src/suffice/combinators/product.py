@@ -12,7 +12,7 @@ import numpy as np
 
 from suffice.combinators.compound import Compound, Table, naming, width_of
 from suffice.combinators.product_posterior import ProductPosterior
-from suffice.combinators.stack import Stack
+from suffice.combinators.stack import stacked_or_side_by_side
 from suffice.core.data import cells, listed, refuse_what_is_no_data
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
@@ -115,7 +115,7 @@ class Product(Compound, register=False):
     def stack(self, k: int) -> Any:
         if not self.lone:
             return super().stack(k)
-        return self.rebuilt(_stacked(block, k) for block in self.blocks.values())
+        return self.rebuilt(stacked_or_side_by_side(block, k) for block in self.blocks.values())
 
     def marginal(self, *columns: Any) -> Any:
         """The distribution of some columns alone: a part itself where one part has them, else a product."""
@@ -234,6 +234,24 @@ class Product(Compound, register=False):
                 parts.append(block.gather(part, w))
         weight = np.concatenate([np.asarray(part.weight).reshape(self.members, -1) for part in parts], axis=1)
         return Parts(tuple(parts), weight)
+
+    # ---- as members of a mixture --------------------------------------------------------------------------------
+    def staged(self, rows: Any) -> Any:
+        parts = zip(self.blocks.values(), rows.parts, strict=True)
+        return Table(tuple(block.staged(part) for block, part in parts), len(rows))
+
+    def floor(self, stats: Any) -> Any:
+        return {key: block.floor(part) for (key, block), part in zip(self.blocks.items(), stats.parts, strict=True)}
+
+    def raised(self, floor: Any) -> Self:
+        return self if floor is None else self.rebuilt(block.raised(floor[key]) for key, block in self.blocks.items())
+
+    def held(self, floor: Any) -> Array:
+        floors = floor or dict.fromkeys(self.blocks)
+        return np.any([block.held(floors[key]) for key, block in self.blocks.items()], axis=0)
+
+    def chosen(self, order: Array) -> Self:
+        return self.rebuilt(block.chosen(order) for block in self.blocks.values())
 
     # ---- learning -----------------------------------------------------------------------------------------------
     def _each_with(self, stats: Any) -> zip[tuple[Any, Any]]:
@@ -371,14 +389,6 @@ def _keyed(x: Any) -> bool:
 def _array(x: Any, owner: str) -> Any:
     """An array, whose mask is left to the part that reads it."""
     return x if isinstance(x, np.ma.MaskedArray) else cells(x, owner)
-
-
-def _stacked(block: Any, k: int) -> Any:
-    """K copies of a part: as one stack, or side by side where its kind has none."""
-    try:
-        return block.stack(k)
-    except UnsupportedError:
-        return Stack((block,) * k)
 
 
 def _columns_of(block: Any, kept: list[int]) -> Any:

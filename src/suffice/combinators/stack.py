@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -82,7 +82,7 @@ class Stack(Compound, register=False):
                 parts.append(member.read(view))
         return Readings(tuple(parts), len(parts[0]))
 
-    def _views(self, x: Any) -> tuple[Any, ...]:
+    def views(self, x: Any) -> tuple[Any, ...]:
         """The rows of each member; rows that a prototype read before it was stacked are the same for all."""
         return x.parts if isinstance(x, Readings) else (x,) * len(self.parts)
 
@@ -90,28 +90,48 @@ class Stack(Compound, register=False):
         return bool(self.parts[0]._single(x))  # noqa: SLF001 (the same contract, one level down)
 
     def _width(self, rows: Any) -> int:
-        return int(np.prod(np.shape(self._views(rows)[0])[1:])) + self.members
+        return int(np.prod(np.shape(self.views(rows)[0])[1:])) + self.members
 
     def shaped(self, rows: Any) -> Self:
-        return self.rebuilt(member.shaped(view) for member, view in zip(self.parts, self._views(rows), strict=True))
+        return self.rebuilt(member.shaped(view) for member, view in zip(self.parts, self.views(rows), strict=True))
 
     def remark(self, rows: Any, where: str = "") -> None:
-        for index, (member, view) in enumerate(zip(self.parts, self._views(rows), strict=True)):
+        for index, (member, view) in enumerate(zip(self.parts, self.views(rows), strict=True)):
             member.remark(view, f"{where}member {index}: ")
 
     def log_density(self, x: Any) -> Array:
-        paired = zip(self.parts, self._views(x), strict=True)
+        paired = zip(self.parts, self.views(x), strict=True)
         return np.concatenate([member.stacked.log_density(view) for member, view in paired], axis=1)
 
     def gather(self, x: Any, w: Weights) -> Parts:
         parts = []
-        for index, (member, view) in enumerate(zip(self.parts, self._views(x), strict=True)):
+        for index, (member, view) in enumerate(zip(self.parts, self.views(x), strict=True)):
             with naming(f"member {index}"):
                 parts.append(member.stacked.gather(view, w.of_member(index)))
         weights = [np.asarray(part.weight).reshape(1, -1) for part in parts]
         if len({weight.shape for weight in weights}) > 1:  # families that count cells beside families that count rows
             weights = [weight.mean(axis=1, keepdims=True) for weight in weights]
         return Parts(tuple(parts), np.concatenate(weights), of_members=True)
+
+    # ---- as members of a mixture --------------------------------------------------------------------------------
+    def staged(self, rows: Any) -> Any:
+        views = self.views(rows)
+        return Readings(tuple(one.staged(view) for one, view in zip(self.parts, views, strict=True)), len(rows))
+
+    def floor(self, stats: Any) -> Any:
+        return [one.floor(part) for one, part in zip(self.parts, stats.parts, strict=True)]
+
+    def raised(self, floor: Any) -> Self:
+        if floor is None:
+            return self
+        return self.rebuilt(one.raised(least) for one, least in zip(self.parts, floor, strict=True))
+
+    def held(self, floor: Any) -> Array:
+        floors = [None] * self.members if floor is None else floor
+        return np.array([bool(one.held(least).any()) for one, least in zip(self.parts, floors, strict=True)])
+
+    def chosen(self, order: Array) -> Self:
+        return self.rebuilt(self.parts[j] for j in order)
 
     # ---- learning -----------------------------------------------------------------------------------------------
     def for_statistics(self, stats: Any) -> Self:
@@ -122,7 +142,7 @@ class Stack(Compound, register=False):
         checked = Weights.of(weights, len(rows))
         return self.rebuilt(
             member.start(view, checked.of_member(index), rng)
-            for index, (member, view) in enumerate(zip(self.parts, self._views(rows), strict=True))
+            for index, (member, view) in enumerate(zip(self.parts, self.views(rows), strict=True))
         )
 
     def estimate(self, stats: Any, prior: Any = None) -> Self:
@@ -173,3 +193,35 @@ class Stack(Compound, register=False):
     def __repr__(self) -> str:
         """Show the call that makes it."""
         return f"Stack([{', '.join(map(repr, self.parts))}])"
+
+
+def side_by_side(members: Any) -> Any:
+    """Members as one stack where they are of one kind and know their columns, else as a `Stack`."""
+    members, first = tuple(members), members[0]
+    alike = all(one.ready and _kind(one) == _kind(first) for one in members)
+    if alike and first.blocks:
+        return first.rebuilt(side_by_side([one.blocks[key] for one in members]) for key in first.blocks)
+    if not alike or not first.specs():
+        return Stack(members)
+    axis = {name: first._full - 1 - len(first.batch) for name in first.specs()}  # noqa: SLF001 (the layout of a lone value)
+    values = {name: [np.asarray(getattr(one, name)) for one in members] for name in axis}
+    if len({value.shape for value in next(iter(values.values()))}) > 1:
+        return Stack(members)
+    stacked = {n: np.stack([v.reshape((1,) * axis[n] + v.shape) for v in value]) for n, value in values.items()}
+    return replace(first, **stacked)
+
+
+def _kind(one: Any) -> Any:
+    """What members of one stack have in common: the family, what is fixed and tied, the columns and the options."""
+    options = tuple((f.name, getattr(one, f.name)) for f in fields(one) if f.init and f.name not in one.specs())
+    if one.blocks:
+        return type(one), tuple((key, _kind(block)) for key, block in one.blocks.items())
+    return type(one), one.batch, options
+
+
+def stacked_or_side_by_side(prototype: Any, k: int) -> Any:
+    """K copies of a prototype: as one stack, or side by side where its kind has none."""
+    try:
+        return prototype.stack(k)
+    except UnsupportedError:
+        return Stack((prototype,) * k)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 
 from suffice.core import calculus
-from suffice.core.answers import Answers
 from suffice.core.data import as_rows, listed, numbers
 from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.member import Member
 from suffice.core.parameters import Array
 from suffice.core.statistics import Additive
 from suffice.core.weights import Weights
@@ -35,7 +35,7 @@ def _most_general(kind: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(Answers):
+class Distribution(Member):
     """A distribution over rows, or a stack of k of them.
 
     Parameters are numbers (one column), arrays (d,) of independent columns, or arrays (k, d) of a stack.

@@ -2,25 +2,68 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from suffice.core.acceleration import Anderson
+from suffice.core.errors import SufficeError
 from suffice.core.parameters import Array
 
 SETTLED = 3e-12  # relative move of the parameters that rounding can no longer tell from rest
 TINY, SMALL = 1e-10, 1e-8  # moves that may be rounding: by themselves, and where the likelihood stalls
 STALLED = 3  # passes without a rise of the likelihood
+FALL = 1e-9  # relative fall of the objective that rounding cannot explain
+
+
+class Fallen(SufficeError):
+    """The likelihood fell: an M-step is wrong. Raised where ``SUFFICE_STRICT`` is set, as in tests."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What each pass saw: the log-likelihood, the bound it maximised, and the relative move of the parameters."""
+    """What each pass saw.
+
+    Attributes
+    ----------
+    log_likelihood
+        Σ w log p(x) under the parameters of the pass; with a prior, ``objective`` adds its log density.
+    bound
+        G(Q, θ) = Σ Q log p(x, y) + H(Q), computed from the statistics of the pass.
+    change
+        The relative move of the parameters in the M-step after the pass.
+    entropy
+        H(Q): how undecided the responsibilities are.
+    seconds
+        How long the pass and its M-step took.
+    passes
+        Passes over the data, with those whose accelerated step was refused.
+    """
 
     log_likelihood: Array
     bound: Array
     change: Array
+    entropy: Array = field(default_factory=lambda: np.zeros(0))
+    seconds: Array = field(default_factory=lambda: np.zeros(0))
+    objective: Array = field(default_factory=lambda: np.zeros(0))
+    passes: int = 0
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass, as a ``callback`` sees it."""
+
+    number: int
+    log_likelihood: float
+    bound: float
+    entropy: float
+    objective: float
+    seconds: float
+    distribution: Any = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -32,36 +75,127 @@ class Climb:
     trace: Trace
     converged: bool
     reason: str
+    fell: bool = False
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What makes one climb better than another: no part that is an accident, then the objective."""
+        return bool(self.distribution.sound(self.statistics)), float(self.trace.objective[-1])
 
 
-def climb(start: Any, rows: Any, weights: Any, prior: Any, max_iter: int, tol: float | None) -> Climb:
+def climb(
+    start: Any,
+    rows: Any,
+    weights: Any,
+    prior: Any,
+    max_iter: int,
+    tol: float | None,
+    *,
+    accelerate: bool = True,
+    guard: bool = True,
+    log_prior: Callable[[Any], float] | None = None,
+    callback: Callable[[Pass], Any] | None = None,
+) -> Climb:
     """Repeat statistics → estimate from ``start``.
 
     Without ``tol`` it stops when the parameters no longer move (or move only by rounding); with it, as soon as the
-    log-likelihood changes by less than ``tol`` relative. Interrupted after the first pass, it ends with what it has.
+    objective (the log-likelihood, or with a prior the log posterior) changes twice by less than ``tol`` relative.
+    Accelerated steps that lower the objective are taken back. Interrupted after the first pass, or where the objective
+    falls, it ends with the best it has.
     """
-    current, stats = start, start.suffstats(rows, weights)
-    seen = [float(np.sum(current.log_likelihood(stats)))]
+    walk = _Walk(rows, weights, log_prior or (lambda _: 0.0), callback)
+    here = walk.visit(start)
+    speed = Anderson(here.statistics) if accelerate else None
     moves: list[float] = []
-    reason, converged = f"stopped after {max_iter} passes", False
+    reason, converged, fell = f"stopped after {max_iter} passes", False, False
     try:
-        while len(seen) <= max_iter:
-            following = current.estimate(stats, prior)
-            moves.append(distance(current, following))
-            flat = tol is not None and len(seen) > 1 and abs(seen[-1] - seen[-2]) <= tol * (1 + abs(seen[-1]))
-            if flat or _settled(moves, seen):
+        while True:
+            following = here.distribution.estimate(here.statistics, prior)
+            moves.append(distance(here.distribution, following))
+            if walk.flat(tol) or _settled(moves, walk.column("objective")):
                 converged, reason = True, "the likelihood is flat"
                 break
-            if len(seen) == max_iter:
+            if walk.passes >= max_iter:
                 break
-            stats = following.suffstats(rows, weights)
-            current = following
-            seen.append(float(np.sum(current.log_likelihood(stats))))
+            there = None
+            proposed = speed.propose(here, prior) if speed else None
+            if proposed is not None:
+                there = walk.visit(proposed, above=here.objective)
+            if there is None:
+                if walk.passes >= max_iter:
+                    break
+                if speed:
+                    speed.stepped(refused=proposed is not None)
+                there = walk.visit(following)
+            if guard and not there.objective >= here.objective - FALL * (1 + abs(here.objective)):
+                fell, reason = True, _fallen(here, there, len(walk.seen))
+                walk.seen.pop()
+                break
+            here = there
     except KeyboardInterrupt:
-        reason = f"interrupted after {len(seen)} passes"
-    history = np.array(seen)
-    changes = np.array([*moves, np.nan][: len(seen)])
-    return Climb(current, stats, Trace(history, history.copy(), changes), converged, reason)
+        reason = f"interrupted after {walk.passes} passes"
+    return Climb(here.distribution, here.statistics, walk.trace(moves), converged, reason, fell)
+
+
+@dataclass(frozen=True)
+class Here:
+    """Parameters, the statistics gathered under them, and how good they are."""
+
+    distribution: Any
+    statistics: Any
+    objective: float
+
+
+class _Walk:
+    """The passes so far."""
+
+    def __init__(self, rows: Any, weights: Any, log_prior: Callable[[Any], float], callback: Any) -> None:
+        self.rows, self.weights, self.log_prior, self.callback = rows, weights, log_prior, callback
+        self.seen: list[Pass] = []
+        self.passes = 0
+        self.clock = time.perf_counter()
+
+    def visit(self, distribution: Any, above: float = -np.inf) -> Here | None | Any:
+        """Pass over the rows; None where the objective is not at least ``above``."""
+        stats = distribution.suffstats(self.rows, self.weights)
+        self.passes += 1
+        evidence = distribution.evidence(stats)
+        objective = evidence + self.log_prior(distribution)
+        if above > -np.inf and not objective >= above:
+            return None
+        now = time.perf_counter()
+        entropy = float(np.sum(getattr(stats, "entropy", 0.0)))
+        bound = float(np.sum(distribution.log_likelihood(stats)))
+        seen = Pass(self.passes, evidence, bound, entropy, objective, now - self.clock)
+        self.clock = now
+        self.seen.append(seen)
+        if self.callback is not None:
+            self.callback(replace(seen, distribution=distribution))
+        return Here(distribution, stats, objective)
+
+    def column(self, name: str) -> list[float]:
+        return [getattr(one, name) for one in self.seen]
+
+    def flat(self, tol: float | None) -> bool:
+        """Whether the last two changes of the objective were small."""
+        last = self.column("objective")[-3:]
+        return tol is not None and len(last) == 3 and max(np.abs(np.diff(last))) <= tol * (1 + abs(last[-1]))
+
+    def trace(self, moves: list[float]) -> Trace:
+        changes = np.array([*moves, np.nan][: len(self.seen)])
+        columns = (np.array(self.column(name)) for name in ("entropy", "seconds", "objective"))
+        likelihood, bound = np.array(self.column("log_likelihood")), np.array(self.column("bound"))
+        return Trace(likelihood, bound, changes, *columns, passes=self.passes)
+
+
+def _fallen(here: Here, there: Here, number: int) -> str:
+    text = (
+        f"stopped after pass {number}, which lowered the log-likelihood from {here.objective:.17g} to "
+        f"{there.objective:.17g}: the M-step of {there.distribution.name} is not a maximum"
+    )
+    if os.environ.get("SUFFICE_STRICT"):
+        raise Fallen(text)
+    return text
 
 
 def _settled(moves: list[float], seen: list[float]) -> bool:
@@ -78,16 +212,5 @@ def _settled(moves: list[float], seen: list[float]) -> bool:
 
 
 def distance(left: Any, right: Any) -> float:
-    """The largest relative move of a parameter; a location is measured against the spread."""
-    if left.blocks:
-        return max(distance(block, right.blocks[key]) for key, block in left.blocks.items())
-    worst = 0.0
-    for name, old in left.params.items():
-        new = np.asarray(getattr(right, name))
-        domain = left.specs()[name].domain
-        unbounded = np.isinf(domain.low) and np.isinf(domain.high)
-        scale = np.asarray(left.scale_of(name) if unbounded else np.abs(old))
-        with np.errstate(all="ignore"):
-            ratio = np.abs(new - old) / np.where(scale > 0, scale, 1.0)
-        worst = max(worst, float(np.nanmax(ratio, initial=0.0)))
-    return worst
+    """The largest relative move of a parameter."""
+    return float(left.distance(right))

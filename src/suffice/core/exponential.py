@@ -10,6 +10,7 @@ import numpy as np
 from suffice import kernels
 from suffice.core import calculus, quadrature
 from suffice.core.distribution import Distribution
+from suffice.core.latent import Expectation
 from suffice.core.statistics import Sums
 
 if TYPE_CHECKING:
@@ -74,6 +75,33 @@ class ExponentialFamily(Distribution):
         base = np.where(missing, 0.0, np.where(inside, base, -np.inf))
         scores = u @ eta.reshape(len(eta), -1).T - inside.astype(float) @ partition.T
         return np.asarray(scores + base.sum(axis=1)[:, None])
+
+    def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
+        eta, partition = np.asarray(self.natural()), np.asarray(self.log_partition())
+        fused = np.isfinite(eta).all() and np.isfinite(partition).all() and not self.own_base
+        if not fused or not self.plain_score or not self.support.contains(x).all():
+            return super().expect(x, log_weights, weights)
+        with np.errstate(all="ignore"):
+            u, base = np.asarray(self.statistic(x), dtype=np.float64), np.asarray(self.log_base(x))
+        (n, d), tail = u.shape[:2], u.shape[2:]
+        columns, slopes = u.reshape(n, -1), eta.reshape(len(eta), -1)
+        if base.any():  # log h is one more feature of each column, which every member has the slope 1 for
+            columns = np.concatenate([columns, base], axis=1)
+            slopes = np.concatenate([slopes, np.ones((len(eta), d))], axis=1)
+        found = kernels.linear_expect(columns, slopes, partition.sum(axis=1), None, log_weights, weights)
+        likelihood, entropy, count, total = found
+        if not np.isfinite(likelihood):
+            return super().expect(x, log_weights, weights)
+        split = columns.shape[1] - (d if base.any() else 0)
+        based = total[:, split:] if base.any() else np.zeros((len(eta), d))
+        weight = np.repeat(count[:, None], d, axis=1)
+        sums = Sums(weight, based, total[:, :split].reshape(len(eta), d, *tail))
+        return Expectation(likelihood, entropy, sums, count)
+
+    @property
+    def plain_score(self) -> bool:
+        """Whether η·u − A is the log density to full precision."""
+        return type(self).log_density is ExponentialFamily.log_density
 
     def log_cell(self, x: Array) -> Array:
         product = self.statistic(x) * self.natural()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from suffice.core.density import data_posterior, density_posterior, is_density
 from suffice.core.distribution import Alert, Distribution
-from suffice.core.em import Climb, Trace, climb
+from suffice.core.em import Climb, Pass, Trace, climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.parameters import check_level
 from suffice.core.prior_function import in_order
@@ -65,7 +66,7 @@ class Fit:
     @property
     def n_iter(self) -> int:
         """Number of passes over the data."""
-        return len(self.trace.log_likelihood)
+        return self.trace.passes or len(self.trace.log_likelihood)
 
     @property
     def aic(self) -> float:
@@ -88,7 +89,7 @@ class Fit:
         from scipy.special import ndtri
 
         check_level(level)
-        return _bounds(self.distribution, self.standard_errors, float(ndtri((1 + level) / 2)))
+        return dict(self.distribution.bounds(self.standard_errors, float(ndtri((1 + level) / 2))))
 
     def log_prob(self, x: Any) -> Any:
         """Log density of each row."""
@@ -145,6 +146,9 @@ def fit(
     max_iter: int = 1000,
     tol: float | None = None,
     ddof: float = 0,
+    start: Any = None,
+    accelerate: bool = True,
+    callback: Callable[[Pass], Any] | None = None,
 ) -> Fit:
     """Learn a distribution's parameters: by maximum likelihood, or with ``prior`` at the mode of the posterior.
 
@@ -167,6 +171,13 @@ def fit(
         Number of starts, most passes, and the relative change of log L that counts as flat (default: to rounding).
     ddof
         1 gives the variance with divisor n − 1.
+    start
+        Where a mixture begins: None (the best of several short climbs from k-means++ on a sketch of the rows),
+        ``"k-means++"``, ``"random"``, labels (n,), responsibilities (n, k), or a distribution with its parameters.
+    accelerate
+        Whether steps of the loop are extrapolated; a step that would lower the likelihood is not taken.
+    callback
+        Called after each pass with a :class:`Pass`; what it raises ends the fit, and KeyboardInterrupt keeps the best.
 
     Examples
     --------
@@ -177,6 +188,8 @@ def fit(
     rows, checked, prototype = _prepare(distribution, data, weights)
     believed = _believe(prototype, rows, checked, prior, mode_only=True) if is_density(prototype, prior) else None
     _check_ddof(ddof, prior)
+    notes: tuple[Alert, ...] = ()
+    named = prior if isinstance(prior, str) else ""
     if prototype.exact or believed is not None:
         stats = prototype.suffstats(rows, checked)
         learned = prototype.estimate(stats, prior) if believed is None else believed.estimate()
@@ -191,9 +204,13 @@ def fit(
         if ddof:
             prototype.unbiased(None, ddof)
         rng = np.random.default_rng(random_state)
-        paths = [climb(prototype.start(rows, checked, rng), rows, checked, prior, max_iter, tol) for _ in range(n_init)]
-        path = max(paths, key=lambda one: float(one.trace.log_likelihood[-1]))
-    return _conclude(path, checked, prior, prototype, believed)
+        options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback}
+        settled = prototype.settle_prior(prior, rows, checked)
+        climbs = [_climbed(prototype, rows, checked, settled, start, rng, options) for _ in range(n_init)]
+        path, notes = max(climbs, key=lambda one: one[0].rank)
+        if settled is not prior:
+            named, prior = str(prior), settled
+    return _conclude(path, checked, prior, prototype, believed, notes, named)
 
 
 def posterior(distribution: Distribution, data: Any, *, prior: Any, weights: Any = None) -> Any:
@@ -264,16 +281,31 @@ def _prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False)
     return rows, checked, distribution.shaped(rows)
 
 
-def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any, believed: Any) -> Fit:
+def _climbed(
+    prototype: Any, rows: Any, weights: Weights, prior: Any, start: Any, rng: Any, options: dict[str, Any]
+) -> tuple[Climb, tuple[Alert, ...]]:
+    """One climb from a start, and what is to be told about it; members without a given order come in canonical order."""
+    begin, notes = prototype.begin(rows, weights, rng, start, prior)
+    tol = prototype.tolerance if options["tol"] is None else options["tol"]
+    options = {**options, "tol": tol, "log_prior": lambda one: _log_prior(one, prior, prototype)}
+    path = climb(begin, begin.staged(rows), weights, prior, **options)
+    if start is not None and not isinstance(start, str):
+        return path, notes
+    learned, stats = path.distribution.in_order(path.statistics)
+    return replace(path, distribution=learned, statistics=stats), notes
+
+
+def _conclude(
+    path: Climb, weights: Weights, prior: Any, prototype: Any, believed: Any, notes: tuple[Alert, ...], name: str
+) -> Fit:
     learned, stats = path.distribution, path.statistics
-    name = prior if isinstance(prior, str) else ""
     prior = _resolved(prototype, prior, stats)
-    alerts = [_under(prior, alert) for alert in learned.alerts(stats)]
+    alerts = [*notes, *(_under(prior, alert) for alert in learned.alerts(stats))]
     if believed is not None:
         alerts.extend(alert for alert in believed.alerts if alert[0] not in dict(alerts))
         prior_there = believed.log_prior(learned)
     else:
-        prior_there = _log_prior(learned, prior, prototype, stats)
+        prior_there = _log_prior(learned, prior, prototype)
     cells = np.asarray(stats.weight)
     if not cells.any():
         msg = f"{learned.name} cannot be fitted: every cell is missing; give at least one value."
@@ -284,7 +316,9 @@ def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any, believe
             f"column {learned.column_label(column)} has no value at all; its parameters are those of the prototype."
         )
         alerts.append(("unseen", unseen))
-    if not path.converged:
+    if path.fell:
+        alerts.append(("fell", f"{path.reason}; what stands here is the best before it."))
+    elif not path.converged:
         alerts.append(
             ("not converged", f"{path.reason}, before the likelihood was flat; raise max_iter or run it longer.")
         )
@@ -304,18 +338,6 @@ def _conclude(path: Climb, weights: Weights, prior: Any, prototype: Any, believe
         missing=round(float((weights.total - cells).clip(0).sum())) if cells.ndim == 2 else 0,
         prior_name=name,
     )
-
-
-def _bounds(distribution: Any, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
-    """Estimate ± reach × standard error, by parameter; of a distribution made of others, by block and parameter."""
-    if distribution.blocks:
-        return {key: _bounds(block, errors[key], reach) for key, block in distribution.blocks.items()}
-    bounds: dict[Any, Any] = {}
-    for name, error in errors.items():
-        value, domain = distribution.params[name], distribution.specs()[name].domain
-        ends = domain.clip(np.stack([value - reach * error, value + reach * error]))
-        bounds[name] = (float(ends[0]), float(ends[1])) if np.ndim(value) == 0 else (ends[0], ends[1])
-    return bounds
 
 
 def _resolved(prototype: Any, prior: Any, stats: Any) -> Any:
@@ -339,13 +361,13 @@ def _under(prior: Any, alert: Alert) -> Alert:
     return code, f"{fact} This prior does not prevent it; {inward} does."
 
 
-def _log_prior(learned: Any, prior: Any, prototype: Any, stats: Any) -> float:
+def _log_prior(learned: Any, prior: Any, prototype: Any) -> float:
     """Log density of the prior at the estimate."""
-    if prior is None:
+    if prior is None or isinstance(prior, str):
         return 0.0
     if prototype.blocks:
-        priors, parts = prototype.priors(prior), dict(zip(prototype.blocks, stats.parts, strict=True))
-        return sum(_log_prior(learned.blocks[key], p, prototype.blocks[key], parts[key]) for key, p in priors.items())
+        priors = prototype.priors(prior)
+        return sum(_log_prior(learned.blocks[key], p, prototype.blocks[key]) for key, p in priors.items())
     if callable(prior):  # of one block; the density is taken as it is
         with np.errstate(all="ignore"):
             return float(np.sum(np.log(in_order(prior, learned.free)(*(learned.params[n] for n in learned.free)))))

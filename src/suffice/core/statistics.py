@@ -229,7 +229,10 @@ class Moments(Additive):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scatter(Additive):
-    """Weight (k,), mean (k, d) as centre + shift, and the matrix Σ w (x − mean)(x − mean)ᵀ (k, d, d)."""
+    """Weight (k,), mean (k, d) as centre + shift, and the matrix Σ w (x − mean)(x − mean)ᵀ (k, d, d).
+
+    Members that share a covariance keep only the sum of their matrices, (1, d, d).
+    """
 
     weight: Array
     centre: Array
@@ -244,16 +247,19 @@ class Scatter(Additive):
 
     def about(self, point: Array) -> Array:
         """Σ w (x − point)(x − point)ᵀ."""
-        away = (self.centre - point) + self.shift
-        return np.asarray(self.scatter + self.weight[:, None, None] * away[:, :, None] * away[:, None, :])
+        return self.scatter + self._between(self.weight, (self.centre - point) + self.shift)
+
+    def _between(self, weight: Array, away: Array) -> Array:
+        """Σ w away awayᵀ, in the shape of the scatter."""
+        between = (weight[:, None] * away)[:, :, None] * away[:, None, :]
+        return between.sum(axis=0, keepdims=True) if len(self.scatter) < len(weight) else between
 
     def __add__(self, other: Scatter) -> Scatter:
         same_kind(self, other)
         left, right = self.weight[:, None], other.weight[:, None]
         centre, shift, delta = _merged_centre(self, other, left, right)
         weight = self.weight + other.weight
-        factor = (self.weight * share(other.weight, weight))[:, None, None]
-        scatter = self.scatter + other.scatter + factor * delta[:, :, None] * delta[:, None, :]
+        scatter = self.scatter + other.scatter + self._between(self.weight * share(other.weight, weight), delta)
         return replace(self, weight=weight, centre=centre, shift=shift, scatter=scatter)
 
     def __mul__(self, factor: float) -> Scatter:
@@ -266,9 +272,8 @@ class Scatter(Additive):
         kept = (weight > 0)[:, None]
         delta = (other.centre - self.centre) + (other.shift - self.shift)
         shift = np.where(kept, self.shift - delta * share(other.weight, weight)[:, None], 0.0)
-        factor = (other.weight * share(self.weight, weight))[:, None, None]
-        scatter = self.scatter - other.scatter - factor * delta[:, :, None] * delta[:, None, :]
-        scatter = np.where(kept[:, :, None], scatter, 0.0)
+        scatter = self.scatter - other.scatter - self._between(other.weight * share(self.weight, weight), delta)
+        scatter = np.where(kept[:, :, None] if len(scatter) == len(kept) else kept.any(), scatter, 0.0)
         return replace(self, weight=weight, centre=np.where(kept, self.centre, 0.0), shift=shift, scatter=scatter)
 
 
@@ -384,9 +389,15 @@ class Parts(Additive):
 
 def member(stats: Any, index: int) -> Any:
     """The statistics of one member alone, still with a leading axis of length 1."""
-    cut = slice(index, index + 1)
+    return picked(stats, np.array([index]))
+
+
+def picked(stats: Any, order: Array) -> Any:
+    """The statistics of some members, in this order; what is kept of all together stays."""
     if isinstance(stats, Parts):
-        parts = stats.parts[cut] if stats.of_members else tuple(member(part, index) for part in stats.parts)
-        return replace(stats, parts=parts, weight=stats.weight[cut])
+        own = tuple(stats.parts[j] for j in order) if stats.of_members else None
+        parts = tuple(picked(part, order) for part in stats.parts) if own is None else own
+        return replace(stats, parts=parts, weight=stats.weight[order])
     arrays = {f.name: getattr(stats, f.name) for f in fields(stats)}
-    return replace(stats, **{name: value[cut] for name, value in arrays.items() if isinstance(value, np.ndarray)})
+    k = len(stats.weight)
+    return replace(stats, **{n: v[order] for n, v in arrays.items() if isinstance(v, np.ndarray) and len(v) == k})

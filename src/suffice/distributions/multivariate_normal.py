@@ -14,7 +14,8 @@ from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
-from suffice.core.statistics import Scatter
+from suffice.core.latent import Expectation
+from suffice.core.statistics import Scatter, share
 from suffice.core.weights import Weights
 from suffice.distributions.covariance import (
     Structure,
@@ -25,7 +26,8 @@ from suffice.distributions.covariance import (
     structure,
     whitening,
 )
-from suffice.distributions.normal import HALF_LOG_TAU, spread_floor
+from suffice.distributions.gaussian_pass import PASSES, kept
+from suffice.distributions.normal import FLOOR, HALF_LOG_TAU, spread_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 
 
@@ -155,6 +157,14 @@ class MultivariateNormal(ExponentialFamily):
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def gather(self, x: Array, w: Weights) -> Scatter:
+        return kept(self._scatter(x, w), self.keeps)
+
+    @property
+    def keeps(self) -> str:
+        """What statistics keep of the scatter: ``full`` matrices, the ``diagonal``, or one ``pooled`` matrix."""
+        return "pooled" if self.shared and self.form.keeps == "full" else self.form.keeps
+
+    def _scatter(self, x: Array, w: Weights) -> Scatter:
         stats = Scatter(*kernels.scatter(x, **w.arguments))
         if np.isfinite(stats.scatter).all():
             return stats
@@ -186,6 +196,32 @@ class MultivariateNormal(ExponentialFamily):
             out = kernels.gaussian_log_prob(x, self.mean, *self.whitening)
         return score_incomplete(out, x, self.of_columns)
 
+    def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
+        with np.errstate(invalid="ignore", over="ignore"):
+            found = PASSES[self.keeps](self, x, log_weights, weights)
+        if np.isfinite(found.log_likelihood):
+            return found
+        return super(ExponentialFamily, self).expect(x, log_weights, weights)
+
+    def floor(self, stats: Any) -> Any:
+        """A small multiple of the variances of all rows, as a matrix (d, d)."""
+        rows = stats.weight[0] * len(stats.weight) / len(stats.scatter)
+        variances = np.diagonal(stats.scatter[0]) / np.where(rows > 0, rows, 1.0)
+        return np.diag(np.maximum(FLOOR**2 * variances, np.square(spread_floor(stats.mean[0]))))
+
+    def raised(self, floor: Any) -> Self:
+        if floor is None or "cov" not in self.free:
+            return self
+        cov = self.form.raised(np.asarray(self.stacked.cov), floor)
+        return self if cov is self.stacked.cov else self.like(replace(self.stacked, cov=cov))
+
+    def held(self, floor: Any) -> Array:
+        if floor is None or "cov" not in self.free:
+            return super().held(floor)
+        unit = 1 / np.sqrt(np.diagonal(floor))
+        lowest = np.linalg.eigvalsh(self.stacked.cov * (unit[:, None] * unit))[:, 0]
+        return np.asarray(lowest <= 1 + 1e-6)
+
     def log_cell(self, x: Array) -> Array:
         """Log density of whole rows (n, d) under one member, (n,)."""
         return np.asarray(self.log_prob(np.asarray(x)))
@@ -193,7 +229,10 @@ class MultivariateNormal(ExponentialFamily):
     # ---- learning -----------------------------------------------------------------------------------------------
     def likelihood_cells(self, stats: Any) -> Array:
         whiten, log_det = self.whitening
-        squares = np.einsum("kij,kjl,kil->k", whiten, stats.about(np.asarray(self.mean)), whiten)
+        about = stats.about(np.asarray(self.mean))
+        squares = np.einsum("kij,kjl,kil->k", whiten[: len(about)], about, whiten[: len(about)])
+        if len(about) < self.members:  # kept of all members together: each by its weight
+            squares = squares * share(stats.weight, stats.weight.sum())
         constant = log_det - HALF_LOG_TAU * whiten.shape[-1]
         return np.asarray(stats.weight * constant - 0.5 * squares)[:, None]
 

@@ -11,6 +11,7 @@ from suffice import kernels
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.latent import Expectation
 from suffice.core.lazy import special
 from suffice.core.parameters import POSITIVE, REAL, Array, check_count, check_level, parameter
 from suffice.core.posterior import plain
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from suffice.core.weights import Weights
 
 HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
+FLOOR = 1e-5  # of the spread of all rows: no member of a mixture may be narrower
 
 
 def spread_floor(centre: Array, least: float = 1e-150) -> Array:
@@ -76,6 +78,28 @@ class Normal(ExponentialFamily):
 
     def log_density(self, x: Array) -> Array:
         return kernels.normal_log_prob(x, self.mean, self.std)
+
+    def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
+        found = kernels.normal_expect(x, self.mean, self.std, log_weights, weights)
+        likelihood, entropy, count, *moments = found
+        if not np.isfinite(likelihood):  # holes, or rows that are far from every member
+            return super(ExponentialFamily, self).expect(x, log_weights, weights)
+        weight = np.repeat(count[:, None], x.shape[1], axis=1)
+        return Expectation(likelihood, entropy, Moments(weight, *moments), count)
+
+    def floor(self, stats: Any) -> Any:
+        """A hundred-thousandth of the spread of all rows, in each column."""
+        return np.maximum(FLOOR * np.sqrt(stats.var[0]), spread_floor(stats.mean[0]))
+
+    def raised(self, floor: Any) -> Self:
+        if floor is None or "std" in self.fixed or not (np.asarray(self.std) < floor).any():
+            return self
+        return replace(self, std=np.maximum(self.std, floor))
+
+    def held(self, floor: Any) -> Array:
+        if floor is None or "std" in self.fixed:
+            return super().held(floor)
+        return np.asarray((self.stacked.std <= floor * (1 + 1e-9)).any(axis=1))
 
     def log_cell(self, x: Array) -> Array:
         return np.asarray(-0.5 * np.square((x - self.mean) / self.std) - np.log(self.std) - HALF_LOG_TAU)

@@ -1,0 +1,67 @@
+"""Members that are no clusters: points, planes, duplicates, or nobody's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suffice.core.distribution import Alert
+from suffice.core.parameters import Array
+
+EMPTY = 1e-8  # share of the rows below which a member has none
+COLLAPSED = {"collapsed", "singular"}
+
+
+def accidents(mixture: Any, stats: Any) -> Array:
+    """Which members (k,) are an accident of a few rows: on the floor, or with fewer rows than parameters of a spread."""
+    few = stats.count < _needed(mixture)
+    return np.asarray(mixture.components.held(mixture.floors) | (few & (stats.count > EMPTY * stats.count.sum())))
+
+
+def _needed(mixture: Any) -> float:
+    """Rows that a member needs: one more than it has columns, where it learns how they vary together."""
+    columns = mixture.columns
+    return float(columns + 1) if columns and mixture.components.row_vector and not mixture.components.blocks else 1.0
+
+
+def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
+    """What to know of the members before trusting them."""
+    found: list[Alert] = []
+    members = mixture.components.alerts(stats.members)
+    held, total = mixture.components.held(mixture.floors), stats.count.sum()
+    empty = stats.count <= EMPTY * total
+    for index in np.flatnonzero(held & ~empty):
+        text = (
+            f"member {index} ({stats.count[index]:.3g} rows) shrank until it reached the floor under its spread: it "
+            "describes repeated or nearly repeated rows, not a cluster, and the likelihood owes to it. Use fewer "
+            "components, a structure that shares its spread, or a prior."
+        )
+        found.append(("collapsed", text))
+    few = accidents(mixture, stats) & ~held & ~empty
+    for index in np.flatnonzero(few):
+        text = (
+            f"member {index} rests on {stats.count[index]:.3g} rows, too few to tell a cluster from an accident. Use "
+            "fewer components or a prior."
+        )
+        found.append(("few rows", text))
+    if empty.any():
+        which = ", ".join(map(str, np.flatnonzero(empty)))
+        found.append(("empty", f"member {which} has no rows: its parameters mean nothing. Use fewer components."))
+    told = {code for code, _ in found}
+    found.extend(alert for alert in members if not (alert[0] in COLLAPSED and told & COLLAPSED))
+    twins = _twins(mixture, ~empty)
+    if twins:
+        text = f"members {twins[0]} and {twins[1]} are equal, so the data do not tell them apart. Use fewer components."
+        found.append(("unidentified", text))
+    return tuple(found)
+
+
+def _twins(mixture: Any, kept: Array) -> tuple[int, int] | None:
+    """The first two members that are equal."""
+    places = np.flatnonzero(kept)
+    each = mixture.components.each
+    for a, b in zip(places, places[1:], strict=False):
+        if type(each[a]) is type(each[b]) and each[a].free and each[a].distance(each[b]) < 1e-6:
+            return int(a), int(b)
+    return None

@@ -1,0 +1,418 @@
+"""Rows made by members that are not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_side
+from suffice.core.distribution import Alert, Distribution
+from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.latent import Joint, expect, share_out
+from suffice.core.lazy import special
+from suffice.core.parameters import SIMPLEX, Array, as_parameter
+from suffice.core.statistics import picked
+from suffice.core.weights import Weights
+from suffice.distributions.dirichlet import Dirichlet
+from suffice.engines import local
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mixture(Distribution, register=False):
+    r"""Each row comes from one of several members, and nobody says which: :math:`p(x) = \sum_j \pi_j p_j(x)`.
+
+    Parameters
+    ----------
+    components
+        One prototype for all members, a list of different ones, or a stack with their parameters. Any distribution
+        will do, also a :class:`Product` of columns or another mixture.
+    n
+        How many members; not needed with a list or a stack.
+    weights
+        The probability π of each member; equal until they are learned. ``.fix("weights")`` keeps them.
+    hard
+        Give each row as a whole to its most probable member (k-means is the best known case), instead of in parts.
+
+    Notes
+    -----
+    A prior is ``{"weights": Dirichlet(…), "components": prior of a member}``, either of them, or ``"weak"``.
+    Fitting is by EM; see :func:`suffice.fit` for its starts.
+
+    Examples
+    --------
+    >>> x = [1.0, 1.1, 0.9, 5.0, 5.2, 4.8]
+    >>> print(sf.fit(sf.Mixture(sf.Normal(), 2), x).distribution)
+    Mixture([Normal(mean=1, std=0.0816497), Normal(mean=5, std=0.163299)], weights=[0.5, 0.5])
+    """
+
+    components: Any = ()
+    n: Any = None
+    weights: Any = None
+    hard: bool = field(default=False, kw_only=True)
+    floors: Any = field(default=None, kw_only=True)  # what estimates of this fit are held above
+
+    row_vector = True
+    tolerance = 1e-10
+
+    def __post_init__(self) -> None:
+        """Bring the members into one form: a stack, or prototypes that wait to see the columns."""
+        components, k = self.components, self.n
+        if isinstance(components, Distribution) and not components.lone:
+            k = components.members
+        elif isinstance(components, Distribution):
+            components, k = self._copies(components, k)
+        else:
+            given = tuple(components)
+            _check_members(given)
+            components, k = side_by_side(given), len(given)
+        if self.n is not None and self.n != k:
+            msg = f"Mixture: n={self.n!r}, but there are {k} components; leave n out, or give one prototype."
+            raise ParameterError(msg)
+        object.__setattr__(self, "components", components)
+        object.__setattr__(self, "n", int(k))
+        weights = np.full(k, 1.0 / k) if self.weights is None else self.weights
+        weights = as_parameter("Mixture", "weights", weights, SIMPLEX)
+        if weights.shape != (k,):
+            msg = f"Mixture has {k} components, but weights have shape {weights.shape}; give one for each."
+            raise ParameterError(msg)
+        object.__setattr__(self, "weights", weights)
+
+    def _copies(self, prototype: Any, k: Any) -> tuple[Any, int]:
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            msg = f"Mixture: n is the number of components, a whole number of at least 1; got {k!r}."
+            raise ParameterError(msg)
+        return (stacked_or_side_by_side(prototype, int(k)) if prototype.ready else prototype), int(k)
+
+    # ---- parts --------------------------------------------------------------------------------------------------
+    @property
+    def params(self) -> dict[Any, Any]:
+        """The weights, and the members' parameters with the members first."""
+        if self.components.lone:
+            return {"weights": self.weights, **self.components.params}
+        return {"weights": self.weights, **_by_member(self.components)}
+
+    @property
+    def free(self) -> tuple[Any, ...]:
+        """Names of what fitting may change."""
+        own = () if "weights" in self.fixed or self.n == 1 else ("weights",)
+        return own + tuple(self.components.free)
+
+    @property
+    def ready(self) -> bool:
+        return bool(self.components.ready)
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    @property
+    def columns(self) -> int | None:
+        known: int | None = self.components.columns
+        return known
+
+    @property
+    def stacked(self) -> Self:
+        return self
+
+    @property
+    def each(self) -> tuple[Self, ...]:
+        return (self,)
+
+    def squeezed(self, axes: int) -> Self:
+        del axes
+        return self
+
+    def stack(self, k: int) -> Any:
+        """K copies side by side."""
+        return Stack((self,) * k)
+
+    def fix(self, *names: str) -> Self:
+        """Keep the weights: ``Mixture(…).fix("weights")``; parameters of members are fixed in their prototype."""
+        if set(names) - {"weights"}:
+            msg = (
+                f"Mixture can fix its weights; fix {names[0]!r} in the component, as in "
+                f"Mixture(Normal().fix({names[0]!r}), 2)."
+            )
+            raise ParameterError(msg)
+        return replace(self, fixed=self.fixed | set(names))
+
+    def tie(self, *names: str) -> Self:
+        msg = f"tie parameters in the component, as in Mixture(Normal().tie({names[0] if names else '…'!r}), 2)."
+        raise UnsupportedError(msg)
+
+    def _check_name(self, name: str) -> None:
+        del name
+
+    def _require_ready(self, what: str) -> None:
+        self.components._require_ready(what)  # noqa: SLF001 (the same contract, one level down)
+
+    @cached_property
+    def log_weights(self) -> Array:
+        """Log π (k,)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.weights)
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+    def settled(self, x: Any) -> Any:
+        return self.components.settled(x)
+
+    def read(self, x: Any) -> Any:
+        return self.components.read(x)
+
+    def _single(self, x: Any) -> bool:
+        return bool(self.components._single(x))  # noqa: SLF001
+
+    def shaped(self, rows: Any) -> Self:
+        shaped = self.components.shaped(rows)
+        if shaped is self.components:
+            return self
+        return replace(self, components=stacked_or_side_by_side(shaped, self.n) if shaped.lone else shaped)
+
+    def for_statistics(self, stats: Any) -> Self:
+        members = self.components.for_statistics(stats.members)
+        return self if members is self.components else replace(self, components=members)
+
+    def remark(self, rows: Any, where: str = "") -> None:
+        self.components.remark(rows, where)
+
+    def _width(self, rows: Any) -> int:
+        return int(np.prod(np.shape(rows)[1:])) * self.n
+
+    gather_width = _width
+
+    def scores(self, x: Any) -> Array:
+        """Log π + log p of a block of rows under each member, (n, k)."""
+        return np.asarray(self.components.log_density(x) + self.log_weights)
+
+    def log_density(self, x: Any) -> Array:
+        return share_out(self.scores(x)).total[:, None]
+
+    def gather(self, x: Any, w: Weights) -> Joint:
+        held = w.of_member(0)
+        if self.hard:
+            found = expect(self.components, x, self.log_weights, held.values, hard=True)
+        else:
+            found = self.components.expect(x, self.log_weights, held.values)
+        evidence, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
+        return Joint(found.count, found.statistics, evidence, entropy)
+
+    def predict_proba(self, x: Any) -> Array:
+        """The probability that each member made a row, (n, k)."""
+        self._require_ready("tell who made a row")
+        rows = self.read(x)
+        found = local.fill(lambda part: share_out(self.scores(rows[part])).parts, len(rows), self._width(rows))
+        return found[0] if self._single(x) else found
+
+    def predict(self, x: Any) -> Any:
+        """The most probable member of each row, (n,)."""
+        self._require_ready("tell who made a row")
+        rows = self.read(x)
+        found = local.fill(lambda part: self.scores(rows[part]).argmax(axis=1), len(rows), self._width(rows))
+        return int(found[0]) if self._single(x) else found
+
+    # ---- learning -----------------------------------------------------------------------------------------------
+    def owned(self, stats: Any) -> Any:
+        return replace(stats, family=self.owner, members=self.components.owned(stats.members))
+
+    def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
+        rows, prepared, model = self.prepared(x, weights)
+        return model.begin(rows, prepared, np.random.default_rng(rng), None, None)[0]
+
+    def begin(self, rows: Any, weights: Any, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Any, ...]]:
+        from suffice.combinators.starts import begin
+
+        return begin(self.shaped(rows), rows, weights, rng, start, prior)
+
+    def staged(self, rows: Any) -> Any:
+        return self.components.staged(rows)
+
+    def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
+        """``"weak"``: one pseudo-row for the weight of each member, and for a member what is weak for all rows."""
+        if prior != "weak" or not isinstance(prior, str):
+            return prior
+        stack = self.shaped(rows).components
+        weak = [one.weak_prior(one.suffstats(view, weights)) for one, view in _with_views(stack, rows)]
+        return {"weights": Dirichlet(np.array([2.0])), "components": weak if isinstance(stack, Stack) else weak[0]}
+
+    @property
+    def symmetric(self) -> bool:
+        if self.n == 1:
+            return False
+        first, *others = self.components.each
+        alike = all(type(one) is type(first) and first.distance(one) < 1e-9 for one in others)
+        return bool(alike and first.free)
+
+    def estimate(self, stats: Any, prior: Any = None) -> Self:
+        self.check_owner(stats)
+        beliefs = self.priors(prior)
+        members = self.components.estimate(stats.members, beliefs.get("components")).raised(self.floors)
+        weights = self.weights if "weights" in self.fixed else self._weights(stats.count, beliefs.get("weights"))
+        return replace(self, components=members, weights=weights)
+
+    def _weights(self, count: Array, prior: Any) -> Array:
+        if prior is not None:
+            count = np.maximum(count + np.broadcast_to(prior.alpha, count.shape) - 1.0, 0.0)
+        total = count.sum()
+        return count / total if total > 0 else self.weights
+
+    def evidence(self, stats: Any) -> float:
+        return float(stats.evidence[0])
+
+    def log_likelihood(self, stats: Any) -> Any:
+        """G(Q, θ): the expected log-likelihood of rows and members, plus the entropy of who made them.
+
+        Under the parameters that gathered the statistics it is Σ w log p(x); under others it is a lower bound of that.
+        """
+        self.check_owner(stats)
+        chosen = np.sum(special.xlogy(stats.count, self.weights))
+        return float(chosen + np.sum(self.components.log_likelihood(stats.members)) + stats.entropy[0])
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        return np.array([[self.log_likelihood(stats)]])
+
+    @property
+    def n_parameters(self) -> int:
+        return (0 if "weights" in self.fixed else self.n - 1) + int(self.components.n_parameters)
+
+    def distance(self, other: Any) -> float:
+        return max(float(np.abs(self.weights - other.weights).max()), self.components.distance(other.components))
+
+    def sound(self, stats: Any) -> bool:
+        from suffice.combinators.collapse import accidents
+
+        return not accidents(self, stats).any()
+
+    def in_order(self, stats: Any) -> tuple[Any, Any]:
+        from suffice.combinators.order import canonical
+
+        order = canonical(self)
+        moved = replace(stats, count=stats.count[order], members=picked(stats.members, order))
+        return self.permuted(order), moved
+
+    def ordered(self) -> Self:
+        """The same mixture with its members in canonical order: by their means, or by falling weight."""
+        from suffice.combinators.order import canonical
+
+        return self.permuted(canonical(self))
+
+    def permuted(self, order: Any) -> Self:
+        """The same mixture with its members in another order."""
+        order = np.asarray(order)
+        if (order == np.arange(self.n)).all():
+            return self
+        return replace(self, components=self.components.chosen(order), weights=self.weights[order])
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        from suffice.combinators.collapse import mixture_alerts
+
+        return mixture_alerts(self, stats)
+
+    # ---- believing ----------------------------------------------------------------------------------------------
+    def priors(self, prior: Any) -> dict[str, Any]:
+        """The prior of the weights and that of the members."""
+        if prior is None:
+            return {}
+        if isinstance(prior, dict) and set(prior) <= {"weights", "components"}:
+            given = dict(prior)
+        elif isinstance(prior, Dirichlet) and Dirichlet not in getattr(self.components, "conjugates", ()):
+            given = {"weights": prior}
+        else:
+            given = {"components": prior}
+        belief = given.get("weights")
+        if belief is not None and (
+            not isinstance(belief, Dirichlet) or np.shape(belief.alpha) not in ((1,), (self.n,))
+        ):
+            msg = (
+                f"the weights of a Mixture of {self.n} take Dirichlet([…]) with one entry for each component, or one "
+                f"for all; got {belief!r:.60}."
+            )
+            raise ParameterError(msg)
+        return given
+
+    def log_prior(self, prior: Any) -> Array:
+        beliefs = self.priors(prior)
+        total = 0.0
+        if beliefs.get("weights") is not None:
+            alpha = np.broadcast_to(beliefs["weights"].alpha, self.weights.shape)
+            constant = special.gammaln(alpha.sum()) - special.gammaln(alpha).sum()
+            total += float(constant + special.xlogy(alpha - 1.0, self.weights).sum())
+        if beliefs.get("components") is not None:
+            total += float(np.sum(self.components.log_prior(beliefs["components"])))
+        return np.asarray(total)
+
+    def posterior(self, stats: Any, prior: Any) -> Any:
+        del stats, prior
+        msg = "a Mixture has no posterior in closed form; sf.fit(…, prior=…) gives its mode."
+        raise UnsupportedError(msg)
+
+    # ---- asking -------------------------------------------------------------------------------------------------
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """Draw rows, each from a member drawn by the weights."""
+        return self.sample_with_members(n, random_state)[0]
+
+    def sample_with_members(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
+        """Draw rows, and who made each of them."""
+        self._require_ready("draw rows")
+        rng = np.random.default_rng(random_state)
+        who = rng.choice(self.n, size=n, p=self.weights)
+        order = np.argsort(np.argsort(who, kind="stable"), kind="stable")
+        counts = np.bincount(who, minlength=self.n)
+        drawn = [one.sample(int(count), rng) for one, count in zip(self.components.each, counts, strict=True)]
+        return _joined(drawn, order), who
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when of equal members with equal weights."""
+        if type(self) is not type(other):
+            return NotImplemented
+        same = self.components == other.components and np.array_equal(self.weights, other.weights)
+        return bool(same and self.fixed == other.fixed and self.hard == other.hard)
+
+    def __hash__(self) -> int:
+        """Hash of the members and weights."""
+        return hash((type(self), self.components, self.weights.tobytes()))
+
+    def __repr__(self) -> str:
+        """Show the call that makes it."""
+        hard = ", hard=True" if self.hard else ""
+        fixed = ".fix('weights')" if self.fixed else ""
+        if self.components.lone:
+            return f"Mixture({self.components!r}, {self.n}{hard}){fixed}"
+        shown = ", ".join(map(repr, self.components.each))
+        weights = np.array2string(self.weights, precision=4, separator=", ", threshold=12, edgeitems=2)
+        return f"Mixture([{shown}], weights={weights}{hard}){fixed}"
+
+
+def _check_members(given: tuple[Any, ...]) -> None:
+    if not given:
+        msg = "Mixture needs at least one component, as in Mixture(Normal(), 2) or Mixture([Normal(), Exponential()])."
+        raise ParameterError(msg)
+    for index, one in enumerate(given):
+        if not isinstance(one, Distribution) or not one.lone:
+            msg = f"Mixture: component {index} must be a single distribution, such as Normal(); got {one!r:.60}."
+            raise ParameterError(msg)
+
+
+def _by_member(stack: Any) -> dict[Any, Any]:
+    """Parameters with the members first, and without the axis of a single column."""
+    if isinstance(stack, Stack):
+        return dict(stack.params)
+    if stack.blocks:
+        return {key: _by_member(block) for key, block in stack.blocks.items()}
+    one = not stack.row_vector and stack.columns is None
+    return {name: np.asarray(value)[:, 0] if one else value for name, value in stack.params.items()}
+
+
+def _joined(drawn: list[Any], order: Array) -> Any:
+    if isinstance(drawn[0], dict):
+        return {name: _joined([part[name] for part in drawn], order) for name in drawn[0]}
+    return np.concatenate(drawn)[order]
+
+
+def _with_views(stack: Any, rows: Any) -> list[tuple[Any, Any]]:
+    """The members, each with the rows as it reads them."""
+    if isinstance(stack, Stack):
+        return list(zip(stack.each, stack.views(rows), strict=True))
+    return [(stack.each[0], rows)]

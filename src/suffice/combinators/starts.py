@@ -1,0 +1,153 @@
+"""Where a mixture begins: the best of several short climbs on a small picture of the rows, or as the caller says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from suffice import kernels
+from suffice.core.distribution import Alert, Distribution
+from suffice.core.em import Climb, climb
+from suffice.core.errors import DataError, ParameterError
+from suffice.core.parameters import Array
+from suffice.core.sketch import picture, points
+from suffice.core.weights import Weights
+
+TRIALS = 8  # short climbs, of which the best goes on
+SHORT = 25  # passes of a short climb
+FLAT = 1e-6  # relative change of the objective that ends a short climb
+BLUR = 0.05  # share of a row that its first owner gives to the others: no member begins without a spread
+LEAST, MOST = 2000, 20000  # rows of the picture
+
+
+def begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Alert, ...]]:
+    """The first value of a climb, and what to tell about it."""
+    if start is None or isinstance(start, str):
+        return _from_picture(model, rows, weights, rng, start, prior)
+    if isinstance(start, Distribution):
+        given = _given(model, start, rows)
+        found = replace(given, floors=_floors(model, *_picture(model, rows, weights, rng)))
+    else:
+        found = _from_owners(model, rows, weights, start, rng)
+    if not found.symmetric:
+        return found, ()
+    broken, _ = _from_picture(model, rows, weights, rng, None, prior)
+    text = (
+        "the start gives every member the same rows, which no pass of EM would ever change: all members would stay "
+        "equal. It was replaced by the best of several random starts."
+    )
+    return broken, (("symmetric", text),)
+
+
+def _given(model: Any, start: Any, rows: Any) -> Any:
+    given = start if type(start) is type(model) else replace(model, components=start)
+    if given.n != model.n:
+        msg = f"start= has {given.n} components, but the mixture has {model.n}; give as many."
+        raise ParameterError(msg)
+    return replace(given.shaped(rows), fixed=model.fixed, hard=model.hard)
+
+
+def _from_owners(model: Any, rows: Any, weights: Weights, owners: Any, rng: Any) -> Any:
+    """Begin at the estimate of given labels (n,) or responsibilities (n, k)."""
+    array = np.asarray(owners)
+    if array.shape not in ((len(rows),), (len(rows), model.n)):
+        msg = (
+            f"start= is a name, a distribution, one label for each of {len(rows)} rows, or ({len(rows)}, {model.n}) "
+            f"responsibilities; got an array of shape {array.shape}."
+        )
+        raise DataError(msg)
+    if array.ndim == 1:
+        names, codes = np.unique(array, return_inverse=True)
+        if len(names) > model.n:
+            msg = f"start= names {len(names)} groups, but the mixture has {model.n} components; give as many."
+            raise DataError(msg)
+        shares = np.asarray(codes[:, None] == np.arange(model.n), dtype=float)
+    else:
+        shares = np.asarray(array, dtype=float)
+        if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
+            msg = "responsibilities in start= are finite numbers of at least 0, one for each row and component."
+            raise DataError(msg)
+    floors = _floors(model, *_picture(model, rows, weights, rng))
+    return _owned(replace(model, floors=floors), rows, shares * weights.dense(), rng)
+
+
+def _owned(model: Any, rows: Any, shares: Array, rng: Any) -> Any:
+    """The estimate of rows whose owners are known in parts (n, k)."""
+    members = model.components.start(rows, shares, rng).raised(model.floors)
+    total = shares.sum(axis=0)
+    own = model.weights if "weights" in model.fixed else total / total.sum()
+    return replace(model, components=members, weights=own)
+
+
+def _picture(model: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, Weights]:
+    width = int(np.prod(np.shape(rows)[1:]))
+    size = int(np.clip(30 * model.n * (width + 1), LEAST, MOST))
+    return picture(rows, weights, size, int(rng.integers(1 << 62)))
+
+
+def _floors(model: Any, rows: Any, weights: Weights) -> Any:
+    """What the members are held above, from all rows together."""
+    every = replace(weights, values=np.broadcast_to(weights.dense(), (len(rows), model.n)), members=model.n)
+    stack = model.components
+    return stack.floor(stack.suffstats(rows, every)) if len(rows) else None
+
+
+def _from_picture(
+    model: Any, rows: Any, weights: Weights, rng: Any, how: Any, prior: Any
+) -> tuple[Any, tuple[Alert, ...]]:
+    if how not in (None, "k-means++", "random"):
+        msg = f"start={how!r} is not known; it is 'k-means++', 'random', labels, responsibilities or a distribution."
+        raise ParameterError(msg)
+    small, w = _picture(model, rows, weights, rng)
+    if len(small) == 0:
+        msg = "Mixture cannot begin: no row has a weight; give at least one row."
+        raise DataError(msg)
+    model = replace(model, floors=_floors(model, small, w))
+    notes: tuple[Alert, ...] = ()
+    if len(small) < model.n:
+        text = f"{model.n} components, but only {len(small)} distinct rows: some members share a row or have none."
+        notes = (("few rows", text),)
+    places, held = points(small, w.dense()[:, 0]), w.dense()[:, 0]
+    trials = 1 if model.n == 1 else TRIALS if how is None else 1
+    staged = model.staged(small)
+    best: Climb | None = None
+    for _ in range(trials):
+        codes = _random(len(small), model.n, rng) if how == "random" else _clusters(places, held, model.n, rng)
+        shares = np.where(codes[:, None] == np.arange(model.n), 1 - BLUR, BLUR / max(model.n - 1, 1))
+        first = _owned(model, small, shares * held[:, None], rng)
+        path = climb(first, staged, w, prior, SHORT if trials > 1 else 1, FLAT)
+        best = path if best is None or path.rank > best.rank else best
+    assert best is not None  # noqa: S101 (there is at least one trial)
+    return best.distribution, notes
+
+
+def _random(n: int, k: int, rng: Any) -> Array:
+    return np.asarray(rng.integers(k, size=n))
+
+
+def _clusters(x: Array, weights: Array, k: int, rng: Any) -> Array:
+    """Owners (n,) by k-means++ and a few rounds of Lloyd."""
+    centres = x[seeds(x, weights, k, rng)]
+    codes = np.zeros(len(x), np.int32)
+    for _ in range(6):
+        _, weight, total, *_ = kernels.nearest(x, centres, weights, codes=codes)
+        centres = np.where(weight[:, None] > 0, total / np.where(weight > 0, weight, 1.0)[:, None], centres)
+    return codes
+
+
+def seeds(x: Array, weights: Array, k: int, rng: Any) -> Array:
+    """Rows (k,) that lie apart: each the best of several drawn by its distance to those before, as k-means++ does."""
+    chance = weights / weights.sum()
+    chosen = [int(rng.choice(len(x), p=chance))]
+    gap = ((x - x[chosen[0]]) ** 2).sum(axis=1)
+    for _ in range(k - 1):
+        mass = weights * gap
+        total = mass.sum()
+        drawn = rng.choice(len(x), size=2 + int(np.log(k)), p=mass / total if total > 0 else chance)
+        gaps = np.minimum(gap, ((x[drawn][:, None, :] - x[None]) ** 2).sum(axis=2))
+        best = int(np.argmin((gaps * weights).sum(axis=1)))
+        chosen.append(int(drawn[best]))
+        gap = gaps[best]
+    return np.array(chosen)

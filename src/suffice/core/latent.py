@@ -1,0 +1,150 @@
+"""What is hidden: which member made a row. The one place that normalises a joint log-probability.
+
+``expect`` scores rows under every member, turns the scores into responsibilities, and gathers each member's statistics
+under them: an E-step. The statistics that a model with a hidden member keeps are `Joint`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from suffice.core.errors import UnsupportedError
+from suffice.core.parameters import Array
+from suffice.core.statistics import Additive, checked_factor, same_kind
+from suffice.core.weights import Weights
+
+BLOCK_CELLS = 1 << 17  # rows × members that are scored at a time: 1 MB
+
+
+class Shared(NamedTuple):
+    """Rows shared out among members: log Σ exp of the scores (n,), responsibilities (n, k), and their entropy (n,)."""
+
+    total: Array
+    parts: Array
+    entropy: Array
+
+
+def share_out(scores: Array) -> Shared:
+    """Normalise scores (n, k) = log π + log p(x | member); a row that no member can have made belongs to none."""
+    top = scores.max(axis=1)
+    possible = np.isfinite(top)
+    away = scores - np.where(possible, top, 0.0)[:, None]
+    parts = np.exp(away)
+    whole = parts.sum(axis=1)
+    parts /= np.where(whole > 0, whole, 1.0)[:, None]
+    log_whole = np.log(np.where(whole > 0, whole, 1.0))
+    entropy = log_whole - np.where(parts > 0, parts * away, 0.0).sum(axis=1)
+    parts[~possible] = 0.0
+    return Shared(np.where(possible, top + log_whole, top), parts, np.where(possible, entropy, 0.0))
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """An E-step: the log-likelihood, the entropy of the responsibilities, and the members' statistics under them.
+
+    ``count`` (k,) is the weight of the rows that each member got, with those whose cells are all missing.
+    """
+
+    log_likelihood: float
+    entropy: float
+    statistics: Any
+    count: Array = field(repr=False)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Unpack as (log_likelihood, entropy, statistics)."""
+        return iter((self.log_likelihood, self.entropy, self.statistics))
+
+    def __add__(self, other: Expectation) -> Expectation:
+        return Expectation(
+            self.log_likelihood + other.log_likelihood,
+            self.entropy + other.entropy,
+            self.statistics + other.statistics,
+            self.count + other.count,
+        )
+
+
+def expect(stack: Any, x: Any, log_weights: Array, weights: Array | None, *, hard: bool = False) -> Expectation:
+    """The E-step of any stack, some rows at a time: from ``log_density`` and ``gather`` alone.
+
+    ``hard`` gives each row to its best member as a whole; the log-likelihood is then that of rows and members together.
+    """
+    step = max(BLOCK_CELLS // stack.members, 256)
+    found: Expectation | None = None
+    for begin in range(0, max(len(x), 1), step):
+        part = slice(begin, begin + step)
+        rows, w = x[part], None if weights is None else weights[part]
+        scores = stack.log_density(rows) + (log_weights if log_weights.ndim == 1 else log_weights[part])
+        one = _assign(stack, rows, scores, w, begin) if hard else _share(stack, rows, scores, w, begin)
+        found = one if found is None else found + one
+    assert found is not None  # noqa: S101 (even no rows make one block)
+    return found
+
+
+def _share(stack: Any, rows: Any, scores: Array, w: Array | None, offset: int) -> Expectation:
+    total, parts, entropy = share_out(scores)
+    if w is not None:
+        parts *= w[:, None]
+        with np.errstate(invalid="ignore"):
+            total, entropy = np.where(w > 0, w * total, 0.0), w * entropy
+    held = Weights(len(rows), parts, members=stack.members, offset=offset)
+    return Expectation(float(total.sum()), float(entropy.sum()), stack.gather(rows, held), parts.sum(axis=0))
+
+
+def _assign(stack: Any, rows: Any, scores: Array, w: Array | None, offset: int) -> Expectation:
+    best = scores.argmax(axis=1)
+    top = scores[np.arange(len(best)), best]
+    codes = np.where(np.isfinite(top), best, -1)
+    held = Weights(len(rows), w, codes.astype(np.intp), stack.members, offset)
+    with np.errstate(invalid="ignore"):
+        top = top if w is None else np.where(w > 0, w * top, 0.0)
+    return Expectation(float(top.sum()), 0.0, stack.gather(rows, held), held.member_totals())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Joint(Additive):
+    """What a mixture keeps of rows: the weight and the statistics of each member, given the parameters that gathered.
+
+    ``evidence`` is Σ w log p(x) under those parameters and ``entropy`` that of the responsibilities, both (1,).
+    """
+
+    count: Array
+    members: Any
+    evidence: Array
+    entropy: Array
+    exact: bool = False
+
+    @property
+    def weight(self) -> Array:
+        """Σ w of the cells (1, d) or rows (1,) that were seen, whoever made them."""
+        return np.asarray(self.members.weight).sum(axis=0, keepdims=True)
+
+    def __add__(self, other: Joint) -> Joint:
+        same_kind(self, other)
+        return replace(
+            self,
+            count=self.count + other.count,
+            members=self.members + other.members,
+            evidence=self.evidence + other.evidence,
+            entropy=self.entropy + other.entropy,
+        )
+
+    def __mul__(self, factor: float) -> Joint:
+        factor = checked_factor(factor)
+        return replace(
+            self,
+            count=self.count * factor,
+            members=self.members * factor,
+            evidence=self.evidence * factor,
+            entropy=self.entropy * factor,
+        )
+
+    def __sub__(self, other: Joint) -> Joint:
+        msg = (
+            "rows cannot be removed from the statistics of a mixture: who made the other rows was decided with them. "
+            "Fit again without the rows."
+        )
+        raise UnsupportedError(msg)

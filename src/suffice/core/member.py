@@ -1,0 +1,121 @@
+"""What a distribution does as a member of others: share rows with its neighbours, keep off the floor, change places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from suffice.core import latent
+from suffice.core.answers import Answers
+from suffice.core.errors import ParameterError
+from suffice.core.parameters import Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Member(Answers):
+    """The part of the contract that mixtures and the loop ask for; every family inherits a general answer."""
+
+    tolerance: ClassVar[float | None] = None  # relative change of log L that counts as flat; None: only rounding does
+
+    def expect(self, x: Any, log_weights: Array, weights: Array | None = None) -> latent.Expectation:
+        """One E-step over rows of the stack: (log-likelihood, entropy of the responsibilities, statistics).
+
+        Parameters
+        ----------
+        x
+            Rows in the form that ``read`` gives.
+        log_weights
+            Log probability of each member, (k,), or (n, k) for each row; −inf forbids a member.
+        weights
+            One per row, (n,).
+        """
+        return latent.expect(self, x, np.asarray(log_weights), weights)
+
+    def staged(self, rows: Any) -> Any:
+        """Rows prepared for many passes under this model."""
+        return rows
+
+    # ---- the floor under a member ---------------------------------------------------------------------------------
+    def floor(self, stats: Any) -> Any:
+        """What estimates are held above, from statistics of all rows: no member may shrink to a point; None: nothing.
+
+        It is fixed for a whole fit, a constraint under which every M-step still maximises.
+        """
+        del stats
+
+    def raised(self, floor: Any) -> Self:
+        """The best parameters that are not below the floor, given that these are the best of all."""
+        del floor
+        return self
+
+    def held(self, floor: Any) -> Array:
+        """Which members lie on the floor, (k,)."""
+        del floor
+        return np.zeros(self.members, bool)
+
+    # ---- places ---------------------------------------------------------------------------------------------------
+    def chosen(self, order: Array) -> Self:
+        """The stack of some of its members, in this order."""
+        return self.reshaped(lambda value: value[order])
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether hidden members cannot be told apart, so that no pass would ever change that."""
+        return False
+
+    # ---- the loop -------------------------------------------------------------------------------------------------
+    def evidence(self, stats: Any) -> float:
+        """Σ w log p(x) of the rows under the parameters that gathered the statistics."""
+        return float(np.sum(self.log_likelihood(stats)))  # type: ignore[attr-defined]
+
+    def begin(self, rows: Any, weights: Any, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Where the loop begins, and what to tell about it."""
+        del prior
+        if start is None:
+            return self.start(rows, weights, rng), ()  # type: ignore[attr-defined]
+        if type(start) is not type(self):
+            msg = f"start= of {self.name} is a {self.name} with its parameters; got {start!r:.60}."
+            raise ParameterError(msg)
+        return start.shaped(rows), ()
+
+    def sound(self, stats: Any) -> bool:
+        """Whether no part of the estimate is an accident of a few rows."""
+        del stats
+        return True
+
+    def in_order(self, stats: Any) -> tuple[Any, Any]:
+        """The same distribution and statistics with hidden members in canonical order."""
+        return self, stats
+
+    def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
+        """The prior that a name stands for, where it must be known before the first pass."""
+        del rows, weights
+        return prior
+
+    def distance(self, other: Any) -> float:
+        """The largest relative move of a parameter; a location is measured against the spread."""
+        if self.blocks:  # type: ignore[attr-defined]
+            return max(block.distance(other.blocks[key]) for key, block in self.blocks.items())  # type: ignore[attr-defined]
+        worst = 0.0
+        for name, old in self.params.items():
+            new = np.asarray(getattr(other, name))
+            domain = self.specs()[name].domain
+            unbounded = np.isinf(domain.low) and np.isinf(domain.high)
+            scale = np.asarray(self.scale_of(name) if unbounded else np.abs(old))
+            with np.errstate(all="ignore"):
+                ratio = np.abs(new - old) / np.where(scale > 0, scale, 1.0)
+            worst = max(worst, float(np.nanmax(ratio, initial=0.0)))
+        return worst
+
+    def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
+        """Estimate ± reach × standard error by parameter, inside its domain; of blocks, by block and parameter."""
+        if self.blocks:  # type: ignore[attr-defined]
+            return {key: block.bounds(errors[key], reach) for key, block in self.blocks.items()}  # type: ignore[attr-defined]
+        found: dict[Any, Any] = {}
+        for name, error in errors.items():
+            value, domain = self.params[name], self.specs()[name].domain
+            ends = domain.clip(np.stack([value - reach * error, value + reach * error]))
+            found[name] = (float(ends[0]), float(ends[1])) if np.ndim(value) == 0 else (ends[0], ends[1])
+        return found

@@ -1,0 +1,129 @@
+"""A small picture of many rows: the distinct rows whose hashes are smallest, with their summed weights.
+
+Which rows these are depends on the values and the seed alone: not on the order of the rows, on how often one is repeated
+rather than weighted, or on how they are cut into partitions. Sketches of partitions merge to the sketch of the whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from suffice.core.labels import Column, Labels
+from suffice.core.parameters import Array
+from suffice.core.weights import Weights
+
+STEP = 1 << 17  # rows that are hashed at a time
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """Rows by rising hash (m,), their weights (m,), and where the first of each stands."""
+
+    hashes: Array
+    weights: Array
+    index: Array
+
+    def merged(self, other: Sketch, size: int) -> Sketch:
+        """The sketch of both."""
+        hashes = np.concatenate([self.hashes, other.hashes])
+        found, first, back = np.unique(hashes, return_index=True, return_inverse=True)
+        weights = np.bincount(back, np.concatenate([self.weights, other.weights]), len(found))
+        index = np.concatenate([self.index, other.index])[first]
+        return Sketch(found[:size], weights[:size], index[:size])
+
+
+def sketch(rows: Any, weights: Weights, size: int, seed: int) -> Sketch:
+    """The ``size`` distinct rows of smallest hash; rows of weight 0 are none."""
+    found = Sketch(np.empty(0, np.uint64), np.empty(0), np.empty(0, np.intp))
+    for begin in range(0, len(rows), STEP):
+        part = slice(begin, begin + STEP)
+        hashes = row_hash(rows[part], seed)
+        w = weights[part].of_member(0).values
+        kept = np.ones(len(hashes), bool) if w is None else w > 0
+        if len(found.hashes) == size:
+            kept &= hashes <= found.hashes[-1]
+        place = np.flatnonzero(kept)
+        mine = np.ones(len(place)) if w is None else w[place]
+        found = found.merged(Sketch(hashes[place], mine, place + begin), size)
+    return found
+
+
+@singledispatch
+def row_hash(rows: Any, seed: int) -> Array:
+    """A hash (n,) of the values in each row."""
+    return _number_hash(np.asarray(rows).reshape(len(rows), -1), seed)
+
+
+def _number_hash(x: Array, seed: int) -> Array:
+    """Mix the bits of each cell into the hash of its row, as splitmix64 does; −0 is 0, and every NaN is one."""
+    state = np.full(len(x), seed, np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)
+    for column in x.T:
+        bits = np.where(np.isnan(column), np.nan, column.astype(np.float64) + 0.0).view(np.uint64)
+        state ^= bits
+        state *= np.uint64(0xBF58476D1CE4E5B9)
+        state ^= state >> np.uint64(27)
+        state *= np.uint64(0x94D049BB133111EB)
+        state ^= state >> np.uint64(31)
+    return state
+
+
+@row_hash.register
+def _(rows: Labels, seed: int) -> Array:
+    return combined([_label_hash(column) for column in rows.columns], seed)
+
+
+def _label_hash(column: Column) -> Array:
+    known = np.array([0, *map(_digest, column.vocabulary)], dtype=np.uint64)
+    return known[column.among(np.arange(len(column.vocabulary))) + 1]
+
+
+def _digest(label: Any) -> int:
+    return int.from_bytes(
+        hashlib.blake2b(f"{type(label).__name__}:{label!r}".encode(), digest_size=8).digest(), "little"
+    )
+
+
+def combined(parts: list[Array], seed: int) -> Array:
+    """One hash of several."""
+    return _number_hash(np.stack([part >> np.uint64(11) for part in parts], axis=1).astype(np.float64), seed)
+
+
+# ---- rows as points --------------------------------------------------------------------------------------------------
+@singledispatch
+def points(rows: Any, weights: Array) -> Array:
+    """Rows as points (n, q) between which distance means something: columns in units of their spread, holes at the mean."""
+    x = np.asarray(rows, dtype=float).reshape(len(rows), -1)
+    seen = np.isfinite(x)
+    w = weights[:, None] * seen
+    total = np.maximum(w.sum(axis=0), 1e-300)
+    with np.errstate(all="ignore"):
+        centred = np.where(seen, x - (w * np.where(seen, x, 0.0)).sum(axis=0) / total, 0.0)
+        spread = np.sqrt((w * centred**2).sum(axis=0) / total)
+        return np.where(spread > 0, centred / np.where(spread > 0, spread, 1.0), 0.0)
+
+
+@points.register
+def _(rows: Labels, weights: Array) -> Array:
+    del weights
+    columns = []
+    for column in rows.columns:
+        width = len(column.vocabulary)
+        place = column.among(np.arange(width))
+        columns.append((place[:, None] == np.arange(min(width, 64))).astype(float))
+    return np.concatenate(columns, axis=1)
+
+
+def taken(rows: Any, index: Array) -> Any:
+    """Some of the rows."""
+    return rows.take(index) if hasattr(rows, "parts") else rows[index]
+
+
+def picture(rows: Any, weights: Weights, size: int, seed: int) -> tuple[Any, Weights]:
+    """The rows of a sketch and their weights."""
+    found = sketch(rows, weights, size, seed)
+    return taken(rows, found.index), replace(Weights(len(found.index)), values=found.weights)
