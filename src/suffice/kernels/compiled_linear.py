@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from suffice.kernels import centres as searches
 from suffice.kernels import linear
 from suffice.kernels.compiled import CHUNK_CELLS, FLOATS, _plain
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
-from suffice.kernels.reference_linear import Expected, NormalExpected, nearest
-
-__all__ = ["linear_expect", "nearest", "normal_expect", "table_expect"]
+from suffice.kernels.reference_linear import Expected, Nearest, NormalExpected
 
 FAR = 1e4  # standard deviations from the pilot to a mean: z keeps 12 digits
 CANCELLED = 1e6  # of squares about a pivot, over those about the mean: the scatter keeps 10 digits
@@ -81,6 +80,40 @@ def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: A
         more, spread = linear.tables(rows, w, log_w, constant, _plain(wide.ravel()), n_levels, weight, counts)
         value, entropy = value + more, entropy + spread
     return value, entropy, weight, np.ascontiguousarray(counts.reshape(wide.shape)[:, :-1, :k].transpose(2, 0, 1))
+
+
+def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArray[np.int32] | None = None) -> Nearest:
+    """Inertia Σ w ‖x − c‖² to the nearest centre, weight (k,) and Σ w (x − c) (k, d), c the row's own centre."""
+    k, d = centres.shape
+    weight, total, inertia, start = np.zeros(k), np.zeros((k, d)), 0.0, 0
+    own, kinds = _plain(centres), [np.float64] if d <= searches.DIRECT else [np.float32, np.float64]
+    pilot = centres.mean(axis=0) if d > searches.DIRECT else np.zeros(d)
+    unit = 1.0 if d <= searches.DIRECT else 1.0 / max(np.sqrt(((centres - pilot) ** 2).sum(axis=1)).max(), 1e-300)
+    table = np.zeros((-(-k // 4) * 4, d if d <= searches.DIRECT else -(-d // 4) * 4))
+    table[:k, :d] = (centres - pilot) * unit
+    half = 0.5 * (table * table).sum(axis=1)
+    nowhere = np.empty(0, np.int32)
+    for rows, w, _, _ in _chunks(x, weights, np.zeros(k), None):
+        done = 0
+        while done < len(rows):
+            kind = kinds[0]
+            out = nowhere if codes is None else codes[start + done : start + len(rows)]
+            more, count = searches.nearest(
+                rows[done:],
+                w[done:],
+                own,
+                _plain(table, kind),
+                _plain(half, kind),
+                _plain(pilot),
+                unit,
+                4 * (d + 8) * float(np.finfo(kind).eps),
+                weight,
+                total,
+                out,
+            )
+            inertia, done, kinds = inertia + more, done + count, kinds[-1:]
+        start += len(rows)
+    return inertia, weight, total
 
 
 # -- arguments as the loops expect them --------------------------------------------------------------------------------

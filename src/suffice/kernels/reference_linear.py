@@ -105,22 +105,25 @@ def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArra
     step = _step(d, k)
     for start in range(0, len(x), step):
         rows = slice(start, start + step)
-        w = None if weights is None else weights[rows]
-        block = _seen(x[rows], w)
+        block = x[rows].astype(np.float64, copy=False)
         with np.errstate(invalid="ignore", over="ignore"):
             distance = np.empty((len(block), k))
             for member, centre in enumerate(centres):
                 r = block - centre
                 distance[:, member] = np.einsum("nd,nd->n", r, r)
             best = distance.argmin(axis=1)
-            u = np.ones(len(block)) if w is None else w
-            inertia += float(u @ distance[np.arange(len(block)), best])
-            weight += np.bincount(best, u, k)
-            apart = u[:, None] * (block - centres[best])
-        for j in range(d):
-            total[:, j] += np.bincount(best, apart[:, j], k)
+            least = distance[np.arange(len(block)), best]
         if codes is not None:
             codes[rows] = best
+        if weights is not None:
+            kept = weights[rows] > 0
+            block, best, least = block[kept], best[kept], least[kept]
+        w = np.ones(len(block)) if weights is None else weights[rows][kept]
+        inertia += float(w @ least)
+        weight += np.bincount(best, w, k)
+        apart = w[:, None] * (block - centres[best])
+        for j in range(d):
+            total[:, j] += np.bincount(best, apart[:, j], k)
     return inertia, weight, total
 
 
