@@ -52,7 +52,7 @@ class Mixture(Distribution, register=False):
     n: Any = None
     weights: Any = None
     hard: bool = field(default=False, kw_only=True)
-    floors: Any = field(default=None, kw_only=True)  # what estimates of this fit are held above
+    floors: Any = field(default=None, kw_only=True)  # what estimates are held above; a number is added to variances
 
     row_vector = True
     tolerance = 1e-10
@@ -236,6 +236,10 @@ class Mixture(Distribution, register=False):
         stack = self.shaped(rows).components
         weak = [one.weak_prior(one.suffstats(view, weights)) for one, view in _with_views(stack, rows)]
         return {"weights": Dirichlet(np.array([2.0])), "components": weak if isinstance(stack, Stack) else weak[0]}
+
+    @property
+    def guarded(self) -> bool:
+        return not isinstance(self.floors, float)
 
     @property
     def symmetric(self) -> bool:

@@ -88,7 +88,9 @@ def _picture(model: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, We
 
 
 def _floors(model: Any, rows: Any, weights: Weights) -> Any:
-    """What the members are held above, from all rows together."""
+    """What the members are held above, from all rows together; what the caller gave stays."""
+    if model.floors is not None:
+        return model.floors
     every = replace(weights, values=np.broadcast_to(weights.dense(), (len(rows), model.n)), members=model.n)
     stack = model.components
     return stack.floor(stack.suffstats(rows, every)) if len(rows) else None

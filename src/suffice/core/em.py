@@ -92,7 +92,6 @@ def climb(
     tol: float | None,
     *,
     accelerate: bool = True,
-    guard: bool = True,
     log_prior: Callable[[Any], float] | None = None,
     callback: Callable[[Pass], Any] | None = None,
 ) -> Climb:
@@ -127,7 +126,7 @@ def climb(
                 if speed:
                     speed.stepped(refused=proposed is not None)
                 there = walk.visit(following)
-            if guard and not there.objective >= here.objective - FALL * (1 + abs(here.objective)):
+            if start.guarded and not there.objective >= here.objective - FALL * (1 + abs(here.objective)):
                 fell, reason = True, _fallen(here, there, len(walk.seen))
                 walk.seen.pop()
                 break

@@ -55,6 +55,11 @@ class Member(Answers):
         del floor
         return np.zeros(self.members, bool)
 
+    @property
+    def guarded(self) -> bool:
+        """Whether every M-step maximises, so that a fall of the objective is a mistake."""
+        return True
+
     # ---- places ---------------------------------------------------------------------------------------------------
     def chosen(self, order: Array) -> Self:
         """The stack of some of its members, in this order."""

@@ -17,18 +17,11 @@ from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
 from suffice.core.latent import Expectation
 from suffice.core.statistics import Scatter, share
 from suffice.core.weights import Weights
-from suffice.distributions.covariance import (
-    Structure,
-    deficiency,
-    floored,
-    root,
-    score_incomplete,
-    structure,
-    whitening,
-)
+from suffice.distributions.covariance import deficiency, root, score_incomplete, whitening
 from suffice.distributions.gaussian_pass import PASSES, kept
 from suffice.distributions.normal import FLOOR, HALF_LOG_TAU, spread_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
+from suffice.distributions.structures import Structure, structure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +30,8 @@ class MultivariateNormal(ExponentialFamily):
 
     Statistic (x, xxᵀ), natural parameter (Σ⁻¹μ, −½Σ⁻¹), log-partition ½(μᵀΣ⁻¹μ + log|Σ|); conjugate prior
     :class:`NormalInverseWishart`. ``structure`` restricts the covariance: "full", "diag", "spherical", "identity"
-    (fixed), or "tied" (one for all members). A singular estimate is floored, with an alert: variances at four times
+    (fixed), "tied" (one for all members), or three letters for volume, shape and orientation, each equal in all
+    members (E), variable (V) or the identity (I): "EII" … "VVV". A singular estimate is floored, with an alert: variances at four times
     the resolution of float64 around the mean, eigenvalues of the correlation matrix at d·10⁻¹².
     A row without any cell is missing; ``log_prob`` of a row with holes is that of the cells that it has.
 
@@ -70,22 +64,20 @@ class MultivariateNormal(ExponentialFamily):
             msg = f"{self.name}: mean has {np.shape(self.mean)[-1]} columns, but cov has shape {np.shape(self.cov)}."
             raise ParameterError(msg)
         cov = np.asarray(self.cov).reshape(-1, *np.shape(self.cov)[-2:])
-        shaped = form.project(cov, np.ones(len(cov)))
-        shaped = shaped.mean(axis=0, keepdims=True) if form.shared else shaped
-        scale = np.sqrt(np.einsum("kii->ki", cov))
-        if not (np.abs(cov - shaped) <= 1e-8 * scale[:, :, None] * scale[:, None, :]).all():
+        if not form.holds(cov):
             msg = f"{self.name}: cov does not have the structure {self.structure!r}; give one that has, or none."
             raise ParameterError(msg)
 
     @property
     def form(self) -> Structure:
         """The structure as an object."""
-        return structure(self.structure)
+        form = structure(self.structure)
+        return form.joint if "cov" in self.tied else form
 
     @property
     def shared(self) -> bool:
         """Whether all members have one covariance."""
-        return self.form.shared or "cov" in self.tied
+        return self.form.shared
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -117,7 +109,7 @@ class MultivariateNormal(ExponentialFamily):
     def of_columns(self, columns: list[int]) -> Self:
         """The marginal of some columns, by position."""
         mean, cov = np.asarray(self.mean)[..., columns], np.asarray(self.cov)[..., columns, :][..., columns]
-        return replace(self, mean=mean, cov=cov)
+        return replace(self, mean=mean, cov=cov, structure=self.form.marginal or self.structure)
 
     def _told(self, f: Any) -> bool:
         return super()._told(f) and (f.name != "structure" or self.structure != "full")
@@ -162,7 +154,7 @@ class MultivariateNormal(ExponentialFamily):
     @property
     def keeps(self) -> str:
         """What statistics keep of the scatter: ``full`` matrices, the ``diagonal``, or one ``pooled`` matrix."""
-        return "pooled" if self.shared and self.form.keeps == "full" else self.form.keeps
+        return self.form.keeps
 
     def _scatter(self, x: Array, w: Weights) -> Scatter:
         stats = Scatter(*kernels.scatter(x, **w.arguments))
@@ -212,11 +204,13 @@ class MultivariateNormal(ExponentialFamily):
     def raised(self, floor: Any) -> Self:
         if floor is None or "cov" not in self.free:
             return self
+        if isinstance(floor, float):  # a ridge, as scikit-learn adds it
+            return replace(self, cov=self.cov + floor * np.eye(self.cov.shape[-1])) if floor else self
         cov = self.form.raised(np.asarray(self.stacked.cov), floor)
         return self if cov is self.stacked.cov else self.like(replace(self.stacked, cov=cov))
 
     def held(self, floor: Any) -> Array:
-        if floor is None or "cov" not in self.free:
+        if floor is None or isinstance(floor, float) or "cov" not in self.free:
             return super().held(floor)
         unit = 1 / np.sqrt(np.diagonal(floor))
         lowest = np.linalg.eigvalsh(self.stacked.cov * (unit[:, None] * unit))[:, 0]
@@ -247,8 +241,12 @@ class MultivariateNormal(ExponentialFamily):
             msg = "NormalInverseWishart speaks of mean and cov together; with the mean fixed give a density instead."
             raise UnsupportedError(msg)
         model, before = self.for_statistics(stats), prior.stacked
-        after = before.after(stats)
-        return model.like(model.stacked.solve(after.mean, after.scale - before.scale, stats.weight + 1, before))
+        mean = before.after(stats).mean
+        away = mean - before.mean
+        believed = (before.count * away.T).T[:, :, None] * away[:, None, :]
+        about = stats.about(mean)
+        about = about + (believed.sum(axis=0, keepdims=True) if len(about) < len(mean) else believed)
+        return model.like(model.stacked.solve(mean, about, stats.weight + 1, before))
 
     def maximise(self, stats: Any) -> Self:
         mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
@@ -272,29 +270,29 @@ class MultivariateNormal(ExponentialFamily):
         """
         if "cov" not in self.free:
             return replace(self, mean=mean)
-        k, d = mean.shape
-        least = self.form.common(spread_floor(mean))
-        if self.shared:
+        (k, d), form = mean.shape, self.form
+        least = form.common(spread_floor(mean))
+        if form.shared:
             scatter, divisor = scatter.sum(axis=0, keepdims=True), divisor.sum(keepdims=True)
-            least = least.max(axis=0, keepdims=True)
+            least = least[:1]
         if prior is not None:
             scatter, divisor = scatter + prior.scale[: len(scatter)], divisor + prior.df[: len(divisor)] + d + 1
-        cov = floored(self.form.project(scatter, divisor), least)
+        cov = form.floored(form.project(scatter, divisor, np.asarray(self.cov)), least)
         return replace(self, mean=mean, cov=np.broadcast_to(cov, (k, d, d)))
 
     def choose(self, keep: Array, other: Self) -> Self:
-        """The stack itself where ``keep`` (k,) holds, else ``other``; a shared covariance is always the other's."""
+        """The stack itself where ``keep`` (k,) holds, else ``other``; covariances that share anything are the other's."""
         if not keep.any():
             return other
         mean = np.where(keep[:, None], self.mean, other.mean)
-        cov = other.cov if self.shared else np.where(keep[:, None, None], self.cov, other.cov)
+        cov = other.cov if self.form.coupled else np.where(keep[:, None, None], self.cov, other.cov)
         return self if keep.all() else replace(other, mean=mean, cov=cov)
 
     def unbiased(self, stats: Any, ddof: float) -> Self:
         if stats is None or "cov" not in self.free:
             return self
         weight, k = stats.weight, self.members
-        weight, ddof = (weight.sum(keepdims=True), ddof * k) if self.shared else (weight, ddof)
+        weight, ddof = (weight.sum(keepdims=True), ddof * k) if self.form.equal_volume else (weight, ddof)
         if not (weight > ddof).all():
             msg = f"ddof={ddof:g} needs more than {ddof:g} rows; there are {np.min(weight):g}. Lower it or add rows."
             raise ParameterError(msg)
@@ -305,7 +303,7 @@ class MultivariateNormal(ExponentialFamily):
     def n_parameters(self) -> int:
         k, d = self.members, self.columns or 0
         mean = 0 if "mean" in self.fixed else d if "mean" in self.tied else k * d
-        return mean + (self.form.count(1 if self.shared else k, d) if "cov" in self.free else 0)
+        return mean + (self.form.count(k, d) if "cov" in self.free else 0)
 
     def error_cells(self, stats: Any) -> dict[str, Array]:
         cov, weight = np.asarray(self.cov), np.where(stats.weight > 0, stats.weight, np.nan)
@@ -314,15 +312,13 @@ class MultivariateNormal(ExponentialFamily):
             variance = np.broadcast_to(np.diag(np.linalg.inv(whole)), self.mean.shape)
         else:
             variance = np.einsum("kii->ki", cov) / weight[:, None]
-        rows = np.broadcast_to(stats.weight.sum(), weight.shape) if self.shared else weight
-        return {"mean": np.sqrt(variance), "cov": self.form.errors(cov, rows)}
+        return {"mean": np.sqrt(variance), "cov": self.form.errors(cov, stats.weight)}
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         stack, found = self.stacked, list[Alert]()
         if "cov" not in self.free:
             return ()
         least = self.form.common(spread_floor(np.asarray(stack.mean)))
-        least = np.broadcast_to(least.max(axis=0), least.shape) if self.shared else least
         for index in np.flatnonzero(stats.weight > 0):
             rank, columns = deficiency(stack.cov[index], least[index])
             if columns:
