@@ -1,18 +1,61 @@
-"""Numba twins of the reference's passes of EM: same names, same signatures, same answers but for the last bits."""
+"""Numba twins of the reference's passes of EM: same names, same signatures, same answers but for the last bits.
+
+The fused loops take moments about one pilot centre, which costs as many digits as the terms that cancel have more than
+their sum. Where that is more than `LOST` allows, the pass goes by its definition, centred for each member.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from suffice.kernels import compiled
-from suffice.kernels.reference import Array, Real
+from suffice.kernels import compiled, mixtures
+from suffice.kernels.compiled import _chunks, _plain
+from suffice.kernels.lanes import LANES
+from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_expect import GaussianExpected, centred_expect
+
+LOST = 1e6  # the largest growth of rounding errors: members a thousand standard deviations from the pilot
+MANY_COLUMNS = 32  # from here on products of features would not stay in the cache
+BLOCK, LONG_BLOCK = 24 * LANES, 96 * LANES  # rows; the sums of a block are added once
 
 
 def gaussian_expect(
     x: Real, mean: Array, whiten: Array, log_det: Array, log_weights: Array, weights: Array | None = None
 ) -> GaussianExpected:
     """Log-likelihood, entropy, and weight (k,), centre, shift (k, d) and scatter matrix (k, d, d) of the members."""
+    k, d = mean.shape
+    centre, scale, place, precision = _about_pilot(mean, whiten, log_weights)
+    if len(x) and _growth(precision, np.abs(place)) <= LOST:
+        many = d >= MANY_COLUMNS
+        form = np.zeros((k, d + 1, d + 1))
+        form[:, 1:, 0] = np.einsum("kij,kj->ki", precision, place)
+        form[:, 0, 0] = log_det - 0.5 * d * LOG_2PI - 0.5 * np.einsum("kj,kj->k", form[:, 1:, 0], place)
+        form[:, 0, 0] += _constant(log_weights)
+        form[:, 1:, 1:] = -precision
+        form[:, range(1, d + 1), range(1, d + 1)] *= 0.5
+        lower = np.tril_indices(d + 1)
+        size = len(lower[0])
+        there = np.arange(size)
+        if many:  # sums have the products of each column padded to whole tiles
+            begins = np.cumsum([0, *(-(-np.arange(1, d + 1) // 3) * 3)])
+            there = begins[lower[0]] + lower[1]
+        eta = _tiled(form[:, *lower], np.arange(size), size if many else -(-size // 3) * 3)
+        sums = np.zeros((len(eta), -(-(there[-1] + 1) // 3) * 3, 4))
+        log_likelihood, entropy = _fold(
+            mixtures.gaussian_nested if many else mixtures.gaussian,
+            (x, weights, log_weights),
+            (_plain(centre), _plain(scale), _plain(eta), k, LONG_BLOCK if many else BLOCK, sums),
+        )
+        form[:, *lower] = _untiled(sums)[:k, there]
+        weight, first, squares = form[:, 0, 0], form[:, 1:, 0], np.tril(form[:, 1:, 1:])
+        squares = squares + np.tril(squares, -1).swapaxes(1, 2)
+        share, shift = _means(weight, first)
+        scatter = squares - shift[:, :, None] * first[:, None]
+        if not np.isfinite(log_likelihood) or _kept(precision, squares * share, scatter * share):
+            scatter = 0.5 * (scatter + scatter.swapaxes(1, 2)) / (scale[:, None] * scale)
+            return log_likelihood, entropy, weight, *_split(weight, centre, shift / scale), scatter
     return centred_expect(
         x, lambda rows: compiled.gaussian_log_prob(rows, mean, whiten, log_det), compiled.scatter, log_weights, weights
     )
@@ -23,6 +66,105 @@ def shared_gaussian_expect(
 ) -> GaussianExpected:
     """The same for members with one covariance, whiten (d, d); the scatter (1, d, d) is the sum of the members'."""
     k, d = mean.shape
+    centre, scale, place, precision = _about_pilot(mean, whiten[None], log_weights)
+    if len(x) and _growth(precision, np.abs(place)) <= LOST:
+        form = np.zeros((k, d + 1))
+        form[:, 1:] = place @ precision[0]
+        form[:, 0] = log_det - 0.5 * d * LOG_2PI - 0.5 * np.einsum("kj,kj->k", form[:, 1:], place)
+        form[:, 0] += _constant(log_weights)
+        width = -(-(d + 1) // 3) * 3
+        eta = _tiled(form, np.arange(d + 1), width)
+        sums, products = np.zeros(eta.shape), np.zeros((-(-width // 4), width, 4))
+        log_likelihood, entropy = _fold(
+            mixtures.shared,
+            (x, weights, log_weights),
+            (_plain(centre), _plain(scale), _plain(eta), k, BLOCK, sums, products),
+        )
+        weight, first = _untiled(sums)[:k, 0], _untiled(sums)[:k, 1 : d + 1]
+        lower = np.tril(_untiled(products)[1 : d + 1, 1 : d + 1])
+        squares = (lower + np.tril(lower, -1).T)[None]
+        _, shift = _means(weight, first)
+        scatter = squares - shift.T @ first
+        log_likelihood -= 0.5 * float((precision * squares).sum())
+        share = 1 / max(weight.sum(), np.finfo(float).tiny)
+        if not np.isfinite(log_likelihood) or _kept(precision, squares * share, scatter * share):
+            scatter = 0.5 * (scatter + scatter.swapaxes(1, 2)) / (scale[:, None] * scale)
+            return log_likelihood, entropy, weight, *_split(weight, centre, shift / scale), scatter
     everyones = np.broadcast_to(whiten, (k, d, d)), np.full(k, log_det)
-    expected = gaussian_expect(x, mean, *everyones, log_weights, weights)
+    expected = centred_expect(
+        x, lambda rows: compiled.gaussian_log_prob(rows, mean, *everyones), compiled.scatter, log_weights, weights
+    )
     return *expected[:5], expected[5].sum(axis=0, keepdims=True)
+
+
+# -- about the pilot ---------------------------------------------------------------------------------------------------
+
+
+def _about_pilot(mean: Array, whiten: Array, log_weights: Array) -> tuple[Array, Array, Array, Array]:
+    """Centre and scale (d,) of the pilot, and means and precisions of the members there.
+
+    The scale is a power of two, which rounds nothing: it keeps the squares of any unit within the range of floats.
+    """
+    with np.errstate(all="ignore"):  # what is not finite does not pass the guard
+        share = np.exp(log_weights - log_weights.max()) if log_weights.ndim == 1 else np.ones(len(mean))
+        centre = mean[0] + share @ (mean - mean[0]) / share.sum()
+        width = np.sqrt((whiten * whiten).sum(axis=1)).min(axis=0)
+        spread = np.maximum(np.abs(mean - centre).max(axis=0), 1 / width)
+        scale = np.exp2(-np.round(np.log2(np.where((spread > 0) & np.isfinite(spread), spread, 1.0))))
+        factor = whiten / scale
+        return centre, scale, (mean - centre) * scale, factor.swapaxes(1, 2) @ factor
+
+
+def _growth(precision: Array, deviation: Array) -> float:
+    """How much larger than their sum the terms of the quadratic forms are, (k, d, d) at deviations (k, d)."""
+    with np.errstate(all="ignore"):
+        return float(np.einsum("...i,...ij,...j->...", deviation, np.abs(precision), deviation).max(initial=0.0))
+
+
+def _kept(precision: Array, squares: Array, scatter: Array) -> bool:
+    """Whether enough digits are left: of the forms where the rows lie, and of the scatter after subtracting."""
+    about, within = (np.diagonal(a, axis1=1, axis2=2) for a in (squares, scatter))
+    return _growth(precision, np.sqrt(about)) <= LOST and bool((about <= LOST * within).all())
+
+
+def _constant(log_weights: Array) -> Array | float:
+    return log_weights if log_weights.ndim == 1 else 0.0
+
+
+def _means(weight: Array, first: Array) -> tuple[Array, Array]:
+    share = 1 / np.where(weight > 0, weight, 1.0)
+    return share[:, None, None], share[:, None] * first
+
+
+def _split(weight: Array, centre: Array, shift: Array) -> tuple[Array, Array]:
+    """Centre and shift (k, d); both 0 for a member without weight."""
+    some = (weight != 0)[:, None]
+    return np.where(some, centre, 0.0), np.where(some, shift, 0.0)
+
+
+# -- tiles -------------------------------------------------------------------------------------------------------------
+
+
+def _tiled(table: Array, there: Integers, width: int) -> Array:
+    """The table (k, m) as (⌈k / 4⌉, width, 4)."""
+    padded = np.zeros((-(-len(table) // 4) * 4, width))
+    padded[: len(table), there] = table
+    return np.ascontiguousarray(padded.reshape(-1, 4, width).swapaxes(1, 2))
+
+
+def _untiled(tiles: Array) -> Array:
+    return tiles.swapaxes(1, 2).reshape(-1, tiles.shape[1])
+
+
+def _fold(
+    loops: Callable[..., tuple[float, float]], data: tuple[Real, Array | None, Array], arguments: tuple[object, ...]
+) -> tuple[float, float]:
+    """Log-likelihood and entropy of all chunks; the sums, among the arguments, grow."""
+    x, weights, log_weights = data
+    log_likelihood = entropy = 0.0
+    start, nothing = 0, _plain(np.empty((0, 1)))
+    for rows, w, _ in _chunks(x, weights, None):
+        own = nothing if log_weights.ndim == 1 else _plain(log_weights[start : start + len(rows)])
+        value, spread = loops(rows, w, own, *arguments)
+        log_likelihood, entropy, start = log_likelihood + value, entropy + spread, start + len(rows)
+    return log_likelihood, entropy

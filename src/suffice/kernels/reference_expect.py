@@ -3,8 +3,8 @@
 With log densities as `gaussian_log_prob` has them, r = softmax(log_weights + log density) are the shares of the members
 in a row and w the row's weight: the answer is Σ w log Σ exp, the entropy −Σ w r log r, and the statistics of every
 member under the weights w r. log_weights is (k,) or (n, k) and forbids a member by −inf: its share is exactly 0. A row
-that may belong to nobody makes the log-likelihood −inf and adds nothing else. A cell that is NaN or infinite makes it
-NaN or −inf, and the rest of the answer worthless.
+of weight 0 counts for nothing, whatever it holds. One that may belong to nobody makes the log-likelihood −inf and adds
+nothing else. A cell that is NaN or infinite makes it NaN or −inf, and the rest of the answer worthless.
 """
 
 from __future__ import annotations
@@ -58,17 +58,14 @@ def centred_expect(
     with np.errstate(invalid="ignore", over="ignore"):  # cells that are not finite show in the log-likelihood
         for start in range(0, max(len(x), 1), rows):
             cut = slice(start, start + rows)
-            logits = log_prob(x[cut]) + (log_weights if log_weights.ndim == 1 else log_weights[cut])
-            shares, log_sum, spread = softmax(logits)
+            block, own, w = x[cut], log_weights if log_weights.ndim == 1 else log_weights[cut], np.ones(1)
             if weights is not None:
-                shares, log_sum, spread = (
-                    weights[cut, None] * shares,
-                    weights[cut] * log_sum,
-                    weights[cut] * spread,
-                )
-            likelihood.append(log_sum.sum())
-            entropy.append(spread.sum())
-            parts = [reduce(reference.merge, [*parts, scatter(x[cut], shares)])]
+                some = weights[cut] != 0
+                block, own, w = block[some], own if own.ndim == 1 else own[some], weights[cut][some]
+            shares, log_sum, spread = softmax(log_prob(block) + own)
+            likelihood.append((w * log_sum).sum())
+            entropy.append((w * spread).sum())
+            parts = [reduce(reference.merge, [*parts, scatter(block, w[:, None] * shares)])]
     return float(np.sum(likelihood)), float(np.sum(entropy)), *parts[0]
 
 
