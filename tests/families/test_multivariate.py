@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize, special, stats
 
 import suffice as sf
-from suffice.distributions.covariance import STRUCTURES, Structure
+from suffice.distributions.structures import STRUCTURES, Structure
 
 A = np.array([[2.0, 1.0], [-2.0, 1.0]])
 RNG = np.random.default_rng(5)
@@ -216,7 +216,10 @@ def test_an_empty_row_is_absent_and_a_hole_is_named():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"structure": "round"}, "must be one of 'full', 'diag', 'spherical', 'identity', 'tied'; got 'round'"),
+        (
+            {"structure": "round"},
+            "must be one of 'full', 'diag', 'spherical', 'identity', 'tied', 'EII', .*'VVV'; got 'round'",
+        ),
         ({"mean": [0, 0], "cov": np.eye(3)}, "mean has 2 columns, but cov has shape"),
         ({"cov": [[1, 2], [2, 1]]}, "positive definite"),
         ({"cov": [[1, 0.5], [0.5, 1]], "structure": "diag"}, "does not have the structure 'diag'"),
@@ -236,20 +239,33 @@ def test_a_prototype_without_columns_says_how_to_stack_it():
 
 
 def test_a_structure_can_be_added_without_touching_the_family():
-    class Everyone(STRUCTURES["spherical"].__class__):
-        """One variance for all columns and members."""
+    known = np.eye(3) + 0.5
 
-        name, shared = "EII", True
+    class Scaled(Structure):
+        """A known matrix times a factor for each member."""
 
+        def best(self, scatter, weight, begin, floor):
+            return (np.einsum("kij,ji->k", scatter, np.linalg.inv(known)) / (3 * weight))[:, None, None] * known
+
+        def count(self, k, d):
+            return k
+
+        def holds(self, cov):
+            return np.allclose(cov / cov[:, :1, :1], known / known[0, 0])
+
+    STRUCTURES["scaled"] = Scaled()
     try:
-        gathered = sf.MultivariateNormal().suffstats(ROWS, WEIGHTS)
-        fitted = sf.MultivariateNormal(structure="EII").estimate(gathered)
-        want = np.einsum("kii->", gathered.scatter) / (3 * gathered.weight.sum())
-        np.testing.assert_allclose(fitted.cov, np.tile(want * np.eye(3), (2, 1, 1)), rtol=1e-12)
-        assert fitted.n_parameters == 7
+        prototype = sf.MultivariateNormal(np.zeros(3), known, structure="scaled")
+        gathered = prototype.suffstats(ROWS, WEIGHTS)
+        fitted = prototype.estimate(gathered)
+        whitened = sf.MultivariateNormal(structure="spherical").suffstats(
+            ROWS @ np.linalg.inv(np.linalg.cholesky(known)).T, WEIGHTS
+        )
+        factor = np.einsum("kii->k", whitened.scatter) / (3 * whitened.weight)
+        np.testing.assert_allclose(fitted.cov, factor[:, None, None] * known, rtol=1e-12)
+        assert fitted.n_parameters == 8
     finally:
-        del STRUCTURES["EII"]
-    assert issubclass(Everyone, Structure)
+        del STRUCTURES["scaled"]
 
 
 # ---- believing -------------------------------------------------------------------------------------------------------

@@ -1,131 +1,20 @@
-"""Covariance structures: objects that know their M-step, their number of parameters and their standard errors.
-
-A structure registers itself under its name; nothing else asks for the name. Arrays lead with the members: a scatter is
-(k, d, d), a weight (k,).
-"""
+"""Linear algebra of covariances. Arrays lead with the members: (k, d, d)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import ParameterError
 from suffice.core.parameters import Array
 
-STRUCTURES: dict[str, Structure] = {}
 RELATIVE_FLOOR = (
     1e-12  # times d: the least eigenvalue of a correlation matrix that is inverted without losing all digits
 )
-
-
-def structure(name: Any) -> Structure:
-    """The structure of that name."""
-    if not isinstance(name, str) or name not in STRUCTURES:
-        known = ", ".join(map(repr, STRUCTURES))
-        msg = f"MultivariateNormal: structure must be one of {known}; got {name!r}."
-        raise ParameterError(msg)
-    return STRUCTURES[name]
-
-
-@dataclass(frozen=True)
-class Structure:
-    """Any covariance, one for each member: the structure ``full``."""
-
-    name: ClassVar[str] = "full"
-    learned: ClassVar[bool] = True
-    shared: ClassVar[bool] = False  # one covariance for all members
-    free: ClassVar[bool] = True  # no restriction within a member, so that an inverse Wishart belief stays one
-
-    def __init_subclass__(cls) -> None:
-        """Enter the registry."""
-        STRUCTURES[cls.name] = cls()
-
-    def project(self, scatter: Array, weight: Array) -> Array:
-        """The covariances that maximise −½ Σ (weight log|Σ| + tr Σ⁻¹ scatter)."""
-        return np.asarray(scatter / np.where(weight > 0, weight, 1.0)[:, None, None])
-
-    def common(self, least: Array) -> Array:
-        """The least standard deviations (k, d), made equal where the structure makes variances equal."""
-        return least
-
-    def count(self, k: int, d: int) -> int:
-        """Number of free parameters."""
-        return k * d * (d + 1) // 2
-
-    def errors(self, cov: Array, weight: Array) -> Array:
-        """Standard error of every entry."""
-        variances = np.einsum("kii->ki", cov)
-        return np.asarray(
-            np.sqrt(
-                (cov**2 + variances[:, :, None] * variances[:, None, :])
-                / np.where(weight > 0, weight, np.nan)[:, None, None]
-            )
-        )
-
-
-STRUCTURES[Structure.name] = Structure()
-
-
-class Diagonal(Structure):
-    """Uncorrelated columns, each with its own variance."""
-
-    name = "diag"
-    free = False
-
-    def project(self, scatter: Array, weight: Array) -> Array:
-        return super().project(scatter, weight) * np.eye(scatter.shape[-1])
-
-    def count(self, k: int, d: int) -> int:
-        return k * d
-
-    def errors(self, cov: Array, weight: Array) -> Array:
-        return super().errors(cov, weight) * np.eye(cov.shape[-1])
-
-
-class Spherical(Diagonal):
-    """Uncorrelated columns of one variance: circles."""
-
-    name = "spherical"
-
-    def project(self, scatter: Array, weight: Array) -> Array:
-        d = scatter.shape[-1]
-        trace = np.einsum("kii->k", scatter) / d
-        return np.asarray((trace / np.where(weight > 0, weight, 1.0))[:, None, None] * np.eye(d))
-
-    def common(self, least: Array) -> Array:
-        return np.broadcast_to(least.max(axis=1, keepdims=True), least.shape)
-
-    def count(self, k: int, d: int) -> int:
-        return k
-
-    def errors(self, cov: Array, weight: Array) -> Array:
-        return np.asarray(super().errors(cov, weight) / np.sqrt(cov.shape[-1]))
-
-
-class Identity(Diagonal):
-    """Σ = I, never learned."""
-
-    name = "identity"
-    learned = False
-
-    def project(self, scatter: Array, weight: Array) -> Array:
-        return np.broadcast_to(np.eye(scatter.shape[-1]), scatter.shape)
-
-    def count(self, k: int, d: int) -> int:
-        return 0
-
-    def errors(self, cov: Array, weight: Array) -> Array:
-        return np.zeros_like(cov)
-
-
-class Tied(Structure):
-    """One covariance, any, shared by all members."""
-
-    name = "tied"
-    shared = True
+UNSEEN = 1e-20  # the share of all rows that a member without rows counts for: too little to move the others
+RESOLVED = 1e-13  # of the pooled variance: the least variance where a structure needs one
+ROUND = 1e-8  # relative: what is told from a multiple of the identity
 
 
 def floored(cov: Array, least: Array) -> Array:
@@ -174,6 +63,55 @@ def root(cov: Array) -> Array:
     """A (k, d, d) with A Aᵀ = Σ, by Cholesky."""
     spread = np.sqrt(np.einsum("kii->ki", cov))
     return np.asarray(spread[:, :, None] * np.linalg.cholesky(cov / (spread[:, :, None] * spread[:, None, :])))
+
+
+def objective(cov: Array, scatter: Array, weight: Array) -> float:
+    """−½ Σ (weight log|Σ| + tr Σ⁻¹ scatter)."""
+    whiten, log_det = whitening(cov)
+    return float((weight * log_det).sum() - 0.5 * np.einsum("kij,kjl,kil->", whiten, scatter, whiten))
+
+
+def with_unseen(scatter: Array, weight: Array, seen: Array, begin: Array | None) -> tuple[Array, Array]:
+    """Members without rows get a trace of those that ``begin`` describes, or else of the pooled ones."""
+    total, d = float(weight.sum()), scatter.shape[-1]
+    pooled = scatter[seen].sum(axis=0) / total if total else np.eye(d)
+    usual = np.broadcast_to(pooled, scatter.shape) if begin is None else begin
+    part = UNSEEN * total if total else 1.0
+    return np.where(seen[:, None, None], scatter, part * usual), np.where(seen, weight, part)
+
+
+def resolved(scatter: Array, weight: Array) -> Array:
+    """The least covariance that is told from none beside the pooled variances."""
+    return np.diag(np.maximum(RESOLVED * np.einsum("kii->i", scatter) / weight.sum(), 1e-280))
+
+
+def clipped(cov: Array, floor: Array) -> Array:
+    """The most likely covariances with Σ ⪰ floor where ``cov`` is the most likely without: eigenvalues at least 1."""
+    lower = np.linalg.cholesky(floor)
+    inverse = np.linalg.inv(lower)
+    values, vectors = np.linalg.eigh(symmetric(inverse @ cov @ inverse.T))
+    low = values[:, 0] < 1
+    if not low.any():
+        return cov
+    mended = symmetric(lower @ built(vectors, np.maximum(values, 1.0)) @ lower.T)
+    return np.where(low[:, None, None], mended, cov)
+
+
+def built(vectors: Array, values: Array) -> Array:
+    """D diag(v) Dᵀ."""
+    return symmetric((vectors * values[:, None, :]) @ np.swapaxes(vectors, -1, -2))
+
+
+def symmetric(matrix: Array) -> Array:
+    """The symmetric part."""
+    return np.asarray(0.5 * (matrix + np.swapaxes(matrix, -1, -2)))
+
+
+def is_round(cov: Array) -> bool:
+    """Whether the covariances are multiples of the identity, which have no axes to begin at."""
+    d = cov.shape[-1]
+    each = np.einsum("kii->k", cov)[:, None, None] / d
+    return bool((np.abs(cov - each * np.eye(d)) <= ROUND * each).all())
 
 
 def score_incomplete(out: Array, x: Array, marginal: Callable[[list[int]], Any]) -> Array:

@@ -12,9 +12,9 @@ from suffice import kernels
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.latent import Expectation
 from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
-from suffice.core.latent import Expectation
 from suffice.core.statistics import Scatter, share
 from suffice.core.weights import Weights
 from suffice.distributions.covariance import deficiency, root, score_incomplete, whitening
@@ -31,9 +31,9 @@ class MultivariateNormal(ExponentialFamily):
     Statistic (x, xxᵀ), natural parameter (Σ⁻¹μ, −½Σ⁻¹), log-partition ½(μᵀΣ⁻¹μ + log|Σ|); conjugate prior
     :class:`NormalInverseWishart`. ``structure`` restricts the covariance: "full", "diag", "spherical", "identity"
     (fixed), "tied" (one for all members), or three letters for volume, shape and orientation, each equal in all
-    members (E), variable (V) or the identity (I): "EII" … "VVV". A singular estimate is floored, with an alert: variances at four times
-    the resolution of float64 around the mean, eigenvalues of the correlation matrix at d·10⁻¹².
-    A row without any cell is missing; ``log_prob`` of a row with holes is that of the cells that it has.
+    members (E), variable (V) or the identity (I): "EII" … "VVV". A singular estimate is floored, with an alert:
+    variances at four times the resolution of float64 around the mean, eigenvalues of the correlation matrix at
+    d·10⁻¹². A row without any cell is missing; ``log_prob`` of a row with holes is that of the cells that it has.
 
     >>> sf.fit(sf.MultivariateNormal(), [[0.0, 1.0], [2.0, 1.0], [1.0, 4.0]]).distribution.mean
     array([1., 2.])
@@ -281,7 +281,7 @@ class MultivariateNormal(ExponentialFamily):
         return replace(self, mean=mean, cov=np.broadcast_to(cov, (k, d, d)))
 
     def choose(self, keep: Array, other: Self) -> Self:
-        """The stack itself where ``keep`` (k,) holds, else ``other``; covariances that share anything are the other's."""
+        """The stack itself where ``keep`` (k,) holds, else ``other``; covariances that share anything: the other's."""
         if not keep.any():
             return other
         mean = np.where(keep[:, None], self.mean, other.mean)

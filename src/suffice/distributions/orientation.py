@@ -1,0 +1,211 @@
+"""Two shared matrices that no formula gives: axes common to all members, and one matrix up to a factor for each.
+
+Both are found by Newton steps on the manifold, each step solved by conjugate gradients and halved until it climbs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.core.parameters import Array
+from suffice.distributions.spectra import Spectrum
+
+STEPS, INNER = 200, 40
+ENOUGH = 1e-14  # relative gain of a step, beneath which there is nothing left to win
+ANGLES = np.linspace(-0.25, 0.25, 17)[:-1] * np.pi  # a quarter turn exchanges a pair of axes
+MOST_STARTS, WIDEST_PROBE = 8, 12
+MIX = 0.6180339887498949  # weights of members that no accident makes equal
+
+
+def conjugate_gradients(product: Callable[[Array], Array], target: Array, scale: Array, inner: int) -> Array:
+    """X with product(X) ≈ target, preconditioned by ``scale``; stops where the product is not positive."""
+    x, residual = np.zeros_like(target), target
+    ready = residual / scale
+    direction, size = ready, float((residual * ready).sum())
+    enough = 1e-16 * size
+    for turn in range(inner):
+        moved = product(direction)
+        curvature = float((direction * moved).sum())
+        if curvature <= 1e-14 * float((direction * scale * direction).sum()):
+            return x if turn else ready
+        x = x + size / curvature * direction
+        residual = residual - size / curvature * moved
+        ready = residual / scale
+        following = float((residual * ready).sum())
+        if following <= enough:
+            break
+        direction, size = ready + following / size * direction, following
+    return x
+
+
+def turned(axes: Array, skew: Array) -> Array:
+    """The axes rotated by a skew matrix, by Cayley's formula; orthogonal to rounding."""
+    half = 0.5 * skew
+    one = np.eye(len(skew))
+    new, upper = np.linalg.qr(axes @ np.linalg.solve(one - half, one + half))
+    return np.asarray(new * np.sign(np.diag(upper)))
+
+
+def along(scatter: Array, axes: Array) -> Array:
+    """Scatter along each axis, (k, d)."""
+    return np.asarray(np.einsum("kia,ia->ka", scatter @ axes, axes))
+
+
+@dataclass(frozen=True)
+class AxisCurve:
+    """The second derivative of a rule's profile at some axes D, as D turns to D exp(X) with X skew.
+
+    inner (k, d, d) = Dᵀ S D, s its diagonals, pull (k,) the derivatives by log s, mixed = Σ inner diag(pull/s).
+    """
+
+    inner: Array
+    s: Array
+    pull: Array
+    mixed: Array
+    rule: Spectrum
+
+    def product(self, skew: Array) -> Array:
+        """The second derivative times a skew matrix."""
+        moved = self.inner @ skew
+        first = 2 * np.einsum("kii->ki", moved) / self.s  # the change of log s
+        bent = self.rule.bend(first, self.pull) - self.pull[:, None] * first
+        change = np.einsum("kij,kj->ij", moved, self.pull[:, None] / self.s)
+        change = 2 * change + 2 * np.einsum("kij,kj->ij", self.inner, bent / self.s)
+        change -= self.mixed.T @ skew + skew @ self.mixed.T
+        return np.asarray(change - change.T)
+
+
+def climb_axes(scatter: Array, weight: Array, rule: Spectrum, axes: Array) -> tuple[float, Array]:
+    """The nearest minimum of the rule's profile over common axes, and the axes."""
+    total = float(weight.sum()) * len(axes)
+    value = rule.profile(along(scatter, axes), weight)[0]
+    for _ in range(STEPS):
+        inner = axes.T @ scatter @ axes
+        s = np.einsum("kii->ki", inner)
+        pull = rule.profile(s, weight)[1]
+        factor = pull[:, None] / s
+        mixed = np.einsum("kij,kj->ij", inner, factor)
+        slope = 2 * (mixed - mixed.T)
+        ratio = s[:, :, None] / s[:, None, :]
+        scale = 2 * np.einsum("k,kij->ij", pull, ratio + np.swapaxes(ratio, 1, 2) - 2)
+        scale = np.maximum(scale, 1e-6 * total)
+        step = conjugate_gradients(AxisCurve(inner, s, pull, mixed, rule).product, -slope, scale, INNER)
+        gain = -0.5 * float((slope * step).sum())
+        if gain <= ENOUGH * total:
+            break
+        size = min(1.0, 0.5 / float(np.abs(step).max()))
+        while True:
+            moved = turned(axes, size * step)
+            tried = rule.profile(along(scatter, moved), weight)[0]
+            if tried <= value - 1e-4 * size * gain or size < 1e-8:
+                break
+            size /= 2
+        if tried >= value:
+            break
+        axes, value = moved, tried
+    return value, axes
+
+
+def pair_turn(scatter: Array, weight: Array, rule: Spectrum, axes: Array, value: float) -> tuple[float, Array]:
+    """The best turn of one pair of axes by one of several angles; the axes themselves where none is better."""
+    inner = axes.T @ scatter @ axes
+    s = np.einsum("kii->ki", inner)
+    best = value, axes
+    for i, j in zip(*np.triu_indices(len(axes), 1), strict=True):
+        for angle in ANGLES:
+            c, t = np.cos(angle), np.sin(angle)
+            cross = 2 * c * t * inner[:, i, j]
+            tried = s.copy()
+            tried[:, i] = c * c * s[:, i] + cross + t * t * s[:, j]
+            tried[:, j] = t * t * s[:, i] - cross + c * c * s[:, j]
+            found = rule.profile(tried, weight)[0]
+            if found < best[0] - 1e-9 * abs(float(weight.sum())):
+                new = axes.copy()
+                new[:, i], new[:, j] = c * axes[:, i] + t * axes[:, j], c * axes[:, j] - t * axes[:, i]
+                best = found, new
+    return best
+
+
+def generic_mix(cov: Array) -> Array:
+    """A mixture of matrices (k, d, d) that commutes with each, for all but accidents, only if all commute."""
+    scale = np.einsum("kii->k", cov)
+    mix = (1 + MIX * np.arange(1, len(cov) + 1) % 1) / np.where(scale > 0, scale, 1.0)
+    return np.asarray(np.tensordot(mix, cov, 1))
+
+
+def generic_axes(cov: Array) -> Array:
+    """Eigenvectors of such a mixture: those of all, where they have common ones."""
+    return np.asarray(np.linalg.eigh(generic_mix(cov))[1])
+
+
+def common_axes(scatter: Array, weight: Array, rule: Spectrum, begin: Array | None) -> Array:
+    """Axes (d, d) on which the members' best variances by ``rule`` are most likely.
+
+    There may be several maxima. With ``begin`` (d, d) the climb stays in its basin; without, it sets out from the axes
+    of every member and of their sums, and each summit is probed by turning pairs of axes.
+    """
+    if begin is not None:
+        return climb_axes(scatter, weight, rule, begin)[1]
+    if len(scatter) == 1:
+        return np.asarray(np.linalg.eigh(scatter[0])[1])
+    traces = np.einsum("kii->k", scatter)
+    pooled = [scatter.sum(axis=0), np.einsum("kij,k->ij", scatter, weight / np.where(traces > 0, traces, 1.0))]
+    starts = [np.eye(scatter.shape[1]), *np.linalg.eigh(np.stack(pooled))[1]]
+    heaviest = np.argsort(-weight, kind="stable")[:MOST_STARTS]
+    starts += list(np.linalg.eigh(scatter[heaviest])[1])
+    best = min((climb_axes(scatter, weight, rule, axes) for axes in starts), key=lambda found: found[0])
+    for _ in range(STEPS if len(best[1]) <= WIDEST_PROBE else 0):
+        probe = pair_turn(scatter, weight, rule, best[1], best[0])
+        if probe[1] is best[1]:
+            break
+        best = climb_axes(scatter, weight, rule, probe[1])
+    return best[1]
+
+
+def proportional(scatter: Array, weight: Array, begin: Array) -> tuple[Array, Array]:
+    """λ (k,) and C (d, d), |C| = 1, for which the covariances λ_k C are most likely.
+
+    With λ at its best, d Σ w_k log tr(C⁻¹ S_k) + Σ w log|C| remains, which is convex along C = L exp(X) Lᵀ, X
+    symmetric: the climb from any ``begin`` (d, d) ends at the one maximum.
+    """
+    d, total = len(begin), float(weight.sum())
+
+    def state(c: Array) -> tuple[float, Array, Array, Array]:
+        lower = np.linalg.cholesky(c)
+        inverse = np.linalg.inv(lower)
+        inner = inverse @ scatter @ inverse.T
+        traces = np.einsum("kii->k", inner)
+        log_det = 2 * float(np.log(np.diag(lower)).sum())
+        return d * float(weight @ np.log(traces)) + total * log_det, lower, inner / traces[:, None, None], traces
+
+    c = begin
+    value, lower, inner, traces = state(c)
+    for _ in range(STEPS):
+        pull = d * weight
+        mean = np.einsum("k,kij->ij", pull, inner)
+        slope = total * np.eye(d) - mean
+
+        def product(x: Array, inner: Array = inner, mean: Array = mean, pull: Array = pull) -> Array:
+            own = pull * np.einsum("kij,ij->k", inner, x)
+            return np.asarray(0.5 * (mean @ x + x @ mean) - np.einsum("k,kij->ij", own, inner))
+
+        step = conjugate_gradients(product, -slope, np.full((d, d), total), INNER)
+        gain = -float((slope * step).sum())
+        if gain <= ENOUGH * total * d:
+            break
+        values, vectors = np.linalg.eigh(step)
+        size = min(1.0, 4.0 / float(np.abs(values).max()))
+        while True:
+            moved = lower @ ((vectors * np.exp(size * values)) @ vectors.T) @ lower.T
+            tried = state(0.5 * (moved + moved.T))
+            if tried[0] <= value - 1e-4 * size * gain or size < 1e-8:
+                break
+            size /= 2
+        if tried[0] >= value:
+            break
+        c, (value, lower, inner, traces) = 0.5 * (moved + moved.T), tried
+    root = float(np.exp(2 * np.log(np.diag(lower)).sum() / d))
+    return np.asarray(traces * root / (d * weight)), c / root

@@ -1,0 +1,268 @@
+"""Variances along the axes of members: what volume and shape may share, solved for a (k, d) table.
+
+Σ_k = D_k diag(v_k) D_kᵀ with v_k = λ_k a_k, Π_j a_kj = 1. Given the axes D_k, all that the likelihood knows of the
+rows is s_kj = (D_kᵀ S_k D_k)_jj; each rule here finds the v that minimises Σ_k (w_k Σ_j log v_kj + Σ_j s_kj/v_kj),
+subject to v ≥ ``least``. The first letter of a rule is the volume λ, the second the shape a: E equal, V variable,
+I all 1.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from suffice.core.parameters import Array
+
+TOLERANCE = 1e-8  # relative: how far from the rule a given value may be
+TINY = 1e-30  # of the least variance, so that logarithms exist
+
+
+def same(table: Array, axis: int | tuple[int, ...]) -> bool:
+    """Whether the entries agree along the axes, relative to their size."""
+    first = table.max(axis=axis, keepdims=True)
+    return bool((first - table <= TOLERANCE * np.abs(first)).all())
+
+
+class Spectrum:
+    """Each member has its own volume and shape: VV."""
+
+    equal_volume: ClassVar[bool] = False
+    equal_shape: ClassVar[bool] = False  # or none
+    needs_least: ClassVar[bool] = False  # where a 0 in the table leaves no maximum
+
+    @property
+    def coupled(self) -> bool:
+        """Whether the variances of one member depend on those of another."""
+        return self.equal_volume or self.equal_shape
+
+    def fit(self, s: Array, w: Array, least: Array | float, guess: Array | None = None) -> Array:
+        """The best variances (k, d), or (1, d) where all members have the same; ``guess`` (k, d) is a start."""
+        return np.maximum(s / w[:, None], least)
+
+    def count(self, k: int, d: int) -> int:
+        """Number of free parameters."""
+        return k * d
+
+    def holds(self, v: Array) -> bool:
+        """Whether variances (k, d), in the order of the axes, obey the rule."""
+        return True
+
+    def spread(self, k: int, d: int, w: Array) -> Array:
+        """The covariance of the logarithms of one member's estimated variances, (k, d, d)."""
+        return np.eye(d) * (2 / w)[:, None, None]
+
+    def level(self, least: Array) -> Array:
+        """Least standard deviations (k, d), made equal where the rule makes variances equal."""
+        return least
+
+    def profile(self, s: Array, w: Array) -> tuple[float, Array]:
+        """What the best v leaves to be minimised, up to a constant, and its derivatives by log s: (k,)."""
+        return float(w @ np.log(s).sum(axis=1)), w
+
+    def bend(self, slope: Array, pull: Array) -> Array:
+        """The second derivative of the profile by log s, beyond that of Σ w log s, times ``slope`` (k, d)."""
+        return np.zeros_like(slope)
+
+
+class VolumeOnly(Spectrum):
+    """Each member is round and has its own volume: VI."""
+
+    def fit(self, s: Array, w: Array, least: Array | float, guess: Array | None = None) -> Array:
+        each = np.maximum(s.mean(axis=1) / w, np.max(np.broadcast_to(least, s.shape), axis=1))
+        return np.broadcast_to(each[:, None], s.shape)
+
+    def count(self, k: int, d: int) -> int:
+        return k
+
+    def holds(self, v: Array) -> bool:
+        return same(v, 1)
+
+    def spread(self, k: int, d: int, w: Array) -> Array:
+        return np.broadcast_to((2 / (w * d))[:, None, None], (k, d, d))
+
+    def level(self, least: Array) -> Array:
+        return np.broadcast_to(least.max(axis=1, keepdims=True), least.shape)
+
+
+class OneVolume(Spectrum):
+    """All members are round and of one volume: EI."""
+
+    equal_volume = equal_shape = True
+
+    def fit(self, s: Array, w: Array, least: Array | float, guess: Array | None = None) -> Array:
+        return np.full((1, s.shape[1]), max(s.mean(axis=1).sum() / w.sum(), np.max(least)))
+
+    def count(self, k: int, d: int) -> int:
+        return 1
+
+    def holds(self, v: Array) -> bool:
+        return same(v, (0, 1))
+
+    def spread(self, k: int, d: int, w: Array) -> Array:
+        return np.full((k, d, d), 2 / (np.nansum(w) * d))
+
+    def level(self, least: Array) -> Array:
+        return np.full_like(least, least.max())
+
+
+class OneSpectrum(Spectrum):
+    """All members have one volume and one shape: EE."""
+
+    equal_volume = equal_shape = True
+
+    def fit(self, s: Array, w: Array, least: Array | float, guess: Array | None = None) -> Array:
+        return np.asarray(np.maximum(s.sum(axis=0) / w.sum(), np.max(np.atleast_2d(least), axis=0))[None])
+
+    def count(self, k: int, d: int) -> int:
+        return d
+
+    def holds(self, v: Array) -> bool:
+        return same(v, 0)
+
+    def spread(self, k: int, d: int, w: Array) -> Array:
+        return np.broadcast_to(np.eye(d) * (2 / np.nansum(w)), (k, d, d))
+
+    def level(self, least: Array) -> Array:
+        return np.broadcast_to(least.max(axis=0), least.shape)
+
+
+class OneShape(Spectrum):
+    """All members have one shape, each its own volume: VE.
+
+    With v_kj = λ_k a_j and λ at its best, d Σ w_k log Σ_j s_kj/a_j + Σ w Σ_j log a_j remains: convex in log a.
+    """
+
+    equal_shape = needs_least = True
+
+    def fit(self, s: Array, w: Array, least: Array | float, guess: Array | None = None) -> Array:
+        d, total = s.shape[1], w.sum()
+        if d == 1:
+            return np.maximum(s / w[:, None], least)
+        log_s = np.log(np.maximum(s, w[:, None] * least))
+        whole = np.logaddexp.reduce(log_s, axis=1)
+        first = np.log(np.exp(log_s - whole[:, None]).T @ w) if guess is None else np.log(guess).mean(axis=0)
+        log_a = first - first.mean()
+
+        def share(log_a: Array) -> tuple[float, Array, Array]:
+            terms = log_s - log_a
+            top = terms.max(axis=1, keepdims=True)
+            parts = np.exp(terms - top)
+            sums = parts.sum(axis=1, keepdims=True)
+            log_sums = (top + np.log(sums))[:, 0]
+            return float(w @ log_sums) * d / total + log_a.sum(), parts / sums, log_sums
+
+        value, parts, log_sums = share(log_a)
+        for _ in range(200):
+            owed = d / total * (parts.T @ w)
+            hessian = np.diag(owed) - d / total * (parts.T * w) @ parts + 1 / d
+            step = np.linalg.solve(hessian + 1e-13 * np.eye(d), owed - 1)
+            step -= step.mean()
+            gain = float((owed - 1) @ step)
+            if gain <= 1e-15:
+                break
+            size = min(1.0, 4.0 / np.abs(step).max())
+            while (tried := share(log_a + size * step))[0] > value - 1e-4 * size * gain and size > 1e-6:
+                size /= 2
+            if tried[0] >= value:
+                break
+            log_a = log_a + size * step
+            value, parts, log_sums = tried
+        return lifted(np.exp(log_sums - np.log(d * w)), np.exp(log_a), least)
+
+    def count(self, k: int, d: int) -> int:
+        return k + d - 1
+
+    def holds(self, v: Array) -> bool:
+        return same(v / np.exp(np.log(v).mean(axis=1, keepdims=True)), 0)
+
+    def spread(self, k: int, d: int, w: Array) -> Array:
+        total = np.nansum(w)
+        return np.asarray(2 / (w * d)[:, None, None] + (np.eye(d) - 1 / d) * (2 / total))
+
+
+def lifted(volume: Array, shape: Array, least: Array | float) -> Array:
+    """λ_k a_j ≥ least: a column that is too small even in the largest member rises in all, then each volume."""
+    v = np.asarray(volume[:, None] * shape)
+    if (v >= least).all():
+        return v
+    low = np.broadcast_to(least, v.shape)
+    shape = np.maximum(shape, (low / volume.max()).min(axis=0))
+    return np.asarray(np.maximum(volume, (low / shape).max(axis=1))[:, None] * shape)
+
+
+class OneSize(Spectrum):
+    """All members have one volume, each its own shape: EV.
+
+    Without a floor v_k = λ s_k/g_k with g_k the geometric mean of s_k and λ = Σ g/Σ w. Under a floor
+    v_kj = max(least, s_kj/μ_k), where Π_j v_kj = λᵈ fixes μ_k and Σ μ = Σ w fixes λ.
+    """
+
+    equal_volume = needs_least = True
+
+    def fit(self, s: Array, w: Array, least: Array | float, guess: Array | None = None) -> Array:
+        log_s = np.log(np.maximum(s, TINY * w[:, None] * least))
+        means = log_s.mean(axis=1)
+        top = means.max()
+        log_v = log_s - means[:, None] + (top + np.log(np.exp(means - top).sum() / w.sum()))
+        log_least = np.log(np.broadcast_to(least, s.shape))
+        return np.exp(log_v if (log_v >= log_least).all() else self.above(log_s, float(w.sum()), log_least))
+
+    def above(self, log_s: Array, total: float, log_least: Array) -> Array:
+        """Log variances under an active floor: bisection on Σ_j log v_kj, the same for all members."""
+        rise = np.sort(log_least - log_s, axis=1)  # where each axis leaves the floor as −log μ grows
+        order = np.argsort(log_least - log_s, axis=1)
+        d = log_s.shape[1]
+        counts = np.arange(1, d + 1)
+        free = np.cumsum(np.take_along_axis(log_s, order, axis=1), axis=1)
+        held = log_least.sum(axis=1, keepdims=True) - np.cumsum(np.take_along_axis(log_least, order, axis=1), axis=1)
+        knots = free + held + counts * rise  # Σ_j log v at each such place
+
+        def levels(volume: float) -> Array:
+            active = np.maximum((knots <= volume).sum(axis=1), 1) - 1
+            rows = np.arange(len(log_s))
+            return np.asarray((volume - free[rows, active] - held[rows, active]) / counts[active])
+
+        def excess(volume: float) -> float:
+            return float(np.logaddexp.reduce(-levels(volume))) - float(np.log(total))
+
+        low = float(log_least.sum(axis=1).max())
+        high = max(low, float(knots[:, -1].max())) + d * max(0.0, excess(low)) + 1.0
+        while excess(high) > 0:
+            high += high - low
+        for _ in range(200 if excess(low) > 0 else 0):
+            middle = 0.5 * (low + high)
+            if not low < middle < high:
+                break
+            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+        return np.asarray(np.maximum(log_least, log_s + levels(low)[:, None]))
+
+    def count(self, k: int, d: int) -> int:
+        return 1 + k * (d - 1)
+
+    def holds(self, v: Array) -> bool:
+        return same(np.exp(np.log(v).mean(axis=1)), 0)
+
+    def spread(self, k: int, d: int, w: Array) -> Array:
+        return np.asarray((np.eye(d) - 1 / d) * (2 / w)[:, None, None] + 2 / (np.nansum(w) * d))
+
+    def profile(self, s: Array, w: Array) -> tuple[float, Array]:
+        means, d, total = np.log(s).mean(axis=1), s.shape[1], w.sum()
+        top = means.max()
+        parts = np.exp(means - top)
+        return float(total * d * (top + np.log(parts.sum()))), total * parts / parts.sum()
+
+    def bend(self, slope: Array, pull: Array) -> Array:
+        d, total = slope.shape[1], pull.sum()
+        each = slope.sum(axis=1)
+        return np.broadcast_to((pull / d * (each - pull @ each / total))[:, None], slope.shape)
+
+
+SPECTRA: dict[str, Spectrum] = {
+    "VV": Spectrum(),
+    "VI": VolumeOnly(),
+    "EI": OneVolume(),
+    "EE": OneSpectrum(),
+    "VE": OneShape(),
+    "EV": OneSize(),
+}

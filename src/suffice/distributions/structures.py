@@ -1,0 +1,387 @@
+"""Covariance structures: objects that know their M-step, their number of parameters and their standard errors.
+
+Σ_k = λ_k D_k A_k D_kᵀ with |A_k| = 1: a volume, a shape and an orientation. Three letters name a structure, each E
+(equal in all members), V (variable) or I (the identity): the fourteen models of Banfield and Raftery, Celeux and
+Govaert. A rule of :mod:`suffice.distributions.spectra` knows volume and shape; a class here knows one kind of
+orientation. A structure is found by its name in ``STRUCTURES``; nothing else asks for the name. Arrays lead with the
+members: a scatter is (k, d, d), a weight (k,).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from suffice.core.errors import ParameterError
+from suffice.core.parameters import Array
+from suffice.distributions.covariance import (
+    RELATIVE_FLOOR,
+    built,
+    clipped,
+    floored,
+    is_round,
+    objective,
+    resolved,
+    symmetric,
+    whitening,
+    with_unseen,
+)
+from suffice.distributions.orientation import common_axes, generic_axes, generic_mix, proportional
+from suffice.distributions.spectra import SPECTRA, TOLERANCE, Spectrum, lifted
+
+STRUCTURES: dict[str, Structure] = {}
+
+
+def structure(name: Any) -> Structure:
+    """The structure of that name."""
+    if not isinstance(name, str) or name not in STRUCTURES:
+        known = ", ".join(map(repr, STRUCTURES))
+        msg = f"MultivariateNormal: structure must be one of {known}; got {name!r}."
+        raise ParameterError(msg)
+    return STRUCTURES[name]
+
+
+class Structure:
+    """One model of the covariances of all members; the base class is any covariance for each member, VVV."""
+
+    letters: str = "VVV"
+    learned: ClassVar[bool] = True
+    keeps: ClassVar[str] = "full"  # of the scatter: "full", its "diagonal", or "pooled" over the members
+    marginal: ClassVar[str] = ""  # the name of the structure that some of the columns have, where it is another
+
+    def __init__(self, letters: str = "VVV") -> None:
+        """Take the letters of volume, shape and orientation."""
+        self.letters = letters
+
+    def __repr__(self) -> str:
+        """Show the letters."""
+        return f"<structure {self.letters}>"
+
+    @property
+    def rule(self) -> Spectrum:
+        """What volume and shape may share."""
+        return SPECTRA[self.letters[:2]]
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing restricts or links the members, so that an inverse Wishart belief stays one."""
+        return self.letters == "VVV"
+
+    @property
+    def coupled(self) -> bool:
+        """Whether the covariance of one member depends on the rows of another."""
+        return self.rule.coupled or self.letters[2] == "E"
+
+    @property
+    def equal_volume(self) -> bool:
+        """Whether all members have one volume."""
+        return self.letters[0] == "E"
+
+    @property
+    def shared(self) -> bool:
+        """Whether all members have one covariance."""
+        return self.letters[:2] in {"EE", "EI"} and self.letters[2] != "V"
+
+    @property
+    def joint(self) -> Structure:
+        """The structure of one covariance for all members."""
+        return STRUCTURES["EEE"]
+
+    # ---- the M-step ---------------------------------------------------------------------------------------------
+    def project(self, scatter: Array, weight: Array, begin: Array | None = None, floor: Array | None = None) -> Array:
+        """The covariances that maximise −½ Σ (weight log|Σ| + tr Σ⁻¹ scatter).
+
+        Parameters
+        ----------
+        scatter, weight
+            (k, d, d) and (k,). Where all members share one covariance, the scatter may be pooled, (1, d, d), and so is
+            the answer always.
+        begin
+            The present covariances (k, d, d), from which iterations set out and below which none ends. A member of
+            weight 0 keeps of them what it does not share.
+        floor
+            A matrix (d, d) which no covariance may fall under, in the sense of :meth:`raised`.
+        """
+        seen = weight > 0
+        if not (self.shared or seen.all()):
+            scatter, weight = with_unseen(scatter, weight, seen, begin)
+        found = self.best(scatter, weight, begin, floor)
+        if floor is None or begin is None or not self.coupled or self.shared:
+            return found
+        worse = objective(found, scatter, weight) < objective(begin, scatter, weight)
+        return begin if worse and np.allclose(self.raised(begin, floor), begin, rtol=1e-9, atol=0.0) else found
+
+    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+        """The M-step where every member has rows."""
+        cov = np.asarray(scatter / weight[:, None, None])
+        return cov if floor is None else clipped(cov, floor)
+
+    def raised(self, cov: Array, floor: Array) -> Array:
+        """The covariances of the structure nearest to ``cov`` (k, d, d) with none under ``floor`` (d, d).
+
+        Σ ⪰ floor where each linear map of a structure's covariances has it too; along the axes of the covariances
+        otherwise, so that independent columns have at least the variances of the floor. Those that have are returned
+        as they are.
+        """
+        if self.above(cov, floor):
+            return cov
+        return np.broadcast_to(self.best(cov, np.ones(len(cov)), cov, floor), cov.shape)
+
+    def above(self, cov: Array, floor: Array) -> bool:
+        """Whether no covariance is under the floor."""
+        whiten = whitening(floor[None])[0][0]
+        return bool((np.linalg.eigvalsh(whiten @ cov @ whiten.T) >= 1 - 1e-12).all())
+
+    def floored(self, cov: Array, least: Array) -> Array:
+        """Covariances of the structure that can be inverted; ``least`` (k, d) are standard deviations."""
+        mended = floored(cov, least)
+        if mended is cov or not self.coupled or self.shared:
+            return mended
+        for factor in 4.0 * 100.0 ** np.arange(5):
+            relative = factor * RELATIVE_FLOOR * cov.shape[-1] * np.einsum("kii->ki", cov).max(axis=0)
+            cov = self.raised(cov, np.diag(np.maximum(relative, np.square(least).max(axis=0))))
+            if floored(cov, least) is cov:
+                break
+        return cov
+
+    # ---- what is known of it ------------------------------------------------------------------------------------
+    def count(self, k: int, d: int) -> int:
+        """Number of free parameters."""
+        angles = d * (d - 1) // 2
+        return self.rule.count(k, d) + {"I": 0, "E": 1, "V": k}[self.letters[2]] * angles
+
+    def common(self, least: Array) -> Array:
+        """The least standard deviations (k, d), made equal where the structure makes variances equal."""
+        return least
+
+    def holds(self, cov: Array) -> bool:
+        """Whether covariances (k, d, d) have the structure."""
+        return True
+
+    def errors(self, cov: Array, weight: Array) -> Array:
+        """Standard error of every entry, from the expected information of the structure's own parameters."""
+        variances = np.einsum("kii->ki", cov)
+        rows = np.where(weight > 0, weight, np.nan)[:, None, None]
+        return np.asarray(np.sqrt((cov**2 + variances[:, :, None] * variances[:, None, :]) / rows))
+
+
+class Composed(Structure):
+    """Covariances that are known by their axes and the variances along them."""
+
+    def axes(self, cov: Array) -> tuple[Array, Array]:
+        """The axes (k, d, d) of the members and the variances (k, d) along them."""
+        values, vectors = np.linalg.eigh(cov)
+        return vectors, values
+
+    def turns(self, v: Array, weight: Array) -> Array:
+        """The variance of the covariance of each pair of axes, (k, d, d): what is not known of the orientation."""
+        return np.asarray(v[:, :, None] * v[:, None, :] / weight[:, None, None])
+
+    def errors(self, cov: Array, weight: Array) -> Array:
+        k, d = cov.shape[:2]
+        weight = np.where(weight > 0, weight, np.nan)
+        vectors, v = self.axes(cov)
+        about_axes = np.where(np.eye(d, dtype=bool), 0.0, self.turns(v, weight))
+        both = self.rule.spread(k, d, weight) * v[:, :, None] * v[:, None, :] + about_axes
+        pairs = vectors[:, :, None, :] * vectors[:, None, :, :]  # entry (a, b) by axis
+        variance = np.einsum("kabi,kabi->kab", (pairs.reshape(k, d * d, d) @ both).reshape(pairs.shape), pairs)
+        squares = vectors**2
+        return np.asarray(np.sqrt(variance + squares @ about_axes @ np.swapaxes(squares, 1, 2)))
+
+
+class Axes(Composed):
+    """Uncorrelated columns."""
+
+    keeps = "diagonal"
+
+    @property
+    def joint(self) -> Structure:
+        return STRUCTURES["EII" if self.letters[1] == "I" else "EEI"]
+
+    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+        s = np.einsum("kii->ki", scatter)
+        if floor is None and self.rule.needs_least:
+            floor = resolved(scatter, weight)
+        least: Array | float = 0.0 if floor is None else np.diag(floor)
+        v = self.rule.fit(s, weight, least, None if begin is None else np.einsum("kii->ki", begin))
+        return np.asarray(v[:, :, None] * np.eye(s.shape[1]))
+
+    def above(self, cov: Array, floor: Array) -> bool:
+        return bool((np.einsum("kii->ki", cov) >= np.diag(floor)).all())
+
+    def common(self, least: Array) -> Array:
+        return self.rule.level(least)
+
+    def holds(self, cov: Array) -> bool:
+        v = np.einsum("kii->ki", cov)
+        apart = cov * (1 - np.eye(cov.shape[-1]))
+        return not (apart**2 > TOLERANCE**2 * v[:, :, None] * v[:, None, :]).any() and self.rule.holds(v)
+
+    def axes(self, cov: Array) -> tuple[Array, Array]:
+        return np.broadcast_to(np.eye(cov.shape[-1]), cov.shape), np.einsum("kii->ki", cov)
+
+    def turns(self, v: Array, weight: Array) -> Array:
+        return np.zeros((*v.shape, v.shape[1]))
+
+
+class OneSizeAxes(Axes):
+    """Uncorrelated columns, members of one volume, EVI: some of the columns have any volume."""
+
+    marginal = "VVI"
+
+
+class Identity(Axes):
+    """Σ = I, never learned."""
+
+    learned = False
+    coupled = shared = False
+
+    def __init__(self) -> None:
+        """Be as EII is, with nothing to learn."""
+        super().__init__("EII")
+
+    @property
+    def joint(self) -> Structure:
+        return self
+
+    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+        return np.broadcast_to(np.eye(scatter.shape[-1]), scatter.shape)
+
+    def count(self, k: int, d: int) -> int:
+        return 0
+
+    def holds(self, cov: Array) -> bool:
+        return bool((np.abs(cov - np.eye(cov.shape[-1])) <= TOLERANCE).all())
+
+    def errors(self, cov: Array, weight: Array) -> Array:
+        return np.zeros_like(cov)
+
+
+class OwnAxes(Composed):
+    """Each member has its own axes; EEV, VEV: the scatter's, the longest with the longest."""
+
+    marginal = "VVV"
+
+    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+        floor = resolved(scatter, weight) if floor is None else floor
+        s, vectors = np.linalg.eigh(scatter)
+        least = np.einsum("kia,ij,kja->ka", vectors, floor, vectors)
+        guess = None if begin is None else np.linalg.eigvalsh(begin)
+        return built(vectors, self.rule.fit(np.maximum(s, 0.0), weight, least, guess))
+
+    def holds(self, cov: Array) -> bool:
+        return self.rule.holds(np.linalg.eigvalsh(cov))
+
+
+class OwnShapes(OwnAxes):
+    """Members of one volume and nothing else in common, EVV: whatever the units of the columns."""
+
+    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+        floor = resolved(scatter, weight) if floor is None else floor
+        lower = np.linalg.cholesky(floor)
+        inverse = np.linalg.inv(lower)
+        s, vectors = np.linalg.eigh(inverse @ scatter @ inverse.T)
+        return symmetric(lower @ built(vectors, self.rule.fit(np.maximum(s, 0.0), weight, 1.0)) @ lower.T)
+
+    def holds(self, cov: Array) -> bool:
+        log_volume = np.linalg.slogdet(cov)[1]
+        return bool(np.ptp(log_volume) <= TOLERANCE * cov.shape[-1])
+
+
+class CommonAxes(Composed):
+    """All members have the same axes, EVE and VVE: common principal components."""
+
+    marginal = "VVV"
+
+    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+        floor = resolved(scatter, weight) if floor is None else floor
+        within = scatter + weight[:, None, None] * resolved(scatter, weight)  # so that no axis has none
+        known = None if begin is None or is_round(begin) else generic_axes(begin)
+        vectors = common_axes(within, weight, self.rule, known)
+        s = np.maximum(np.einsum("kij,ia,ja->ka", scatter, vectors, vectors), 0.0)
+        least = np.einsum("ia,ij,ja->a", vectors, floor, vectors)
+        return built(vectors[None], self.rule.fit(s, weight, least))
+
+    def holds(self, cov: Array) -> bool:
+        mixed = generic_mix(cov)
+        product = cov @ mixed
+        limit = TOLERANCE * np.einsum("kii->k", cov) * np.trace(mixed)
+        if (np.abs(product - np.swapaxes(product, 1, 2)).max(axis=(1, 2)) > limit).any():
+            return False
+        return not self.rule.coupled or bool(np.ptp(np.linalg.slogdet(cov)[1]) <= TOLERANCE * cov.shape[-1])
+
+    def axes(self, cov: Array) -> tuple[Array, Array]:
+        vectors = generic_axes(cov)
+        return np.broadcast_to(vectors, cov.shape), np.einsum("kij,ia,ja->ka", cov, vectors, vectors)
+
+    def turns(self, v: Array, weight: Array) -> Array:
+        squares = (v[:, :, None] - v[:, None, :]) ** 2
+        known = np.nansum(weight[:, None, None] * squares / (v[:, :, None] * v[:, None, :]), axis=0)
+        return np.asarray(np.where(known > 0, squares / np.where(known > 0, known, 1.0), 0.0))
+
+
+class Proportional(CommonAxes):
+    """One covariance up to a factor for each member, VEE."""
+
+    marginal = ""
+
+    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+        floor = resolved(scatter, weight) if floor is None else floor
+        lower = np.linalg.cholesky(floor)
+        inverse = np.linalg.inv(lower)
+        inner = symmetric(inverse @ scatter @ inverse.T)
+        pooled = inner.sum(axis=0) / weight.sum()
+        if np.linalg.eigvalsh(pooled)[0] < 1 or (np.einsum("kii->k", inner) < weight).any():
+            inner, pooled = inner + weight[:, None, None] * np.eye(len(pooled)), pooled + np.eye(len(pooled))
+        first = pooled if begin is None else symmetric(inverse @ begin @ inverse.T)[int(np.argmax(weight))]
+        volume, shape = proportional(inner, weight, first)
+        cov = volume[:, None, None] * shape
+        values, vectors = np.linalg.eigh(shape)
+        if not (volume.min() * values >= 1).all():
+            cov = built(vectors[None], lifted(volume, values, 1.0))
+        return symmetric(lower @ cov @ lower.T)
+
+    def holds(self, cov: Array) -> bool:
+        spread = np.einsum("kii->ki", cov)
+        if not self.rule.holds(spread):
+            return False
+        outer = np.sqrt(spread[:, :, None] * spread[:, None, :])
+        shape = cov / outer
+        return bool((np.abs(shape - shape[0]) <= TOLERANCE).all())
+
+
+class Pooled(Structure):
+    """One covariance, any, for all members: EEE."""
+
+    keeps = "pooled"
+
+    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+        total = weight.sum()
+        return super().best(scatter.sum(axis=0, keepdims=True), np.array([total if total > 0 else 1.0]), begin, floor)
+
+    def common(self, least: Array) -> Array:
+        return self.rule.level(least)
+
+    def holds(self, cov: Array) -> bool:
+        spread = np.einsum("kii->ki", cov)
+        limit = TOLERANCE * np.sqrt(spread[:, :, None] * spread[:, None, :])
+        return bool((np.abs(cov - cov[0]) <= limit).all())
+
+    def errors(self, cov: Array, weight: Array) -> Array:
+        return super().errors(cov, np.broadcast_to(weight.sum(), weight.shape))
+
+
+MODELS: dict[type[Structure], str] = {
+    Axes: "EII VII EEI VEI VVI",
+    OneSizeAxes: "EVI",
+    Pooled: "EEE",
+    Proportional: "VEE",
+    CommonAxes: "EVE VVE",
+    OwnAxes: "EEV VEV",
+    OwnShapes: "EVV",
+    Structure: "VVV",
+}
+_MADE = {letters: kind(letters) for kind, names in MODELS.items() for letters in names.split()}
+STRUCTURES |= {"full": _MADE["VVV"], "diag": _MADE["VVI"], "spherical": _MADE["VII"], "identity": Identity()}
+STRUCTURES |= {"tied": _MADE["EEE"], **_MADE}
