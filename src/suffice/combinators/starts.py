@@ -135,7 +135,7 @@ def _clusters(x: Array, weights: Array, k: int, rng: Any) -> Array:
     codes = np.zeros(len(x), np.int32)
     for _ in range(6):
         _, weight, total, *_ = kernels.nearest(x, centres, weights, codes=codes)
-        centres = np.where(weight[:, None] > 0, total / np.where(weight > 0, weight, 1.0)[:, None], centres)
+        centres = centres + total / np.where(weight > 0, weight, 1.0)[:, None]
     return codes
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.acceleration import Anderson
+from suffice.core.acceleration import Ahead
 from suffice.core.errors import SufficeError
 from suffice.core.parameters import Array
 
@@ -94,24 +94,28 @@ def climb(
     accelerate: bool = True,
     log_prior: Callable[[Any], float] | None = None,
     callback: Callable[[Pass], Any] | None = None,
+    gain: float | None = None,
+    before: float = float("nan"),
 ) -> Climb:
     """Repeat statistics → estimate from ``start``.
 
     Without ``tol`` it stops when the parameters no longer move (or move only by rounding); with it, as soon as the
     objective (the log-likelihood, or with a prior the log posterior) changes twice by less than ``tol`` relative.
+    With ``gain`` it also stops as soon as the objective changes once by less than that; ``before`` is the objective of
+    an earlier climb that this one goes on from.
     Accelerated steps that lower the objective are taken back. Interrupted after the first pass, or where the objective
     falls, it ends with the best it has.
     """
     walk = _Walk(rows, weights, log_prior or (lambda _: 0.0), callback)
     here = walk.visit(start)
-    speed = Anderson(here.statistics) if accelerate else None
+    speed = Ahead(here.statistics) if accelerate else None
     moves: list[float] = []
     reason, converged, fell = f"stopped after {max_iter} passes", False, False
     try:
         while True:
             following = here.distribution.estimate(here.statistics, prior)
             moves.append(distance(here.distribution, following))
-            if walk.flat(tol) or _settled(moves, walk.column("objective")):
+            if walk.flat(tol) or walk.gained_less(gain, before) or _settled(moves, walk.column("objective")):
                 converged, reason = True, "the likelihood is flat"
                 break
             if walk.passes >= max_iter:
@@ -179,6 +183,11 @@ class _Walk:
         """Whether the last two changes of the objective were small."""
         last = self.column("objective")[-3:]
         return tol is not None and len(last) == 3 and max(np.abs(np.diff(last))) <= tol * (1 + abs(last[-1]))
+
+    def gained_less(self, gain: float | None, before: float) -> bool:
+        """Whether the last change of the objective was less than ``gain``."""
+        last = [before, *self.column("objective")][-2:]
+        return gain is not None and abs(last[1] - last[0]) < gain
 
     def trace(self, moves: list[float]) -> Trace:
         changes = np.array([*moves, np.nan][: len(self.seen)])
