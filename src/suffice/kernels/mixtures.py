@@ -1,10 +1,12 @@
 """Loops of one EM pass over Gaussian members, for Numba.
 
-A block of rows is written feature by feature, about a pilot centre: y₀ = 1, yⱼ = (xⱼ − centreⱼ) scaleⱼ. A quadratic
-form of y is a linear one of the products yᵢ yⱼ, i ≥ j: logits are products of coefficients and these, and statistics
-products of shares and these. Both go by tiles of 4 members × 3 vectors whose sums stay in registers. What belongs to
-the members, coefficients or sums, lies as (k / 4, features, 4); members and features are padded to whole tiles. Arrays
-are flat where the loops see them as vectors; a feature's rows begin ``stride`` after those of the one before.
+A block of rows is written as features about a pilot centre: y₀ = 1, yⱼ = (xⱼ − centreⱼ) scaleⱼ. A quadratic form of y is
+a linear one of the products yᵢ yⱼ, i ≥ j: logits are products of coefficients and these, and statistics products of
+shares and these. Both go by tiles of 4 members × 3 vectors whose sums stay in registers.
+
+Features lie by panels of `ROWS` rows, (panels, features, ROWS), shares and logits as (members, rows); what belongs to the
+members, coefficients or sums, as (members / 4, features, 4). Members and features are padded to whole tiles; arrays are
+flat where the loops see them as vectors.
 """
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN201
@@ -16,47 +18,67 @@ import numpy as np
 from suffice.kernels.jit import kernel, minus, softmax
 from suffice.kernels.lanes import LANES, add_totals, fill, load, multiply, multiply_add, store, strided, subtract
 
-ROWS = 3 * LANES  # of a tile
+ROWS = 3 * LANES  # of a panel
 
 
 @kernel
-def write_rows(x, begin, count, centre, scale, y, stride):
-    """Write (x − centre) scale of ``count`` rows, column by column from the second feature on; zeros up to a tile."""
+def write_rows(x, begin, count, centre, scale, y, width):
+    """Write 1 and (x − centre) scale of ``count`` rows, by panels of ``width`` features; zeros to the end of a panel."""
     d = centre.size
     cells = x.reshape(x.size)
-    whole = count - count % LANES
-    for j in range(d):
-        place, start = (j + 1) * stride, begin * d + j
-        c, s = fill(centre[j]), fill(scale[j])
-        for i in range(0, whole, LANES):
-            store(y, place + i, multiply(subtract(strided(cells, start + i * d, d), c), s))
-        for i in range(whole, count):
-            y[place + i] = minus(x[begin + i, j], centre[j]) * scale[j]
-        for i in range(count, -(-count // ROWS) * ROWS):
-            y[place + i] = 0.0
+    for first in range(0, count, ROWS):
+        p = first * width
+        for t in range(0, ROWS, LANES):
+            store(y, p + t, fill(1.0))
+        for j in range(d):
+            place, start = p + (j + 1) * ROWS, (begin + first) * d + j
+            if first + ROWS <= count:
+                c, s = fill(centre[j]), fill(scale[j])
+                for t in range(0, ROWS, LANES):
+                    store(y, place + t, multiply(subtract(strided(cells, start + t * d, d), c), s))
+            else:
+                for i in range(ROWS):
+                    inside = first + i < count
+                    y[place + i] = minus(x[begin + first + i, j], centre[j]) * scale[j] if inside else 0.0
 
 
 @kernel
-def write_weights(weights, begin, count, y, d, stride, w):
+def write_weights(weights, begin, count, y, d, width, w):
     """Write the weights of the rows; those of no weight move to the centre, where whatever they held does no harm."""
     for i in range(w.size):
         w[i] = (weights[begin + i, 0] if weights.size else 1.0) if i < count else 0.0
     if weights.size:
         for i in range(count):
             if w[i] == 0.0:
+                p = i // ROWS * ROWS * width + i % ROWS
                 for j in range(1, d + 1):
-                    y[j * stride + i] = 0.0
+                    y[p + j * ROWS] = 0.0
 
 
 @kernel
-def write_products(y, d, rows, stride, u):
-    """Write yᵢ yⱼ, i ≥ j, as features."""
-    q = 0
+def write_products(y, p, d, u, q):
+    """Write yᵢ yⱼ, i ≥ j, of the panel that begins at y[p] as features from u[q] on."""
     for i in range(d + 1):
+        first = p + i * ROWS
+        a0, a1, a2 = load(y, first), load(y, first + LANES), load(y, first + 2 * LANES)
         for j in range(i + 1):
-            for t in range(0, rows, LANES):
-                store(u, q + t, multiply(load(y, i * stride + t), load(y, j * stride + t)))
-            q += stride
+            b = p + j * ROWS
+            put(
+                u,
+                q,
+                multiply(a0, load(y, b)),
+                multiply(a1, load(y, b + LANES)),
+                multiply(a2, load(y, b + 2 * LANES)),
+            )
+            q += ROWS
+
+
+@kernel
+def put(a, i, first, second, third):
+    """Store three vectors, one after the other."""
+    store(a, i, first)
+    store(a, i + LANES, second)
+    store(a, i + 2 * LANES, third)
 
 
 @kernel
@@ -69,14 +91,41 @@ def add_log_weights(log_weights, begin, count, w, logits):
 
 
 @kernel
-def combine(u, features, rows, stride, coefficients, members, logits):
-    """Logits of the members: the coefficients times the features."""
-    for t in range(0, rows, ROWS):
-        for k in range(0, members, 4):
+def combine(u, begin, features, coefficients, logits, t, stride):
+    """Logits of all members in the rows of one panel, from u[begin] on: the coefficients times the features."""
+    for k in range(0, coefficients.size // features, 4):
+        a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
+        p, q = begin, k * features
+        for _ in range(features):
+            u0, u1, u2 = load(u, p), load(u, p + LANES), load(u, p + 2 * LANES)
+            e = fill(coefficients[q])
+            a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
+            e = fill(coefficients[q + 1])
+            b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
+            e = fill(coefficients[q + 2])
+            c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
+            e = fill(coefficients[q + 3])
+            d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
+            p += ROWS
+            q += 4
+        put(logits, k * stride + t, a0, a1, a2)
+        put(logits, (k + 1) * stride + t, b0, b1, b2)
+        put(logits, (k + 2) * stride + t, c0, c1, c2)
+        put(logits, (k + 3) * stride + t, d0, d1, d2)
+
+
+@kernel
+def combine_nested(y, begin, d, coefficients, logits, t, stride):
+    """Logits as Σ yᵢ (Σ coefficients yⱼ over j ≤ i): the products of features are never stored."""
+    size = (d + 1) * (d + 2) // 2
+    for k in range(0, coefficients.size // size, 4):
+        e0 = e1 = e2 = f0 = f1 = f2 = g0 = g1 = g2 = h0 = h1 = h2 = fill(0.0)
+        q = k * size
+        for i in range(d + 1):
             a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
-            p, q = t, k * features
-            for _ in range(features):
-                u0, u1, u2 = load(u, p), load(u, p + LANES), load(u, p + 2 * LANES)
+            p = begin
+            for _ in range(i + 1):
+                u0, u1, u2 = load(y, p), load(y, p + LANES), load(y, p + 2 * LANES)
                 e = fill(coefficients[q])
                 a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
                 e = fill(coefficients[q + 1])
@@ -85,47 +134,51 @@ def combine(u, features, rows, stride, coefficients, members, logits):
                 c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
                 e = fill(coefficients[q + 3])
                 d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
-                p += stride
+                p += ROWS
                 q += 4
-            put(logits, k * stride + t, a0, a1, a2)
-            put(logits, (k + 1) * stride + t, b0, b1, b2)
-            put(logits, (k + 2) * stride + t, c0, c1, c2)
-            put(logits, (k + 3) * stride + t, d0, d1, d2)
+            p -= ROWS
+            u0, u1, u2 = load(y, p), load(y, p + LANES), load(y, p + 2 * LANES)
+            e0, e1, e2 = multiply_add(a0, u0, e0), multiply_add(a1, u1, e1), multiply_add(a2, u2, e2)
+            f0, f1, f2 = multiply_add(b0, u0, f0), multiply_add(b1, u1, f1), multiply_add(b2, u2, f2)
+            g0, g1, g2 = multiply_add(c0, u0, g0), multiply_add(c1, u1, g1), multiply_add(c2, u2, g2)
+            h0, h1, h2 = multiply_add(d0, u0, h0), multiply_add(d1, u1, h1), multiply_add(d2, u2, h2)
+        put(logits, k * stride + t, e0, e1, e2)
+        put(logits, (k + 1) * stride + t, f0, f1, f2)
+        put(logits, (k + 2) * stride + t, g0, g1, g2)
+        put(logits, (k + 3) * stride + t, h0, h1, h2)
 
 
 @kernel
-def put(a, i, first, second, third):
-    """Store three vectors, one after the other."""
-    store(a, i, first)
-    store(a, i + LANES, second)
-    store(a, i + 2 * LANES, third)
-
-
-@kernel
-def add_sums(u, p, r, q, rows, stride, sums, s):
-    """Add to 3 × 4 sums the products of three features, from u[p] on, and four members' shares, from r[q] on."""
+def add_sums(u, f, width, r, q, rows, stride, sums, s):
+    """Add to 3 × 4 sums the products of the features f … f + 2 of ``width`` and four members' shares, from r[q] on."""
     a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
-    for t in range(0, rows, LANES):
-        u0, u1, u2 = load(u, p + t), load(u, p + stride + t), load(u, p + 2 * stride + t)
-        e = load(r, q + t)
-        a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
-        e = load(r, q + stride + t)
-        b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
-        e = load(r, q + 2 * stride + t)
-        c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
-        e = load(r, q + 3 * stride + t)
-        d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
+    p = f * ROWS
+    for begin in range(q, q + rows, ROWS):
+        for t in range(0, ROWS, LANES):
+            u0, u1, u2 = load(u, p + t), load(u, p + ROWS + t), load(u, p + 2 * ROWS + t)
+            e = load(r, begin + t)
+            a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
+            e = load(r, begin + stride + t)
+            b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
+            e = load(r, begin + 2 * stride + t)
+            c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
+            e = load(r, begin + 3 * stride + t)
+            d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
+        p += width * ROWS
     add_totals(sums, s, a0, b0, c0, d0)
     add_totals(sums, s + 4, a1, b1, c1, d1)
     add_totals(sums, s + 8, a2, b2, c2, d2)
 
 
 @kernel
-def gather(u, features, rows, stride, r, members, sums):
-    """Add Σ r u over the rows; sums (members / 4, features, 4), features a multiple of 3."""
-    for f in range(0, features, 3):
-        for k in range(0, members, 4):
-            add_sums(u, f * stride, r, k * stride, rows, stride, sums, k * features + 4 * f)
+def multiply_rows(r, q, y, i, width, rows, stride, members, part):
+    """Write r yᵢ of some members, from r[q] on, into part (members, stride)."""
+    for m in range(members):
+        p = i * ROWS
+        for begin in range(0, rows, ROWS):
+            for t in range(0, ROWS, LANES):
+                store(part, m * stride + begin + t, multiply(load(r, q + m * stride + begin + t), load(y, p + t)))
+            p += width * ROWS
 
 
 @kernel
@@ -133,8 +186,7 @@ def gaussian(x, weights, log_weights, centre, scale, coefficients, members, bloc
     """Log-likelihood and entropy under quadratic coefficients (k / 4, m, 4); adds to sums (k / 4, m, 4) of yᵢ yⱼ."""
     d, stride, features = centre.size, block + 8, sums.shape[1]
     padded = 4 * sums.shape[0]
-    y, u, w = np.zeros((d + 1) * stride), np.zeros(features * stride), np.empty(block)
-    y[:block] = 1.0
+    y, u, w = np.zeros((d + 1) * block), np.zeros(features * block), np.empty(block)
     logits = np.zeros((padded, stride))
     flat, total = logits.reshape(logits.size), sums.reshape(sums.size)
     eta = coefficients.reshape(coefficients.size)
@@ -142,74 +194,28 @@ def gaussian(x, weights, log_weights, centre, scale, coefficients, members, bloc
     for begin in range(0, x.shape[0], block):
         count = min(block, x.shape[0] - begin)
         rows = -(-count // ROWS) * ROWS
-        write_rows(x, begin, count, centre, scale, y, stride)
-        write_weights(weights, begin, count, y, d, stride, w)
-        write_products(y, d, rows, stride, u)
-        combine(u, features, rows, stride, eta, padded, flat)
+        write_rows(x, begin, count, centre, scale, y, d + 1)
+        write_weights(weights, begin, count, y, d, d + 1, w)
+        for t in range(0, rows, ROWS):
+            write_products(y, t * (d + 1), d, u, t * features)
+            combine(u, t * features, features, eta, flat, t, stride)
         if log_weights.size:
             add_log_weights(log_weights, begin, count, w, logits)
         value, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
-        gather(u, features, rows, stride, flat, padded, total)
         log_likelihood += value
         entropy += spread
+        for f in range(0, features, 3):
+            for k in range(0, padded, 4):
+                add_sums(u, f, features, flat, k * stride, rows, stride, total, k * features + 4 * f)
     return log_likelihood, entropy
 
 
 @kernel
-def combine_nested(y, d, rows, stride, coefficients, members, logits):
-    """Logits as Σ yᵢ (Σ coefficients yⱼ over j ≤ i): no product of two features is ever stored."""
-    size = (d + 1) * (d + 2) // 2
-    for t in range(0, rows, ROWS):
-        for k in range(0, members, 4):
-            e0 = e1 = e2 = f0 = f1 = f2 = g0 = g1 = g2 = h0 = h1 = h2 = fill(0.0)
-            q = k * size
-            for i in range(d + 1):
-                a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
-                p = t
-                for _ in range(i + 1):
-                    u0, u1, u2 = load(y, p), load(y, p + LANES), load(y, p + 2 * LANES)
-                    e = fill(coefficients[q])
-                    a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
-                    e = fill(coefficients[q + 1])
-                    b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
-                    e = fill(coefficients[q + 2])
-                    c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
-                    e = fill(coefficients[q + 3])
-                    d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
-                    p += stride
-                    q += 4
-                p -= stride
-                u0, u1, u2 = load(y, p), load(y, p + LANES), load(y, p + 2 * LANES)
-                e0, e1, e2 = multiply_add(a0, u0, e0), multiply_add(a1, u1, e1), multiply_add(a2, u2, e2)
-                f0, f1, f2 = multiply_add(b0, u0, f0), multiply_add(b1, u1, f1), multiply_add(b2, u2, f2)
-                g0, g1, g2 = multiply_add(c0, u0, g0), multiply_add(c1, u1, g1), multiply_add(c2, u2, g2)
-                h0, h1, h2 = multiply_add(d0, u0, h0), multiply_add(d1, u1, h1), multiply_add(d2, u2, h2)
-            put(logits, k * stride + t, e0, e1, e2)
-            put(logits, (k + 1) * stride + t, f0, f1, f2)
-            put(logits, (k + 2) * stride + t, g0, g1, g2)
-            put(logits, (k + 3) * stride + t, h0, h1, h2)
-
-
-@kernel
-def gather_nested(y, d, rows, stride, r, members, sums, part):
-    """Add Σ r yᵢ yⱼ; the j ≤ i of each i are padded to whole tiles."""
-    s = 0
-    for k in range(0, members, 4):
-        for i in range(d + 1):
-            for m in range(4):
-                for t in range(0, rows, LANES):
-                    store(part, m * stride + t, multiply(load(r, (k + m) * stride + t), load(y, i * stride + t)))
-            for j in range(0, i + 1, 3):
-                add_sums(y, j * stride, part, 0, rows, stride, sums, s)
-                s += 12
-
-
-@kernel
 def gaussian_nested(x, weights, log_weights, centre, scale, coefficients, members, block, sums):
-    """As `gaussian`, for many columns; coefficients (k / 4, m, 4) and sums (k / 4, ≥ m, 4) of another length."""
+    """As `gaussian`, for many columns; coefficients (k / 4, m, 4), but sums (k / 4, ·, 4) with the j ≤ i padded."""
     d, stride, padded = centre.size, block + 8, 4 * sums.shape[0]
-    y, w = np.zeros((d + 3) * stride), np.empty(block)
-    y[:block] = 1.0
+    width = -(-(d + 1) // 3) * 3
+    y, w = np.zeros(width * block), np.empty(block)
     logits, part = np.zeros((padded, stride)), np.empty(4 * stride)
     flat, total = logits.reshape(logits.size), sums.reshape(sums.size)
     eta = coefficients.reshape(coefficients.size)
@@ -217,15 +223,22 @@ def gaussian_nested(x, weights, log_weights, centre, scale, coefficients, member
     for begin in range(0, x.shape[0], block):
         count = min(block, x.shape[0] - begin)
         rows = -(-count // ROWS) * ROWS
-        write_rows(x, begin, count, centre, scale, y, stride)
-        write_weights(weights, begin, count, y, d, stride, w)
-        combine_nested(y, d, rows, stride, eta, padded, flat)
+        write_rows(x, begin, count, centre, scale, y, width)
+        write_weights(weights, begin, count, y, d, width, w)
+        for t in range(0, rows, ROWS):
+            combine_nested(y, t * width, d, eta, flat, t, stride)
         if log_weights.size:
             add_log_weights(log_weights, begin, count, w, logits)
         value, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
-        gather_nested(y, d, rows, stride, flat, padded, total, part)
         log_likelihood += value
         entropy += spread
+        s = 0
+        for k in range(0, padded, 4):
+            for i in range(d + 1):
+                multiply_rows(flat, k * stride, y, i, width, rows, stride, 4, part)
+                for j in range(0, i + 1, 3):
+                    add_sums(y, j, width, part, 0, rows, stride, total, s)
+                    s += 12
     return log_likelihood, entropy
 
 
@@ -240,6 +253,13 @@ def drop_impossible(logits, members, w):
 
 
 @kernel
+def write_weighted(y, width, w, d, rows, stride, part):
+    """Write w yᵢ into part (·, stride)."""
+    for i in range(d + 1):
+        multiply_rows(w, 0, y, i, width, rows, stride, 1, part[i * stride : (i + 1) * stride])
+
+
+@kernel
 def shared(x, weights, log_weights, centre, scale, coefficients, members, block, sums, squares):
     """As `gaussian`, linear coefficients (k / 4, m, 4): sums (k / 4, m, 4) of y, squares (≥ m / 4, m, 4) of Σ w yᵢ yⱼ.
 
@@ -247,8 +267,7 @@ def shared(x, weights, log_weights, centre, scale, coefficients, members, block,
     """
     d, stride, features = centre.size, block + 8, sums.shape[1]
     padded, tall = 4 * sums.shape[0], 4 * squares.shape[0]
-    y, w, weighted = np.zeros(tall * stride), np.empty(block), np.zeros(tall * stride if weights.size else 0)
-    y[:block] = 1.0
+    y, w, part = np.zeros(features * block), np.empty(block), np.zeros(tall * stride)
     logits = np.zeros((padded, stride))
     flat, total, products = logits.reshape(logits.size), sums.reshape(sums.size), squares.reshape(squares.size)
     eta = coefficients.reshape(coefficients.size)
@@ -256,26 +275,22 @@ def shared(x, weights, log_weights, centre, scale, coefficients, members, block,
     for begin in range(0, x.shape[0], block):
         count = min(block, x.shape[0] - begin)
         rows = -(-count // ROWS) * ROWS
-        write_rows(x, begin, count, centre, scale, y, stride)
-        write_weights(weights, begin, count, y, d, stride, w)
-        combine(y, features, rows, stride, eta, padded, flat)
+        write_rows(x, begin, count, centre, scale, y, features)
+        write_weights(weights, begin, count, y, d, features, w)
+        for t in range(0, rows, ROWS):
+            combine(y, t * features, features, eta, flat, t, stride)
         if log_weights.size:
             add_log_weights(log_weights, begin, count, w, logits)
         value, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
-        gather(y, features, rows, stride, flat, padded, total)
         log_likelihood += value
         entropy += spread
-        left = y
-        if weights.size or value == -np.inf:
-            if weighted.size == 0:
-                weighted = np.zeros(tall * stride)
-            if value == -np.inf:
-                drop_impossible(logits, members, w[:rows])
-            for j in range(d + 1):
-                for t in range(rows):
-                    weighted[j * stride + t] = y[j * stride + t] * w[t]
-            left = weighted
+        for f in range(0, features, 3):
+            for k in range(0, padded, 4):
+                add_sums(y, f, features, flat, k * stride, rows, stride, total, k * features + 4 * f)
+        if value == -np.inf:
+            drop_impossible(logits, members, w[:rows])
+        write_weighted(y, features, w, d, rows, stride, part)
         for i in range(0, tall, 4):
             for f in range(0, min(i + 4, features), 3):
-                add_sums(y, f * stride, left, i * stride, rows, stride, products, i * features + 4 * f)
+                add_sums(y, f, features, part, i * stride, rows, stride, products, i * features + 4 * f)
     return log_likelihood, entropy
