@@ -1,7 +1,13 @@
-"""Fewer passes: Anderson's extrapolation of EM in the space of statistics, where every step is checked."""
+"""Fewer passes: EM extrapolated in the space of statistics, where the loop checks every step.
+
+EM maps the statistics that gave the parameters to the statistics that these parameters gather; at a solution both are
+equal. Far from it, two EM steps in a row tell how far to leap along them (SQUAREM). Near it, the combination of the
+last passes with the smallest difference between the two is found by least squares (Anderson).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,62 +16,87 @@ from suffice.core.errors import SufficeError
 from suffice.core.linear import from_raw, pilot, raw
 from suffice.core.parameters import Array
 
-DEPTH = 8  # passes that are combined
-RIDGE = 1e-12  # of the least squares, relative: differences that are nearly parallel must not explode
+NEAR = 1e-5  # relative gain of the objective in a pass below which the solution is near
+DEPTH = 6  # passes that are combined
+RIDGE = 1e-4  # of the least squares: differences that are nearly parallel must not explode
+RETREAT = 2  # leaps after a combination that was refused
+LONGEST, GROWTH = 4.0, 4.0  # how far a leap goes at first, and how much farther after one that went so far
 
 
-class Anderson:
-    """Proposes parameters from the statistics of the last passes.
-
-    EM maps the statistics that gave the parameters to the statistics that these parameters gather; at a solution both
-    are equal. From several such pairs the combination with the smallest difference is found by least squares.
-    """
+class Ahead:
+    """Proposes parameters that may be ahead of the next EM step."""
 
     def __init__(self, stats: Any) -> None:
         self.about = pilot(stats)
         self.given: list[Array] = []  # statistics that parameters were estimated from
         self.gathered: list[Array] = []  # statistics gathered under them
+        self.chain: list[Array] = []  # statistics in a row, each gathered under the estimate of the one before
         self.source: Array | None = None  # what the parameters at hand were estimated from
-        self.patience = 0
+        self.objective = -np.inf
+        self.longest = LONGEST
+        self.leaps = 0  # to be made before combinations are tried again
+        self.combining = False
 
     def propose(self, here: Any, prior: Any) -> Any:
-        """Parameters that may be ahead of the next EM step; None where there is nothing to go by."""
+        """Parameters beyond the EM step from ``here``; None where there is nothing to go by."""
         if self.about is None:
             return None
         gathered = raw(here.statistics, self.about)
+        near = here.objective - self.objective < NEAR * (1 + abs(here.objective))
+        self.objective = here.objective
         if self.source is not None:
-            self.given.append(self.source)
-            self.gathered.append(gathered)
-            del self.given[: -DEPTH - 1], self.gathered[: -DEPTH - 1]
+            self.given, self.gathered = [*self.given, self.source][-DEPTH:], [*self.gathered, gathered][-DEPTH:]
+            self.chain = self.chain or [self.source]
+        self.chain.append(gathered)
         self.source = gathered
-        if len(self.given) < 2:
-            return None
-        combined = self._combined()
-        stats = from_raw(here.statistics, combined, self.about)
-        if stats is None:
-            return None
-        try:
-            proposed = here.distribution.estimate(stats, prior)
-        except (SufficeError, np.linalg.LinAlgError, FloatingPointError):
-            return None
-        self.source = combined
-        return proposed
+        self.combining = near and self.leaps <= 0 and len(self.given) > 1
+        for vector in self._combinations() if self.combining else self._leaps():
+            stats = from_raw(here.statistics, vector, self.about)
+            if stats is None:
+                continue
+            try:
+                proposed = here.distribution.estimate(stats, prior)
+            except (SufficeError, np.linalg.LinAlgError):
+                continue
+            self.source, self.chain = vector, []
+            self.leaps -= not self.combining
+            return proposed
+        return None
 
-    def _combined(self) -> Array:
+    def _combinations(self) -> Iterator[Array]:
         given, gathered = np.array(self.given), np.array(self.gathered)
         away = gathered - given
         steps = np.diff(away, axis=0)
         size = np.linalg.norm(steps, axis=1)
         size = np.where(size > 0, size, 1.0)
-        gram = (steps / size[:, None]) @ (steps / size[:, None]).T
-        gram[np.diag_indices(len(gram))] += RIDGE * len(gram)
-        mix = np.linalg.solve(gram, (steps / size[:, None]) @ away[-1]) / size
-        combined: Array = gathered[-1] - mix @ np.diff(gathered, axis=0)
-        return combined
+        left, values, right = np.linalg.svd((steps / size[:, None]).T, full_matrices=False)
+        damped = values / (values**2 + RIDGE * values[0] ** 2 + 1e-300)
+        mix = right.T @ (damped * (left.T @ away[-1])) / size
+        yield gathered[-1] - mix @ np.diff(gathered, axis=0)
+
+    def _leaps(self) -> Iterator[Array]:
+        """The farthest leap first, then shorter ones."""
+        if len(self.chain) < 3:
+            return
+        first, second, third = self.chain[-3:]
+        step = second - first
+        bend = (third - second) - step
+        turn = np.linalg.norm(bend)
+        length = np.linalg.norm(step) / turn if turn > 0 else np.inf
+        if length >= self.longest:
+            length, self.longest = self.longest, self.longest * GROWTH
+        while length > 1.01:
+            yield first + 2 * length * step + length**2 * bend
+            length = (length + 1) / 2
 
     def stepped(self, *, refused: bool) -> None:
-        """A plain EM step follows: after a refusal what was learned is of little use."""
-        if self.gathered:
-            self.source = self.gathered[-1]
-        if refused:
+        """A plain EM step follows; after a refusal the way ahead is another than it seemed."""
+        if not refused:
+            return
+        self.source = self.gathered[-1] if self.gathered else None
+        self.chain = [] if self.source is None else [self.source]
+        if self.combining:
+            self.leaps = RETREAT
             self.given, self.gathered = self.given[-1:], self.gathered[-1:]
+        else:
+            self.longest = max(self.longest / GROWTH, 1.5)
