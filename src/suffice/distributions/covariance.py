@@ -82,7 +82,7 @@ def with_unseen(scatter: Array, weight: Array, seen: Array, begin: Array | None)
 
 def resolved(scatter: Array, weight: Array) -> Array:
     """The least covariance that is told from none beside the pooled variances."""
-    return np.diag(np.maximum(RESOLVED * np.einsum("kii->i", scatter) / weight.sum(), 1e-280))
+    return np.diag(np.maximum(RESOLVED * np.einsum("kii->i", scatter) / weight.sum(), 1e-250))
 
 
 def clipped(cov: Array, floor: Array) -> Array:

@@ -14,6 +14,7 @@ from suffice.core.parameters import Array
 from suffice.distributions.spectra import Spectrum
 
 STEPS, INNER = 200, 40
+LOST = 1e-3  # of the least covariance
 ENOUGH = 1e-14  # relative gain of a step, beneath which there is nothing left to win
 ANGLES = np.linspace(-0.25, 0.25, 17)[:-1] * np.pi  # a quarter turn exchanges a pair of axes
 MOST_STARTS, WIDEST_PROBE = 8, 12
@@ -169,15 +170,18 @@ def proportional(scatter: Array, weight: Array, begin: Array) -> tuple[Array, Ar
     """λ (k,) and C (d, d), |C| = 1, for which the covariances λ_k C are most likely.
 
     With λ at its best, d Σ w_k log tr(C⁻¹ S_k) + Σ w log|C| remains, which is convex along C = L exp(X) Lᵀ, X
-    symmetric: the climb from any ``begin`` (d, d) ends at the one maximum.
+    symmetric: the climb from any ``begin`` (d, d) ends at the one maximum. All in units of the least covariance.
     """
     d, total = len(begin), float(weight.sum())
 
     def state(c: Array) -> tuple[float, Array, Array, Array]:
-        lower = np.linalg.cholesky(c)
+        try:
+            lower = np.linalg.cholesky(c)
+        except np.linalg.LinAlgError:  # a step too far
+            return np.inf, c, scatter, weight
         inverse = np.linalg.inv(lower)
         inner = inverse @ scatter @ inverse.T
-        traces = np.einsum("kii->k", inner)
+        traces = np.maximum(np.einsum("kii->k", inner), 1e-300)
         log_det = 2 * float(np.log(np.diag(lower)).sum())
         return d * float(weight @ np.log(traces)) + total * log_det, lower, inner / traces[:, None, None], traces
 
@@ -207,5 +211,7 @@ def proportional(scatter: Array, weight: Array, begin: Array) -> tuple[Array, Ar
         if tried[0] >= value:
             break
         c, (value, lower, inner, traces) = 0.5 * (moved + moved.T), tried
+        if np.linalg.eigvalsh(c)[0] * float((traces / (d * weight)).min()) < LOST:
+            break  # a member too flat for a maximum: the rest is the floor's
     root = float(np.exp(2 * np.log(np.diag(lower)).sum() / d))
     return np.asarray(traces * root / (d * weight)), c / root

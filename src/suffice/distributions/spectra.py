@@ -18,17 +18,12 @@ TOLERANCE = 1e-8  # relative: how far from the rule a given value may be
 TINY = 1e-30  # of the least variance, so that logarithms exist
 
 
-def same(table: Array, axis: int | tuple[int, ...]) -> bool:
-    """Whether the entries agree along the axes, relative to their size."""
-    first = table.max(axis=axis, keepdims=True)
-    return bool((first - table <= TOLERANCE * np.abs(first)).all())
-
-
 class Spectrum:
     """Each member has its own volume and shape: VV."""
 
     equal_volume: ClassVar[bool] = False
-    equal_shape: ClassVar[bool] = False  # or none
+    equal_shape: ClassVar[bool] = False
+    round: ClassVar[bool] = False  # no shape
     needs_least: ClassVar[bool] = False  # where a 0 in the table leaves no maximum
 
     @property
@@ -44,9 +39,20 @@ class Spectrum:
         """Number of free parameters."""
         return k * d
 
-    def holds(self, v: Array) -> bool:
-        """Whether variances (k, d), in the order of the axes, obey the rule."""
-        return True
+    def holds(self, v: Array, doubt: Array | None = None) -> bool:
+        """Whether variances (k, d), in the order of the axes, obey the rule; ``doubt`` is their relative rounding."""
+        if not (self.coupled or self.round):
+            return True
+        log_v = np.log(v)
+        off = np.abs(log_v - self.ruled(log_v))
+        if off.max() <= TOLERANCE or doubt is None:
+            return bool(off.max() <= TOLERANCE)
+        spread = doubt + doubt.mean(axis=1, keepdims=True) + doubt.mean(axis=0) + doubt.mean()
+        return bool((off <= TOLERANCE + spread).all())
+
+    def ruled(self, log_v: Array) -> Array:
+        """The nearest table (k, d) that obeys the rule."""
+        return log_v
 
     def spread(self, k: int, d: int, w: Array) -> Array:
         """The covariance of the logarithms of one member's estimated variances, (k, d, d)."""
@@ -68,6 +74,8 @@ class Spectrum:
 class VolumeOnly(Spectrum):
     """Each member is round and has its own volume: VI."""
 
+    round = True
+
     def fit(self, s: Array, w: Array, least: Array | float, guess: Array | None = None) -> Array:
         each = np.maximum(s.mean(axis=1) / w, np.max(np.broadcast_to(least, s.shape), axis=1))
         return np.broadcast_to(each[:, None], s.shape)
@@ -75,8 +83,8 @@ class VolumeOnly(Spectrum):
     def count(self, k: int, d: int) -> int:
         return k
 
-    def holds(self, v: Array) -> bool:
-        return same(v, 1)
+    def ruled(self, log_v: Array) -> Array:
+        return np.asarray(log_v.mean(axis=1, keepdims=True))
 
     def spread(self, k: int, d: int, w: Array) -> Array:
         return np.broadcast_to((2 / (w * d))[:, None, None], (k, d, d))
@@ -88,7 +96,7 @@ class VolumeOnly(Spectrum):
 class OneVolume(Spectrum):
     """All members are round and of one volume: EI."""
 
-    equal_volume = equal_shape = True
+    equal_volume = equal_shape = round = True
 
     def fit(self, s: Array, w: Array, least: Array | float, guess: Array | None = None) -> Array:
         return np.full((1, s.shape[1]), max(s.mean(axis=1).sum() / w.sum(), np.max(least)))
@@ -96,8 +104,8 @@ class OneVolume(Spectrum):
     def count(self, k: int, d: int) -> int:
         return 1
 
-    def holds(self, v: Array) -> bool:
-        return same(v, (0, 1))
+    def ruled(self, log_v: Array) -> Array:
+        return np.asarray(log_v.mean(keepdims=True))
 
     def spread(self, k: int, d: int, w: Array) -> Array:
         return np.full((k, d, d), 2 / (np.nansum(w) * d))
@@ -117,8 +125,8 @@ class OneSpectrum(Spectrum):
     def count(self, k: int, d: int) -> int:
         return d
 
-    def holds(self, v: Array) -> bool:
-        return same(v, 0)
+    def ruled(self, log_v: Array) -> Array:
+        return np.asarray(log_v.mean(axis=0, keepdims=True))
 
     def spread(self, k: int, d: int, w: Array) -> Array:
         return np.broadcast_to(np.eye(d) * (2 / np.nansum(w)), (k, d, d))
@@ -141,7 +149,11 @@ class OneShape(Spectrum):
             return np.maximum(s / w[:, None], least)
         log_s = np.log(np.maximum(s, w[:, None] * least))
         whole = np.logaddexp.reduce(log_s, axis=1)
-        first = np.log(np.exp(log_s - whole[:, None]).T @ w) if guess is None else np.log(guess).mean(axis=0)
+        first = (
+            np.log(np.exp(log_s - whole[:, None]).T @ w)
+            if guess is None
+            else np.log(np.maximum(guess, least)).mean(axis=0)
+        )
         log_a = first - first.mean()
 
         def share(log_a: Array) -> tuple[float, Array, Array]:
@@ -173,8 +185,8 @@ class OneShape(Spectrum):
     def count(self, k: int, d: int) -> int:
         return k + d - 1
 
-    def holds(self, v: Array) -> bool:
-        return same(v / np.exp(np.log(v).mean(axis=1, keepdims=True)), 0)
+    def ruled(self, log_v: Array) -> Array:
+        return np.asarray(log_v.mean(axis=1, keepdims=True) + log_v.mean(axis=0) - log_v.mean())
 
     def spread(self, k: int, d: int, w: Array) -> Array:
         total = np.nansum(w)
@@ -201,7 +213,7 @@ class OneSize(Spectrum):
     equal_volume = needs_least = True
 
     def fit(self, s: Array, w: Array, least: Array | float, guess: Array | None = None) -> Array:
-        log_s = np.log(np.maximum(s, TINY * w[:, None] * least))
+        log_s = np.log(np.maximum(s, np.maximum(TINY * w[:, None] * least, 1e-300)))
         means = log_s.mean(axis=1)
         top = means.max()
         log_v = log_s - means[:, None] + (top + np.log(np.exp(means - top).sum() / w.sum()))
@@ -240,8 +252,8 @@ class OneSize(Spectrum):
     def count(self, k: int, d: int) -> int:
         return 1 + k * (d - 1)
 
-    def holds(self, v: Array) -> bool:
-        return same(np.exp(np.log(v).mean(axis=1)), 0)
+    def ruled(self, log_v: Array) -> Array:
+        return np.asarray(log_v - log_v.mean(axis=1, keepdims=True) + log_v.mean())
 
     def spread(self, k: int, d: int, w: Array) -> Array:
         return np.asarray((np.eye(d) - 1 / d) * (2 / w)[:, None, None] + 2 / (np.nansum(w) * d))

@@ -104,6 +104,8 @@ class Structure:
             A matrix (d, d) which no covariance may fall under, in the sense of :meth:`raised`.
         """
         seen = weight > 0
+        if not seen.any():
+            return np.broadcast_to(np.eye(scatter.shape[-1]), scatter.shape) if begin is None else begin[: len(scatter)]
         if not (self.shared or seen.all()):
             scatter, weight = with_unseen(scatter, weight, seen, begin)
         found = self.best(scatter, weight, begin, floor)
@@ -271,7 +273,8 @@ class OwnAxes(Composed):
         return built(vectors, self.rule.fit(np.maximum(s, 0.0), weight, least, guess))
 
     def holds(self, cov: Array) -> bool:
-        return self.rule.holds(np.linalg.eigvalsh(cov))
+        v = np.linalg.eigvalsh(cov)
+        return self.rule.holds(*doubtful(v))
 
 
 class OwnShapes(OwnAxes):
@@ -285,8 +288,8 @@ class OwnShapes(OwnAxes):
         return symmetric(lower @ built(vectors, self.rule.fit(np.maximum(s, 0.0), weight, 1.0)) @ lower.T)
 
     def holds(self, cov: Array) -> bool:
-        log_volume = np.linalg.slogdet(cov)[1]
-        return bool(np.ptp(log_volume) <= TOLERANCE * cov.shape[-1])
+        unit = np.sqrt(np.einsum("kii->i", cov))
+        return super().holds(cov / (unit[:, None] * unit))
 
 
 class CommonAxes(Composed):
@@ -296,7 +299,9 @@ class CommonAxes(Composed):
 
     def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
         floor = resolved(scatter, weight) if floor is None else floor
-        within = scatter + weight[:, None, None] * resolved(scatter, weight)  # so that no axis has none
+        values, vectors = np.linalg.eigh(scatter)
+        within = scatter if values.min() >= 0 else built(vectors, np.maximum(values, 0.0))
+        within = within + weight[:, None, None] * resolved(scatter, weight)  # so that no axis has none
         known = None if begin is None or is_round(begin) else generic_axes(begin)
         vectors = common_axes(within, weight, self.rule, known)
         s = np.maximum(np.einsum("kij,ia,ja->ka", scatter, vectors, vectors), 0.0)
@@ -309,7 +314,7 @@ class CommonAxes(Composed):
         limit = TOLERANCE * np.einsum("kii->k", cov) * np.trace(mixed)
         if (np.abs(product - np.swapaxes(product, 1, 2)).max(axis=(1, 2)) > limit).any():
             return False
-        return not self.rule.coupled or bool(np.ptp(np.linalg.slogdet(cov)[1]) <= TOLERANCE * cov.shape[-1])
+        return not self.rule.coupled or self.rule.holds(*doubtful(np.linalg.eigvalsh(cov)))
 
     def axes(self, cov: Array) -> tuple[Array, Array]:
         vectors = generic_axes(cov)
@@ -357,8 +362,7 @@ class Pooled(Structure):
     keeps = "pooled"
 
     def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
-        total = weight.sum()
-        return super().best(scatter.sum(axis=0, keepdims=True), np.array([total if total > 0 else 1.0]), begin, floor)
+        return super().best(scatter.sum(axis=0, keepdims=True), weight.sum(keepdims=True), begin, floor)
 
     def common(self, least: Array) -> Array:
         return self.rule.level(least)
@@ -370,6 +374,13 @@ class Pooled(Structure):
 
     def errors(self, cov: Array, weight: Array) -> Array:
         return super().errors(cov, np.broadcast_to(weight.sum(), weight.shape))
+
+
+def doubtful(v: Array) -> tuple[Array, Array]:
+    """Eigenvalues (k, d) and how far rounding of the largest blurs each, relative to it."""
+    top = v[:, -1:]
+    v = np.maximum(v, 1e-16 * top)
+    return v, 1e-14 * v.shape[1] * top / v
 
 
 MODELS: dict[type[Structure], str] = {
