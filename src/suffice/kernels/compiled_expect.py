@@ -7,55 +7,43 @@ their sum. Where that is more than `LOST` allows, the pass goes by its definitio
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from suffice.kernels import compiled, mixtures
 from suffice.kernels.compiled import _chunks, _plain
 from suffice.kernels.lanes import LANES
-from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
+from suffice.kernels.reference import LOG_2PI, Array, Real
 from suffice.kernels.reference_expect import GaussianExpected, centred_expect
 
 LOST = 1e6  # the largest growth of rounding errors: members a thousand standard deviations from the pilot
 MANY_COLUMNS = 32  # from here on products of features would not stay in the cache
-BLOCK, LONG_BLOCK = 24 * LANES, 96 * LANES  # rows; the sums of a block are added once
+BLOCK = 24 * LANES  # rows; the sums of a block are added once
+
+Data: TypeAlias = tuple[Real, Array | None, Array]  # rows, their weights and log-weights
+Pilot: TypeAlias = tuple[Array, Array]  # centre and scale
 
 
 def gaussian_expect(
     x: Real, mean: Array, whiten: Array, log_det: Array, log_weights: Array, weights: Array | None = None
 ) -> GaussianExpected:
     """Log-likelihood, entropy, and weight (k,), centre, shift (k, d) and scatter matrix (k, d, d) of the members."""
-    k, d = mean.shape
-    centre, scale, place, precision = _about_pilot(mean, whiten, log_weights)
+    d = mean.shape[1]
+    centre, scale, place, factor = _about_pilot(mean, whiten, log_weights)
+    precision = factor.swapaxes(1, 2) @ factor
     if len(x) and _growth(precision, np.abs(place)) <= LOST:
-        many = d >= MANY_COLUMNS
-        form = np.zeros((k, d + 1, d + 1))
-        form[:, 1:, 0] = np.einsum("kij,kj->ki", precision, place)
-        form[:, 0, 0] = log_det - 0.5 * d * LOG_2PI - 0.5 * np.einsum("kj,kj->k", form[:, 1:, 0], place)
-        form[:, 0, 0] += _constant(log_weights)
-        form[:, 1:, 1:] = -precision
-        form[:, range(1, d + 1), range(1, d + 1)] *= 0.5
-        lower = np.tril_indices(d + 1)
-        size = len(lower[0])
-        there = np.arange(size)
-        if many:  # sums have the products of each column padded to whole tiles
-            begins = np.cumsum([0, *(-(-np.arange(1, d + 1) // 3) * 3)])
-            there = begins[lower[0]] + lower[1]
-        eta = _tiled(form[:, *lower], np.arange(size), size if many else -(-size // 3) * 3)
-        sums = np.zeros((len(eta), -(-(there[-1] + 1) // 3) * 3, 4))
-        log_likelihood, entropy = _fold(
-            mixtures.gaussian_nested if many else mixtures.gaussian,
-            (x, weights, log_weights),
-            (_plain(centre), _plain(scale), _plain(eta), k, LONG_BLOCK if many else BLOCK, sums),
+        constant = log_det - 0.5 * d * LOG_2PI + (log_weights if log_weights.ndim == 1 else 0.0)
+        gather = _by_products if d < MANY_COLUMNS else _by_members
+        log_likelihood, entropy, moments = gather(
+            (x, weights, log_weights), (_plain(centre), _plain(scale)), place, factor, constant
         )
-        form[:, *lower] = _untiled(sums)[:k, there]
-        weight, first, squares = form[:, 0, 0], form[:, 1:, 0], np.tril(form[:, 1:, 1:])
-        squares = squares + np.tril(squares, -1).swapaxes(1, 2)
-        share, shift = _means(weight, first)
+        weight, first, squares = moments[:, 0, 0], moments[:, 1:, 0], moments[:, 1:, 1:]
+        share = 1 / np.where(weight > 0, weight, 1.0)[:, None]
+        shift, share = share * first, share[:, None]
         scatter = squares - shift[:, :, None] * first[:, None]
         if not np.isfinite(log_likelihood) or _kept(precision, squares * share, scatter * share):
-            scatter = 0.5 * (scatter + scatter.swapaxes(1, 2)) / (scale[:, None] * scale)
-            return log_likelihood, entropy, weight, *_split(weight, centre, shift / scale), scatter
+            return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, scatter)
     return centred_expect(
         x, lambda rows: compiled.gaussian_log_prob(rows, mean, whiten, log_det), compiled.scatter, log_weights, weights
     )
@@ -66,30 +54,28 @@ def shared_gaussian_expect(
 ) -> GaussianExpected:
     """The same for members with one covariance, whiten (d, d); the scatter (1, d, d) is the sum of the members'."""
     k, d = mean.shape
-    centre, scale, place, precision = _about_pilot(mean, whiten[None], log_weights)
+    centre, scale, place, factor = _about_pilot(mean, whiten[None], log_weights)
+    precision = factor.swapaxes(1, 2) @ factor
     if len(x) and _growth(precision, np.abs(place)) <= LOST:
-        form = np.zeros((k, d + 1))
+        form = np.empty((k, d + 1))  # the quadratic term of all members alike comes last, from the sum of squares
         form[:, 1:] = place @ precision[0]
         form[:, 0] = log_det - 0.5 * d * LOG_2PI - 0.5 * np.einsum("kj,kj->k", form[:, 1:], place)
-        form[:, 0] += _constant(log_weights)
-        width = -(-(d + 1) // 3) * 3
-        eta = _tiled(form, np.arange(d + 1), width)
-        sums, products = np.zeros(eta.shape), np.zeros((-(-width // 4), width, 4))
+        form[:, 0] += log_weights if log_weights.ndim == 1 else 0.0
+        eta = _tiled(form, _whole(d + 1))
+        sums, products = np.zeros(eta.shape), np.zeros((-(-(d + 1) // 4), _whole(d + 1), 4))
         log_likelihood, entropy = _fold(
             mixtures.shared,
             (x, weights, log_weights),
             (_plain(centre), _plain(scale), _plain(eta), k, BLOCK, sums, products),
         )
         weight, first = _untiled(sums)[:k, 0], _untiled(sums)[:k, 1 : d + 1]
-        lower = np.tril(_untiled(products)[1 : d + 1, 1 : d + 1])
-        squares = (lower + np.tril(lower, -1).T)[None]
-        _, shift = _means(weight, first)
+        squares = _symmetric(_untiled(products)[None, : d + 1, : d + 1])[:, 1:, 1:]
+        shift = first / np.where(weight > 0, weight, 1.0)[:, None]
         scatter = squares - shift.T @ first
         log_likelihood -= 0.5 * float((precision * squares).sum())
         share = 1 / max(weight.sum(), np.finfo(float).tiny)
         if not np.isfinite(log_likelihood) or _kept(precision, squares * share, scatter * share):
-            scatter = 0.5 * (scatter + scatter.swapaxes(1, 2)) / (scale[:, None] * scale)
-            return log_likelihood, entropy, weight, *_split(weight, centre, shift / scale), scatter
+            return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, scatter)
     everyones = np.broadcast_to(whiten, (k, d, d)), np.full(k, log_det)
     expected = centred_expect(
         x, lambda rows: compiled.gaussian_log_prob(rows, mean, *everyones), compiled.scatter, log_weights, weights
@@ -97,11 +83,43 @@ def shared_gaussian_expect(
     return *expected[:5], expected[5].sum(axis=0, keepdims=True)
 
 
+# -- full covariances --------------------------------------------------------------------------------------------------
+
+
+def _by_products(data: Data, pilot: Pilot, place: Array, factor: Array, constant: Array) -> tuple[float, float, Array]:
+    """Log-likelihood, entropy and Σ w r (1, y) (1, y)ᵀ of the members, (k, d + 1, d + 1)."""
+    k, d = place.shape
+    precision = factor.swapaxes(1, 2) @ factor
+    form = np.empty((k, d + 1, d + 1))
+    form[:, 1:, 0] = np.einsum("kij,kj->ki", precision, place)
+    form[:, 0, 0] = constant - 0.5 * np.einsum("kj,kj->k", form[:, 1:, 0], place)
+    form[:, 1:, 1:] = -precision
+    form[:, range(1, d + 1), range(1, d + 1)] *= 0.5
+    rows, columns = np.tril_indices(d + 1)
+    eta = _tiled(form[:, rows, columns], _whole(len(rows)))
+    sums = np.zeros(eta.shape)
+    total = _fold(mixtures.gaussian, data, (*pilot, _plain(eta), k, BLOCK, sums))
+    form[:, rows, columns] = _untiled(sums)[:k, : len(rows)]
+    return *total, _symmetric(form)
+
+
+def _by_members(data: Data, pilot: Pilot, place: Array, factor: Array, constant: Array) -> tuple[float, float, Array]:
+    """The same, each member by itself."""
+    k, d = place.shape
+    rows = np.zeros((k, -(-d // 4) * 4, d + 5))
+    rows[:, :d, 0] = -np.einsum("kij,kj->ki", factor, place)
+    rows[:, :d, 1 : d + 1] = factor
+    fours = [rows[:, i : i + 4, : i + 5].swapaxes(1, 2).reshape(k, -1) for i in range(0, d, 4)]
+    sums = np.zeros((k, -(-(d + 1) // 4), _whole(d + 1), 4))
+    total = _fold(mixtures.gaussian_of_many, data, (*pilot, _plain(np.hstack(fours)), _plain(constant), BLOCK, sums))
+    return *total, _symmetric(np.array([_untiled(own)[: d + 1, : d + 1] for own in sums]))
+
+
 # -- about the pilot ---------------------------------------------------------------------------------------------------
 
 
 def _about_pilot(mean: Array, whiten: Array, log_weights: Array) -> tuple[Array, Array, Array, Array]:
-    """Centre and scale (d,) of the pilot, and means and precisions of the members there.
+    """Centre and scale (d,) of the pilot, and means and whitening factors of the members there.
 
     The scale is a power of two, which rounds nothing: it keeps the squares of any unit within the range of floats.
     """
@@ -111,8 +129,7 @@ def _about_pilot(mean: Array, whiten: Array, log_weights: Array) -> tuple[Array,
         width = np.sqrt((whiten * whiten).sum(axis=1)).min(axis=0)
         spread = np.maximum(np.abs(mean - centre).max(axis=0), 1 / width)
         scale = np.exp2(-np.round(np.log2(np.where((spread > 0) & np.isfinite(spread), spread, 1.0))))
-        factor = whiten / scale
-        return centre, scale, (mean - centre) * scale, factor.swapaxes(1, 2) @ factor
+        return centre, scale, (mean - centre) * scale, whiten / scale
 
 
 def _growth(precision: Array, deviation: Array) -> float:
@@ -127,28 +144,30 @@ def _kept(precision: Array, squares: Array, scatter: Array) -> bool:
     return _growth(precision, np.sqrt(about)) <= LOST and bool((about <= LOST * within).all())
 
 
-def _constant(log_weights: Array) -> Array | float:
-    return log_weights if log_weights.ndim == 1 else 0.0
-
-
-def _means(weight: Array, first: Array) -> tuple[Array, Array]:
-    share = 1 / np.where(weight > 0, weight, 1.0)
-    return share[:, None, None], share[:, None] * first
-
-
-def _split(weight: Array, centre: Array, shift: Array) -> tuple[Array, Array]:
-    """Centre and shift (k, d); both 0 for a member without weight."""
+def _unscaled(weight: Array, centre: Array, scale: Array, shift: Array, scatter: Array) -> tuple[Array, Array, Array]:
+    """Centre, shift and scatter in the units of the rows; means of 0 for a member without weight."""
     some = (weight != 0)[:, None]
-    return np.where(some, centre, 0.0), np.where(some, shift, 0.0)
+    scatter = 0.5 * (scatter + scatter.swapaxes(1, 2)) / (scale[:, None] * scale)
+    return np.where(some, centre, 0.0), np.where(some, shift / scale, 0.0), scatter
+
+
+def _symmetric(a: Array) -> Array:
+    """Matrices (k, d, d) of which only what lies on and below the diagonal is given."""
+    lower = np.tril(a)
+    return lower + np.tril(a, -1).swapaxes(1, 2)
 
 
 # -- tiles -------------------------------------------------------------------------------------------------------------
 
 
-def _tiled(table: Array, there: Integers, width: int) -> Array:
+def _whole(m: int) -> int:
+    return -(-m // 3) * 3
+
+
+def _tiled(table: Array, width: int) -> Array:
     """The table (k, m) as (⌈k / 4⌉, width, 4)."""
     padded = np.zeros((-(-len(table) // 4) * 4, width))
-    padded[: len(table), there] = table
+    padded[: len(table), : table.shape[1]] = table
     return np.ascontiguousarray(padded.reshape(-1, 4, width).swapaxes(1, 2))
 
 
@@ -156,9 +175,7 @@ def _untiled(tiles: Array) -> Array:
     return tiles.swapaxes(1, 2).reshape(-1, tiles.shape[1])
 
 
-def _fold(
-    loops: Callable[..., tuple[float, float]], data: tuple[Real, Array | None, Array], arguments: tuple[object, ...]
-) -> tuple[float, float]:
+def _fold(loops: Callable[..., tuple[float, float]], data: Data, arguments: tuple[object, ...]) -> tuple[float, float]:
     """Log-likelihood and entropy of all chunks; the sums, among the arguments, grow."""
     x, weights, log_weights = data
     log_likelihood = entropy = 0.0

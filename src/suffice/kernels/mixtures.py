@@ -1,12 +1,13 @@
 """Loops of one EM pass over Gaussian members, for Numba.
 
-A block of rows is written as features about a pilot centre: y₀ = 1, yⱼ = (xⱼ − centreⱼ) scaleⱼ. A quadratic form of y is
-a linear one of the products yᵢ yⱼ, i ≥ j: logits are products of coefficients and these, and statistics products of
-shares and these. Both go by tiles of 4 members × 3 vectors whose sums stay in registers.
+A block of rows is written as features about a pilot centre: y₀ = 1, yⱼ = (xⱼ − centreⱼ) scaleⱼ. A quadratic form of y
+is a linear one of the products yᵢ yⱼ, i ≥ j: logits are products of coefficients and these, and statistics products of
+shares and these. Where d is large the products would not stay in the cache: then each member whitens y, and weighs it.
+All of it goes by tiles of 4 × 3 vectors whose sums stay in registers.
 
-Features lie by panels of `ROWS` rows, (panels, features, ROWS), shares and logits as (members, rows); what belongs to the
-members, coefficients or sums, as (members / 4, features, 4). Members and features are padded to whole tiles; arrays are
-flat where the loops see them as vectors.
+Features lie by panels of `ROWS` rows, (panels, features, ROWS), shares and logits as (members, rows); coefficients and
+sums as (members / 4, features, 4). Members and features are padded to whole tiles; arrays are flat where the loops see
+them as vectors.
 """
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN201
@@ -23,7 +24,7 @@ ROWS = 3 * LANES  # of a panel
 
 @kernel
 def write_rows(x, begin, count, centre, scale, y, width):
-    """Write 1 and (x − centre) scale of ``count`` rows, by panels of ``width`` features; zeros to the end of a panel."""
+    """Write 1 and (x − centre) scale of ``count`` rows, by panels of ``width`` features; zeros complete the last."""
     d = centre.size
     cells = x.reshape(x.size)
     for first in range(0, count, ROWS):
@@ -115,37 +116,34 @@ def combine(u, begin, features, coefficients, logits, t, stride):
 
 
 @kernel
-def combine_nested(y, begin, d, coefficients, logits, t, stride):
-    """Logits as Σ yᵢ (Σ coefficients yⱼ over j ≤ i): the products of features are never stored."""
-    size = (d + 1) * (d + 2) // 2
-    for k in range(0, coefficients.size // size, 4):
-        e0 = e1 = e2 = f0 = f1 = f2 = g0 = g1 = g2 = h0 = h1 = h2 = fill(0.0)
-        q = k * size
-        for i in range(d + 1):
-            a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
-            p = begin
-            for _ in range(i + 1):
-                u0, u1, u2 = load(y, p), load(y, p + LANES), load(y, p + 2 * LANES)
-                e = fill(coefficients[q])
-                a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
-                e = fill(coefficients[q + 1])
-                b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
-                e = fill(coefficients[q + 2])
-                c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
-                e = fill(coefficients[q + 3])
-                d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
-                p += ROWS
-                q += 4
-            p -= ROWS
+def whiten(y, begin, factor, constant, logits, place):
+    """Logits of one member in the rows of a panel: constant − ½ ‖factor y‖².
+
+    The factor is lower triangular but for its first column: four of its rows at a time, of 5, 9, 13, … columns.
+    """
+    q, columns = 0, 5
+    s0 = s1 = s2 = fill(0.0)
+    while q < factor.size:
+        a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
+        p = begin
+        for _ in range(columns):
             u0, u1, u2 = load(y, p), load(y, p + LANES), load(y, p + 2 * LANES)
-            e0, e1, e2 = multiply_add(a0, u0, e0), multiply_add(a1, u1, e1), multiply_add(a2, u2, e2)
-            f0, f1, f2 = multiply_add(b0, u0, f0), multiply_add(b1, u1, f1), multiply_add(b2, u2, f2)
-            g0, g1, g2 = multiply_add(c0, u0, g0), multiply_add(c1, u1, g1), multiply_add(c2, u2, g2)
-            h0, h1, h2 = multiply_add(d0, u0, h0), multiply_add(d1, u1, h1), multiply_add(d2, u2, h2)
-        put(logits, k * stride + t, e0, e1, e2)
-        put(logits, (k + 1) * stride + t, f0, f1, f2)
-        put(logits, (k + 2) * stride + t, g0, g1, g2)
-        put(logits, (k + 3) * stride + t, h0, h1, h2)
+            e = fill(factor[q])
+            a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
+            e = fill(factor[q + 1])
+            b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
+            e = fill(factor[q + 2])
+            c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
+            e = fill(factor[q + 3])
+            d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
+            p += ROWS
+            q += 4
+        columns += 4
+        s0 = multiply_add(d0, d0, multiply_add(c0, c0, multiply_add(b0, b0, multiply_add(a0, a0, s0))))
+        s1 = multiply_add(d1, d1, multiply_add(c1, c1, multiply_add(b1, b1, multiply_add(a1, a1, s1))))
+        s2 = multiply_add(d2, d2, multiply_add(c2, c2, multiply_add(b2, b2, multiply_add(a2, a2, s2))))
+    start, half = fill(constant), fill(-0.5)
+    put(logits, place, multiply_add(half, s0, start), multiply_add(half, s1, start), multiply_add(half, s2, start))
 
 
 @kernel
@@ -171,14 +169,17 @@ def add_sums(u, f, width, r, q, rows, stride, sums, s):
 
 
 @kernel
-def multiply_rows(r, q, y, i, width, rows, stride, members, part):
-    """Write r yᵢ of some members, from r[q] on, into part (members, stride)."""
-    for m in range(members):
+def add_squares(y, d, width, r, q, rows, stride, part, squares):
+    """Add Σ r yᵢ yⱼ, the r of the rows from r[q] on, to squares (≥ (d + 1) / 4, width, 4), whole where j ≤ i."""
+    for i in range(d + 1):
         p = i * ROWS
         for begin in range(0, rows, ROWS):
-            for t in range(0, ROWS, LANES):
-                store(part, m * stride + begin + t, multiply(load(r, q + m * stride + begin + t), load(y, p + t)))
+            for t in range(begin, begin + ROWS, LANES):
+                store(part, i * stride + t, multiply(load(r, q + t), load(y, p + t - begin)))
             p += width * ROWS
+    for i in range(0, d + 1, 4):
+        for f in range(0, min(i + 4, d + 1), 3):
+            add_sums(y, f, width, part, i * stride, rows, stride, squares, i * width + 4 * f)
 
 
 @kernel
@@ -211,34 +212,29 @@ def gaussian(x, weights, log_weights, centre, scale, coefficients, members, bloc
 
 
 @kernel
-def gaussian_nested(x, weights, log_weights, centre, scale, coefficients, members, block, sums):
-    """As `gaussian`, for many columns; coefficients (k / 4, m, 4), but sums (k / 4, ·, 4) with the j ≤ i padded."""
-    d, stride, padded = centre.size, block + 8, 4 * sums.shape[0]
-    width = -(-(d + 1) // 3) * 3
+def gaussian_of_many(x, weights, log_weights, centre, scale, factor, constant, block, sums):
+    """As `gaussian`, for many columns: factors (k, ·) and constants (k,) of `whiten`, sums (k, ≥ (d + 1) / 4, ·, 4)."""
+    d, members, stride, width = centre.size, constant.size, block + 8, sums.shape[2]
     y, w = np.zeros(width * block), np.empty(block)
-    logits, part = np.zeros((padded, stride)), np.empty(4 * stride)
-    flat, total = logits.reshape(logits.size), sums.reshape(sums.size)
-    eta = coefficients.reshape(coefficients.size)
+    logits, part = np.zeros((members, stride)), np.zeros(4 * sums.shape[1] * stride)
+    flat = logits.reshape(logits.size)
     log_likelihood = entropy = 0.0
     for begin in range(0, x.shape[0], block):
         count = min(block, x.shape[0] - begin)
         rows = -(-count // ROWS) * ROWS
         write_rows(x, begin, count, centre, scale, y, width)
         write_weights(weights, begin, count, y, d, width, w)
-        for t in range(0, rows, ROWS):
-            combine_nested(y, t * width, d, eta, flat, t, stride)
+        for k in range(members):
+            for t in range(0, rows, ROWS):
+                whiten(y, t * width, factor[k], constant[k], flat, k * stride + t)
         if log_weights.size:
             add_log_weights(log_weights, begin, count, w, logits)
-        value, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
+        value, spread = softmax(logits, w[:rows], count == block and weights.size == 0)
         log_likelihood += value
         entropy += spread
-        s = 0
-        for k in range(0, padded, 4):
-            for i in range(d + 1):
-                multiply_rows(flat, k * stride, y, i, width, rows, stride, 4, part)
-                for j in range(0, i + 1, 3):
-                    add_sums(y, j, width, part, 0, rows, stride, total, s)
-                    s += 12
+        for k in range(members):
+            squares = sums[k].reshape(sums[k].size)
+            add_squares(y, d, width, flat, k * stride, rows, stride, part, squares)
     return log_likelihood, entropy
 
 
@@ -250,13 +246,6 @@ def drop_impossible(logits, members, w):
         for k in range(members):
             share += logits[k, i]
         w[i] = 0.0 if share == 0.0 else w[i]
-
-
-@kernel
-def write_weighted(y, width, w, d, rows, stride, part):
-    """Write w yᵢ into part (·, stride)."""
-    for i in range(d + 1):
-        multiply_rows(w, 0, y, i, width, rows, stride, 1, part[i * stride : (i + 1) * stride])
 
 
 @kernel
@@ -289,8 +278,5 @@ def shared(x, weights, log_weights, centre, scale, coefficients, members, block,
                 add_sums(y, f, features, flat, k * stride, rows, stride, total, k * features + 4 * f)
         if value == -np.inf:
             drop_impossible(logits, members, w[:rows])
-        write_weighted(y, features, w, d, rows, stride, part)
-        for i in range(0, tall, 4):
-            for f in range(0, min(i + 4, features), 3):
-                add_sums(y, f, features, part, i * stride, rows, stride, products, i * features + 4 * f)
+        add_squares(y, d, features, w, 0, rows, stride, part, products)
     return log_likelihood, entropy
