@@ -82,17 +82,19 @@ def multiply(columns, centres, half, k, count, scores):
 
 
 @kernel
-def choose(scores, k, members, best, second, index):
-    """Let the centres from k on, at most four, compete; the first of equals wins."""
+def choose(scores, k, best, second, index):
+    """Let the centres k … k + 3 compete with the best so far; the first of equals wins."""
     wide()
-    for h in range(min(4, members - k)):
-        row, code = scores[h], np.int32(k + h)
-        for n in range(best.size):
-            better = row[n] < best[n]
-            loser = best[n] if better else row[n]
-            index[n] = code if better else index[n]
-            best[n] = row[n] if better else best[n]
-            second[n] = min(second[n], loser)
+    count = best.size
+    a, b, c, d = scores[0, :count], scores[1, :count], scores[2, :count], scores[3, :count]
+    i, j, g, h = np.int32(k), np.int32(k + 1), np.int32(k + 2), np.int32(k + 3)
+    for n in range(count):
+        least, loser, code = best[n], second[n], index[n]
+        loser, code, least = min(loser, max(a[n], least)), i if a[n] < least else code, min(least, a[n])
+        loser, code, least = min(loser, max(b[n], least)), j if b[n] < least else code, min(least, b[n])
+        loser, code, least = min(loser, max(c[n], least)), g if c[n] < least else code, min(least, c[n])
+        loser, code, least = min(loser, max(d[n], least)), h if d[n] < least else code, min(least, d[n])
+        best[n], second[n], index[n] = least, loser, code
 
 
 @kernel
@@ -109,7 +111,8 @@ def compare(row, centres):
 @kernel
 def search(block, centres, table, half, pilot, unit, error, columns, scores, best, second, index):
     """Write the nearest centre of every row of a block into the index; how many rows had to be compared."""
-    members, d, count, compared = centres.shape[0], block.shape[1], block.shape[0], 0
+    wide()
+    d, count, compared = block.shape[1], block.shape[0], 0
     load(block, pilot, unit, columns)
     best[:] = np.inf
     second[:] = np.inf
@@ -119,7 +122,7 @@ def search(block, centres, table, half, pilot, unit, error, columns, scores, bes
             measure(columns[:d], table, k, count, scores)
         else:
             multiply(columns, table, half, k, count, scores)
-        choose(scores[:, :count], k, members, best[:count], second[:count], index[:count])
+        choose(scores, k, best[:count], second[:count], index[:count])
     if d > DIRECT:
         norm = scores[0, :count]
         norm[:] = 1
@@ -135,28 +138,56 @@ def search(block, centres, table, half, pilot, unit, error, columns, scores, bes
 
 
 @kernel
+def leave(block, index, centres, w, apart):
+    """Write x − c into apart (≥ b, d), 0 where a row has no weight."""
+    for n in range(block.shape[0]):
+        row, centre, out = block[n], centres[index[n]], apart[n]
+        if w.size == 0 or w[n] > 0:
+            for j in range(out.size):
+                out[j] = minus(row[j], centre[j])
+        else:
+            out[:] = 0.0
+
+
+@kernel
+def gather(apart, index, w, weight, total):
+    """Add w to the weight and w (x − c) to the total of each row's centre; Σ w ‖x − c‖²."""
+    inertia = 0.0
+    if w.size == 0:
+        flat = apart[: index.size].reshape(index.size * apart.shape[1])
+        for t in range(flat.size):
+            inertia += flat[t] * flat[t]
+    for n in range(index.size):
+        k, v = np.uint32(index[n]), w[n] if w.size else 1.0
+        row, mine = apart[n], total[k]
+        weight[k] += v
+        if w.size:
+            for j in range(row.size):
+                inertia += v * row[j] * row[j]
+                mine[j] += v * row[j]
+        else:
+            for j in range(row.size):
+                mine[j] += row[j]
+    return inertia
+
+
+@kernel
 def nearest(x, weights, centres, table, half, pilot, unit, error, weight, total, codes):
     """Inertia, weight (k,), Σ w (x − c) (k, d); codes (n,) or none; stops, saying where, if it compares often."""
+    wide()
     d = centres.shape[1]
     rows, padded, kind = ROWS, table.shape[1], half.dtype
     columns, scores = np.zeros((padded, rows), kind), np.empty((4, rows), kind)
     best, second, index = np.empty(rows, kind), np.empty(rows, kind), np.empty(rows, np.int32)
-    inertia = 0.0
+    apart, inertia = np.empty((rows, d)), 0.0
     for begin in range(0, x.shape[0], rows):
         block = x[begin : begin + rows]
         compared = search(block, centres, table, half, pilot, unit, error, columns, scores, best, second, index)
-        for n in range(block.shape[0]):
-            k, v = index[n], weights[begin + n, 0] if weights.size else 1.0
-            if codes.size:
-                codes[begin + n] = k
-            if v > 0:
-                weight[k] += v
-                apart = 0.0
-                for j in range(d):
-                    r = minus(block[n, j], centres[k, j])
-                    apart += r * r
-                    total[k, j] += v * r
-                inertia += v * apart
+        w = weights[begin : begin + rows, 0]
+        leave(block, index, centres, w, apart)
+        inertia += gather(apart, index[: block.shape[0]], w, weight, total)
+        if codes.size:
+            codes[begin : begin + rows] = index[: block.shape[0]]
         if compared * OFTEN > rows:
             return inertia, begin + block.shape[0]
     return inertia, x.shape[0]

@@ -11,11 +11,14 @@ from numpy.typing import DTypeLike, NDArray
 from suffice.kernels import centres as searches
 from suffice.kernels import linear
 from suffice.kernels.compiled import CHUNK_CELLS, FLOATS, _plain
+from suffice.kernels.lanes import LANES
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_linear import Expected, Nearest, NormalExpected
 
 FAR = 1e4  # standard deviations from the pilot to a mean: z keeps 12 digits
 CANCELLED = 1e6  # of squares about a pivot, over those about the mean: the scatter keeps 10 digits
+BLOCK_CELLS = 1 << 15  # of long rows, that stay in cache
+TABLE_BYTES = 3 << 13  # what is looked up all the time stays in the nearest cache
 LEVELS = (np.int32, np.int8, np.int16, np.int64)
 
 
@@ -24,30 +27,25 @@ def normal_expect(x: Real, mean: Array, std: Array, log_weights: Array, weights:
 
     Squares are gathered about one pilot. Where this would cost digits each member has a pivot of its own.
     """
-    constant, scale, pilot = _plain(-(0.5 * LOG_2PI + np.log(std)).sum(axis=1)), np.sqrt(0.5) / std, _pilot(x, weights)
-    pivot, loop, place = np.broadcast_to(pilot, mean.shape), linear.normals, (mean - pilot) * scale
-    if not (np.abs(place) <= FAR).all():
-        pivot, loop = mean, linear.normals_apart
-    for _ in range(3):
-        parameters = (
-            (_even(scale), _even(place), pilot)
-            if loop is linear.normals
-            else (_plain(scale), _plain(mean), _plain(pivot))
-        )
-        weight, first, second = np.zeros(len(mean)), np.zeros(parameters[0].shape), np.zeros(parameters[0].shape)
-        value = entropy = 0.0
-        for rows, w, log_w, _ in _chunks(x, weights, log_weights, None):
-            more, spread = loop(rows, w, log_w, constant, *parameters, weight, first, second)
-            value, entropy = value + more, entropy + spread
-        first, second = first[: len(mean)], second[: len(mean)]
+    pilot, scale = _pilot(x, weights), np.sqrt(0.5) / std
+    constant, log_w = _constant(-(0.5 * LOG_2PI + np.log(std)).sum(axis=1), log_weights)
+    pivot, near = np.broadcast_to(pilot, mean.shape), bool((np.abs(mean - pilot) <= FAR * std).all())
+    if near:
+        value, entropy, weight, first, second = _about_pilot(x, mean, scale, constant, pilot, log_w, weights)
+    else:
+        pivot = mean
+        value, entropy, weight, first, second = _about_pivots(x, mean, scale, constant, pivot, log_w, weights)
+    for _ in range(2):
         shift = first / np.where(weight > 0, weight, 1.0)[:, None]
-        scatter = np.maximum(second - first * shift, 0.0)
-        rounding = 1e-13 * np.abs(pivot)
-        lost = (second > CANCELLED * scatter) & (second > weight[:, None] * rounding * rounding)
+        rounding = weight[:, None] * (1e-13 * pivot) ** 2
+        lost = (second > rounding) & (second > CANCELLED * (second - first * shift))
         if not (np.isfinite(value) and lost.any()):
             break
-        pivot, loop = pivot + shift, linear.normals_apart
-    return value, entropy, weight, np.where(weight[:, None] > 0, pivot, 0.0), shift, scatter
+        pivot = pivot + shift
+        value, entropy, weight, first, second = _about_pivots(x, mean, scale, constant, pivot, log_w, weights)
+    shift = first / np.where(weight > 0, weight, 1.0)[:, None]
+    centre = np.where(weight[:, None] > 0, pivot, 0.0)
+    return value, entropy, weight, centre, shift, np.maximum(second - first * shift, 0.0)
 
 
 def linear_expect(
@@ -59,41 +57,73 @@ def linear_expect(
     weights: Array | None = None,
 ) -> Expected:
     """Log-likelihood, entropy, weight (k,) and Σ w r f (k, m) of features (n, m), logits f·eta − offset + base."""
-    k = len(eta)
-    wide, constant = _even(eta), _plain(-offset)
-    weight, total = np.zeros(k), np.zeros(wide.shape)
-    value = entropy = 0.0
-    for rows, w, log_w, b in _chunks(features, weights, log_weights, base):
-        more, spread = linear.linear(rows, w, log_w, b, constant, wide, weight, total)
+    (k, m), value, entropy = eta.shape, 0.0, 0.0
+    constant, log_w = _constant(-offset, log_weights)
+    fours, sums, block = _fours(eta), *_sums(k, m + 1)
+    for rows, w, log_rows, b in _chunks(features, weights, log_w, base):
+        more, spread = linear.linear(rows, w, log_rows, b, constant, fours, k, block, sums)
         value, entropy = value + more, entropy + spread
-    return value, entropy, weight, total[:k]
+    total = _members(sums, k)
+    return value, entropy, total[:, m], total[:, :m]
 
 
 def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: Array | None = None) -> Expected:
-    """Log-likelihood, entropy, weight (k,) and counts Σ w r (k, d, L) of levels (n, d); tables (k, d, L) are logs."""
+    """Log-likelihood, entropy, weight (k,) and counts Σ w r (k, d, L) of levels (n, d); tables (k, d, L) are logs.
+
+    Columns of few levels are looked up several at a time, in a table of their joint levels.
+    """
     k, d, n_levels = tables.shape
-    wide = np.zeros((d, n_levels + 1, -(-k // 4) * 4))
-    wide[:, :n_levels, :k] = tables.transpose(1, 2, 0)
-    weight, counts, constant = np.zeros(k), np.zeros(wide.size), _plain(np.zeros(k))
-    value = entropy = 0.0
-    for rows, w, log_w, _ in _chunks(levels, weights, log_weights, None, LEVELS):
-        more, spread = linear.tables(rows, w, log_w, constant, _plain(wide.ravel()), n_levels, weight, counts)
+    value, entropy, radix, parts = 0.0, 0.0, n_levels + 1, -(-k // LANES)
+    jointly = max(j for j in (1, 2, 3, 4) if j == 1 or radix**j * -(-d // j) * 8 * LANES <= TABLE_BYTES)
+    groups, digits = -(-d // jointly), (radix,) * jointly
+    alone = np.zeros((parts * LANES, groups * jointly, radix))
+    alone[:k, :d, :n_levels] = tables
+    alone = alone.reshape(parts, LANES, groups, jointly, radix).transpose(0, 2, 3, 4, 1)
+    entries = np.zeros((parts, groups, *digits, LANES))
+    for j in range(jointly):
+        entries += alone[:, :, j].reshape(parts, groups, *(radix if i == j else 1 for i in range(jointly)), LANES)
+    factors = np.tile(LANES * radix ** (jointly - 1 - np.arange(d) % jointly), linear.BLOCK)
+    bases = LANES * radix**jointly * np.arange(groups)
+    constant, log_w = _constant(np.zeros(k), log_weights, LANES)
+    sums, total = np.zeros(entries.size), np.empty((parts, LANES, groups, jointly, radix))
+    for rows, w, log_rows, _ in _chunks(levels, weights, log_w, None, LEVELS):
+        more, spread = linear.tables(
+            rows,
+            w,
+            log_rows,
+            constant,
+            _plain(entries.ravel()),
+            n_levels,
+            _plain(factors, np.int32),
+            _plain(bases, np.int32),
+            jointly,
+            k,
+            sums,
+        )
         value, entropy = value + more, entropy + spread
-    return value, entropy, weight, np.ascontiguousarray(counts.reshape(wide.shape)[:, :-1, :k].transpose(2, 0, 1))
+    for j in range(jointly):
+        others = tuple(2 + i for i in range(jointly) if i != j)
+        total[:, :, :, j] = sums.reshape(entries.shape).sum(axis=others).transpose(0, 3, 1, 2)
+    counts = total.reshape(parts * LANES, groups * jointly, radix)[:k, :d]
+    weight = counts[:, 0].sum(axis=1) if d else np.zeros(k)
+    return value, entropy, weight, np.ascontiguousarray(counts[:, :, :n_levels])
 
 
 def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArray[np.int32] | None = None) -> Nearest:
     """Inertia Σ w ‖x − c‖² to the nearest centre, weight (k,) and Σ w (x − c) (k, d), c the row's own centre."""
     k, d = centres.shape
     weight, total, inertia, start = np.zeros(k), np.zeros((k, d)), 0.0, 0
-    own, kinds = _plain(centres), [np.float64] if d <= searches.DIRECT else [np.float32, np.float64]
+    kinds: list[type[np.floating[Any]]] = [np.float64] if d <= searches.DIRECT else [np.float32, np.float64]
+    own = _plain(centres)
     pilot = centres.mean(axis=0) if d > searches.DIRECT else np.zeros(d)
     unit = 1.0 if d <= searches.DIRECT else 1.0 / max(np.sqrt(((centres - pilot) ** 2).sum(axis=1)).max(), 1e-300)
     table = np.zeros((-(-k // 4) * 4, d if d <= searches.DIRECT else -(-d // 4) * 4))
+    table[k:] = np.inf if d <= searches.DIRECT else 0.0
     table[:k, :d] = (centres - pilot) * unit
     half = 0.5 * (table * table).sum(axis=1)
+    half[k:] = np.inf  # nobody's
     nowhere = np.empty(0, np.int32)
-    for rows, w, _, _ in _chunks(x, weights, np.zeros(k), None):
+    for rows, w, _, _ in _chunks(x, weights, np.empty((0, k)), None):
         done = 0
         while done < len(rows):
             kind = kinds[0]
@@ -106,7 +136,7 @@ def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArra
                 _plain(half, kind),
                 _plain(pilot),
                 unit,
-                4 * (d + 8) * float(np.finfo(kind).eps),
+                4 * (d + 8) * float(np.spacing(kind(1))),
                 weight,
                 total,
                 out,
@@ -129,9 +159,57 @@ def _pilot(x: Real, weights: Array | None) -> Array:
         return _plain(cells[0] + (cells - cells[0]).mean(axis=0))
 
 
-def _even(a: Array) -> Array:
-    """With one more row of zeros where their number is odd."""
-    return _plain(np.vstack([a, np.zeros((len(a) % 2, a.shape[1]))]))
+def _about_pilot(
+    x: Real, mean: Array, scale: Array, constant: Array, pilot: Array, log_weights: Array, weights: Array | None
+) -> tuple[float, float, Array, Array, Array]:
+    """Log-likelihood, entropy, weight (k,), Σ w r (x − pilot) and its squares (k, d)."""
+    (k, d), value, entropy = mean.shape, 0.0, 0.0
+    sums, block = _sums(k, 2 * d + 1)
+    places = _fours((pilot - mean) * scale)
+    for rows, w, log_rows, _ in _chunks(x, weights, log_weights, None):
+        more, spread = linear.normals(rows, w, log_rows, constant, _fours(scale), places, pilot, k, block, sums)
+        value, entropy = value + more, entropy + spread
+    total = _members(sums, k)
+    return value, entropy, total[:, 2 * d], total[:, :d], total[:, d : 2 * d]
+
+
+def _about_pivots(
+    x: Real, mean: Array, scale: Array, constant: Array, pivot: Array, log_weights: Array, weights: Array | None
+) -> tuple[float, float, Array, Array, Array]:
+    """The same about a pivot for each member (k, d), every difference being taken of the cells themselves."""
+    weight, (first, second), value, entropy = np.zeros(len(mean)), np.zeros((2, *mean.shape)), 0.0, 0.0
+    parameters = _plain(scale), _plain(mean), _plain(pivot)
+    for rows, w, log_rows, _ in _chunks(x, weights, log_weights, None):
+        more, spread = linear.normals_apart(rows, w, log_rows, constant, *parameters, weight, first, second)
+        value, entropy = value + more, entropy + spread
+    return value, entropy, weight, first, second
+
+
+def _constant(constant: Array, log_weights: Array, lanes: int = 4) -> tuple[Array, Array]:
+    """The constant of the logits, padded; log-weights that all rows share are part of it, else they are (n, k)."""
+    k = len(constant)
+    padded = np.zeros(-(-k // lanes) * lanes)
+    padded[:k] = constant + log_weights if log_weights.ndim == 1 else constant
+    return _plain(padded), np.empty((0, k)) if log_weights.ndim == 1 else log_weights
+
+
+def _fours(a: Array) -> Array:
+    """Flat, from (k, m) as (k / 4, m, 4)."""
+    k, m = a.shape
+    padded = np.zeros((-(-k // 4) * 4, m))
+    padded[:k] = a
+    return _plain(padded.reshape(-1, 4, m).swapaxes(1, 2).ravel())
+
+
+def _sums(members: int, features: int) -> tuple[Array, int]:
+    """Zeros (k / 4, features, 4) to add to, padded, and the number of rows of a block."""
+    padded = -(-features // 3) * 3
+    rows = max(min(linear.BLOCK, BLOCK_CELLS // padded), linear.ROWS) // linear.ROWS * linear.ROWS
+    return np.zeros((-(-members // 4), padded, 4)), rows
+
+
+def _members(sums: Array, members: int) -> Array:
+    return sums.swapaxes(1, 2).reshape(-1, sums.shape[1])[:members]
 
 
 def _chunks(
@@ -141,7 +219,7 @@ def _chunks(
     base: Array | None,
     dtypes: tuple[DTypeLike, ...] = FLOATS,
 ) -> Iterator[tuple[NDArray[Any], Array, Array, Array]]:
-    """Rows, weights (n, 1), log_weights (1 or n, k), base (n, 1): as they lie, or copies of some rows at a time."""
+    """Rows, weights (n, 1), log_weights (n, k), base (n, 1): as they lie, or copies of some rows at a time."""
     dtype = x.dtype if x.dtype in dtypes else dtypes[0]
     ready = x.dtype == dtype and all(a.flags.c_contiguous for a in (x, weights, log_weights, base) if a is not None)
     step = max(len(x) if ready else CHUNK_CELLS // max(x.shape[1], 1), 1)
@@ -151,6 +229,6 @@ def _chunks(
         yield (
             _plain(x[s], dtype),
             nothing if weights is None else _plain(weights[s, None]),
-            _plain(log_weights[None] if log_weights.ndim == 1 else log_weights[s]),
+            _plain(log_weights[s]),
             nothing if base is None else _plain(base[s, None]),
         )

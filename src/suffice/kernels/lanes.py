@@ -147,4 +147,4 @@ fill: Callable[..., Any] = _fill  # fill(x): x in all lanes
 strided: Callable[..., Any] = _strided  # strided(array, index, step): every step-th cell, of float64 or float32
 add_totals: Callable[..., Any] = _add_totals  # add_totals(array, index, a, b, c, d): adds Σ a, Σ b, Σ c, Σ d there
 multiply_add: Callable[..., Any] = _multiply_add  # multiply_add(a, b, c) = a b + c
-multiply, subtract = _operation("fmul"), _operation("fsub")
+multiply, add, subtract = _operation("fmul"), _operation("fadd"), _operation("fsub")

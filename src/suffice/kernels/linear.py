@@ -1,11 +1,12 @@
 """Loops of one EM pass over members whose log-density is a sum over cells, for Numba.
 
-A block of rows lies feature by feature in ``columns`` (d, rows) and member by member in ``logits`` (k, rows), which
-softmax turns into responsibilities times weights; both stay in cache. Products go by tiles of two members, whose
-number is padded to be even: what is computed for the padding is thrown away.
+A block of rows lies feature by feature in ``u``, which is flat: a feature's rows begin ``stride`` after those of the
+one before. Logits and sums go by tiles of 4 members × 3 vectors that stay in registers; what belongs to the members
+lies as (k / 4, features, 4), members padded to fours and the features that are summed to threes.
 
-``weights`` is (n, 1), ``log_weights`` (1, k) or (n, k), ``base`` (n, 1); the first and last have no rows where there
-are none. The last arguments are added to; the log-likelihood and the entropy are returned.
+``weights`` is (n, 1), ``log_weights`` (n, k), ``base`` (n, 1), with no rows where there are none. The last arguments
+are added to; the log-likelihood and the entropy are returned. Rows of no weight are written as zeros: whatever they
+hold does no harm.
 """
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN201
@@ -15,183 +16,178 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels.jit import kernel, minus, softmax, wide
+from suffice.kernels.lanes import LANES, add, add_totals, fill, load, multiply, multiply_add, store, strided, subtract
 
-ROWS = 256  # of a block, fewer where they are long
-TILE = 64  # rows transposed at a time: their cache lines are still near for the next column
-
-
-@kernel
-def add_shares(logits, w, ones, even, weight):
-    """Turn logits (k, b) into w r and add Σ w r to the weight (k,); log-likelihood and entropy of the block."""
-    wide()
-    value, entropy = softmax(logits, w if w.size else ones, even)
-    for k in range(weight.size):
-        row, total = logits[k], 0.0
-        for n in range(row.size):
-            total += row[n]
-        weight[k] += total
-    return value, entropy
+ROWS = 3 * LANES  # of a tile
+BLOCK = 240  # rows of a block: tiles and, for most, the cells of short rows
 
 
 @kernel
-def load(x, pilot, columns):
-    """Write x (b, d) − pilot (d,), transposed, into columns (d, ≥ b)."""
-    for begin in range(0, x.shape[0], TILE):
-        tile = x[begin : begin + TILE]
-        for j in range(tile.shape[1]):
-            column = columns[j, begin : begin + tile.shape[0]]
-            for i in range(column.size):
-                column[i] = minus(tile[i, j], pilot[j])
+def write_rows(x, begin, count, pilot, u, stride):
+    """Write x − pilot of ``count`` rows, column by column; zeros up to a tile."""
+    d = pilot.size
+    cells = x.reshape(x.size)
+    whole = count - count % LANES
+    for j in range(d):
+        place, start, c = j * stride, begin * d + j, fill(pilot[j])
+        for i in range(0, whole, LANES):
+            store(u, place + i, subtract(strided(cells, start + i * d, d), c))
+        for i in range(whole, count):
+            u[place + i] = minus(x[begin + i, j], pilot[j])
+        for i in range(count, -(-count // ROWS) * ROWS):
+            u[place + i] = 0.0
 
 
 @kernel
-def clear(w, table):
-    """Make the rows of no weight 0: they can neither overflow nor be impossible."""
-    for n in range(w.size):
-        if not w[n] > 0:
-            for j in range(table.shape[0]):
-                table[j, n] = 0.0
+def write_weights(weights, begin, count, features, u, stride, w):
+    """Write the weights of the rows, 0 up to a tile, and zeros for the cells of those that have none."""
+    for i in range(w.size):
+        w[i] = (weights[begin + i, 0] if weights.size else 1.0) if i < count else 0.0
+    if weights.size:
+        for i in range(count):
+            if w[i] == 0.0:
+                for j in range(features):
+                    u[j * stride + i] = 0.0
 
 
 @kernel
-def begin_logits(constant, log_weights, base, begin, count, logits):
-    """Constant (k,) + log_weights + base of the rows from ``begin`` on."""
-    for k in range(constant.size):
-        row = logits[k, :count]
-        if log_weights.shape[0] == 1:
-            start = constant[k] + log_weights[0, k]
-            for n in range(count):
-                row[n] = start
-        else:
-            for n in range(count):
-                row[n] = constant[k] + log_weights[begin + n, k]
+def add_log_weights(log_weights, base, begin, count, w, logits):
+    """Add each row's own log-weights (n, k) and base to the logits."""
+    for k in range(logits.shape[0]):
+        row = logits[k]
+        if log_weights.size:
+            for i in range(count):
+                row[i] += log_weights[begin + i, k] if w[i] != 0.0 else 0.0
         if base.size:
-            for n in range(count):
-                row[n] += base[begin + n, 0]
+            for i in range(count):
+                row[i] += base[begin + i, 0] if w[i] != 0.0 else 0.0
+
+
+@kernel
+def put(a, i, first, second, third):
+    """Store three vectors, one after the other."""
+    store(a, i, first)
+    store(a, i + LANES, second)
+    store(a, i + 2 * LANES, third)
+
+
+@kernel
+def add_sums(u, p, r, q, rows, stride, sums, s):
+    """Add to 3 × 4 sums the products of three features, from u[p] on, and four members' shares, from r[q] on."""
+    a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
+    for t in range(0, rows, LANES):
+        u0, u1, u2 = load(u, p + t), load(u, p + stride + t), load(u, p + 2 * stride + t)
+        e = load(r, q + t)
+        a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
+        e = load(r, q + stride + t)
+        b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
+        e = load(r, q + 2 * stride + t)
+        c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
+        e = load(r, q + 3 * stride + t)
+        d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
+    add_totals(sums, s, a0, b0, c0, d0)
+    add_totals(sums, s + 4, a1, b1, c1, d1)
+    add_totals(sums, s + 8, a2, b2, c2, d2)
+
+
+@kernel
+def gather(u, features, rows, stride, r, members, sums):
+    """Add Σ r u over the rows; sums (members / 4, features, 4), features a multiple of 3."""
+    for f in range(0, features, 3):
+        for k in range(0, members, 4):
+            add_sums(u, f * stride, r, k * stride, rows, stride, sums, k * features + 4 * f)
 
 
 # -- independent normals -----------------------------------------------------------------------------------------------
 
 
 @kernel
-def subtract_squares(columns, scale, place, k, count, logits):
-    """Take Σ (scale x − place)² from the logits of members k and k + 1."""
-    wide()
-    d = columns.shape[0]
-    l0, l1 = logits[k, :count], logits[k + 1, :count]
-    for j in range(0, d - 1, 2):
-        p, q = columns[j, :count], columns[j + 1, :count]
-        a0, a1, a2, a3 = scale[k, j], scale[k, j + 1], scale[k + 1, j], scale[k + 1, j + 1]
-        b0, b1, b2, b3 = place[k, j], place[k, j + 1], place[k + 1, j], place[k + 1, j + 1]
-        for n in range(count):
-            z0, z1, z2, z3 = a0 * p[n] - b0, a1 * q[n] - b1, a2 * p[n] - b2, a3 * q[n] - b3
-            l0[n] -= z0 * z0 + z1 * z1
-            l1[n] -= z2 * z2 + z3 * z3
-    if d % 2:
-        p = columns[d - 1, :count]
-        a0, a1, b0, b1 = scale[k, d - 1], scale[k + 1, d - 1], place[k, d - 1], place[k + 1, d - 1]
-        for n in range(count):
-            z0, z1 = a0 * p[n] - b0, a1 * p[n] - b1
-            l0[n] -= z0 * z0
-            l1[n] -= z1 * z1
+def subtract_squares(u, d, rows, stride, scale, place, constant, members, logits):
+    """Write constant − Σ (scale u − place)² as the logits of the members."""
+    for t in range(0, rows, ROWS):
+        for k in range(0, members, 4):
+            a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
+            p, q = t, k * d
+            for _ in range(d):
+                u0, u1, u2 = load(u, p), load(u, p + LANES), load(u, p + 2 * LANES)
+                e, f = fill(scale[q]), fill(place[q])
+                z0, z1, z2 = multiply_add(e, u0, f), multiply_add(e, u1, f), multiply_add(e, u2, f)
+                a0, a1, a2 = multiply_add(z0, z0, a0), multiply_add(z1, z1, a1), multiply_add(z2, z2, a2)
+                e, f = fill(scale[q + 1]), fill(place[q + 1])
+                z0, z1, z2 = multiply_add(e, u0, f), multiply_add(e, u1, f), multiply_add(e, u2, f)
+                b0, b1, b2 = multiply_add(z0, z0, b0), multiply_add(z1, z1, b1), multiply_add(z2, z2, b2)
+                e, f = fill(scale[q + 2]), fill(place[q + 2])
+                z0, z1, z2 = multiply_add(e, u0, f), multiply_add(e, u1, f), multiply_add(e, u2, f)
+                c0, c1, c2 = multiply_add(z0, z0, c0), multiply_add(z1, z1, c1), multiply_add(z2, z2, c2)
+                e, f = fill(scale[q + 3]), fill(place[q + 3])
+                z0, z1, z2 = multiply_add(e, u0, f), multiply_add(e, u1, f), multiply_add(e, u2, f)
+                d0, d1, d2 = multiply_add(z0, z0, d0), multiply_add(z1, z1, d1), multiply_add(z2, z2, d2)
+                p += stride
+                q += 4
+            e, f = fill(constant[k]), fill(constant[k + 1])
+            put(logits, k * stride + t, subtract(e, a0), subtract(e, a1), subtract(e, a2))
+            put(logits, (k + 1) * stride + t, subtract(f, b0), subtract(f, b1), subtract(f, b2))
+            e, f = fill(constant[k + 2]), fill(constant[k + 3])
+            put(logits, (k + 2) * stride + t, subtract(e, c0), subtract(e, c1), subtract(e, c2))
+            put(logits, (k + 3) * stride + t, subtract(f, d0), subtract(f, d1), subtract(f, d2))
 
 
 @kernel
-def add_moments(columns, shares, k, count, first, second):
-    """Add Σ r x and Σ r x² of members k and k + 1."""
-    wide()
-    d = columns.shape[0]
-    r, s = shares[k, :count], shares[k + 1, :count]
-    for j in range(0, d - 1, 2):
-        p, q = columns[j, :count], columns[j + 1, :count]
-        f0 = f1 = f2 = f3 = s0 = s1 = s2 = s3 = 0.0
-        for n in range(count):
-            pp, qq = p[n] * p[n], q[n] * q[n]
-            f0 += r[n] * p[n]
-            f1 += r[n] * q[n]
-            f2 += s[n] * p[n]
-            f3 += s[n] * q[n]
-            s0 += r[n] * pp
-            s1 += r[n] * qq
-            s2 += s[n] * pp
-            s3 += s[n] * qq
-        first[k, j] += f0
-        first[k, j + 1] += f1
-        first[k + 1, j] += f2
-        first[k + 1, j + 1] += f3
-        second[k, j] += s0
-        second[k, j + 1] += s1
-        second[k + 1, j] += s2
-        second[k + 1, j + 1] += s3
-    if d % 2:
-        p = columns[d - 1, :count]
-        f0 = f1 = s0 = s1 = 0.0
-        for n in range(count):
-            pp = p[n] * p[n]
-            f0 += r[n] * p[n]
-            f1 += s[n] * p[n]
-            s0 += r[n] * pp
-            s1 += s[n] * pp
-        first[k, d - 1] += f0
-        first[k + 1, d - 1] += f1
-        second[k, d - 1] += s0
-        second[k + 1, d - 1] += s1
-
-
-@kernel
-def normals(x, weights, log_weights, constant, scale, place, pilot, weight, first, second):
-    """Moments about one pilot (d,); scale and place (k, d) make (x − mean) / std √½ of x − pilot."""
-    members, d = constant.size, x.shape[1]
-    rows = min(ROWS, max(64, 32768 // max(d, 1)))
-    columns, logits, ones = np.empty((d, rows)), np.zeros((scale.shape[0], rows)), np.ones(rows)
-    nothing, value, entropy = np.empty((0, 1)), 0.0, 0.0
-    for begin in range(0, x.shape[0], rows):
-        block, w = x[begin : begin + rows], weights[begin : begin + rows, 0]
-        count = block.shape[0]
-        load(block, pilot, columns)
-        clear(w, columns)
-        begin_logits(constant, log_weights, nothing, begin, count, logits)
-        for k in range(0, scale.shape[0], 2):
-            subtract_squares(columns, scale, place, k, count, logits)
-        clear(w, logits)
-        more, spread = add_shares(logits[:members, :count], w, ones[:count], w.size == 0, weight)
+def normals(x, weights, log_weights, constant, scale, place, pilot, members, block, sums):
+    """Sums (k / 4, ≥ 2d + 1, 4) of x, x² and 1 about one pilot (d,); scale x + place = (x − mean) / std √½."""
+    d, stride, padded, features = pilot.size, block + 8, constant.size, sums.shape[1]
+    u, w, logits, nothing = np.zeros(features * stride), np.empty(block), np.zeros((padded, stride)), np.empty((0, 1))
+    u[2 * d * stride : 2 * d * stride + block] = 1.0
+    flat, total, value, entropy = logits.reshape(logits.size), sums.reshape(sums.size), 0.0, 0.0
+    for begin in range(0, x.shape[0], block):
+        count = min(block, x.shape[0] - begin)
+        rows = -(-count // ROWS) * ROWS
+        write_rows(x, begin, count, pilot, u, stride)
+        write_weights(weights, begin, count, d, u, stride, w)
+        for j in range(d):
+            for t in range(0, rows, LANES):
+                v = load(u, j * stride + t)
+                store(u, (d + j) * stride + t, multiply(v, v))
+        subtract_squares(u, d, rows, stride, scale, place, constant, padded, flat)
+        add_log_weights(log_weights, nothing, begin, count, w, logits[:members])
+        more, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
+        gather(u, features, rows, stride, flat, padded, total)
         value += more
         entropy += spread
-        for k in range(0, scale.shape[0], 2):
-            add_moments(columns, logits, k, count, first, second)
     return value, entropy
 
 
 @kernel
 def normals_apart(x, weights, log_weights, constant, scale, mean, pivot, weight, first, second):
     """The same with a pivot (k, d) for each member and every difference taken of the cells themselves."""
-    members, d = constant.size, x.shape[1]
-    rows = min(ROWS, max(64, 32768 // max(d, 1)))
-    columns, logits, ones = np.empty((d, rows)), np.zeros((members, rows)), np.ones(rows)
-    nothing, origin, value, entropy = np.empty((0, 1)), np.zeros(d), 0.0, 0.0
-    for begin in range(0, x.shape[0], rows):
-        block, w = x[begin : begin + rows], weights[begin : begin + rows, 0]
-        count = block.shape[0]
-        load(block, origin, columns)
-        clear(w, columns)
-        begin_logits(constant, log_weights, nothing, begin, count, logits)
+    wide()
+    (members, d), block, nothing = mean.shape, BLOCK, np.empty((0, 1))
+    u, w, logits = np.zeros(d * block), np.empty(block), np.zeros((members, block))
+    origin, value, entropy = np.zeros(d), 0.0, 0.0
+    for begin in range(0, x.shape[0], block):
+        count = min(block, x.shape[0] - begin)
+        write_rows(x, begin, count, origin, u, block)
+        write_weights(weights, begin, count, d, u, block, w)
         for k in range(members):
-            row = logits[k, :count]
+            row = logits[k]
+            row[:] = constant[k]
             for j in range(d):
-                column, m, a = columns[j, :count], mean[k, j], scale[k, j]
+                column, m, a = u[j * block : j * block + count], mean[k, j], scale[k, j]
                 for n in range(count):
                     z = minus(column[n], m) * a
-                    row[n] -= z * z
-        clear(w, logits)
-        more, spread = add_shares(logits[:members, :count], w, ones[:count], w.size == 0, weight)
+                    row[n] -= z * z if w[n] != 0.0 else 0.0
+        add_log_weights(log_weights, nothing, begin, count, w, logits)
+        more, spread = softmax(logits, w[:count], count == block and weights.size == 0)
         value += more
         entropy += spread
         for k in range(members):
             row = logits[k, :count]
+            for n in range(count):
+                weight[k] += row[n]
             for j in range(d):
-                column, c, f, s = columns[j, :count], pivot[k, j], 0.0, 0.0
+                column, c, f, s = u[j * block : j * block + count], pivot[k, j], 0.0, 0.0
                 for n in range(count):
-                    t = minus(column[n], c)
+                    t = minus(column[n], c) if w[n] != 0.0 else 0.0
                     f += row[n] * t
                     s += row[n] * t * t
                 first[k, j] += f
@@ -203,84 +199,51 @@ def normals_apart(x, weights, log_weights, constant, scale, mean, pivot, weight,
 
 
 @kernel
-def add_products(columns, eta, k, count, logits):
-    """Add eta · columns to the logits of members k and k + 1."""
-    wide()
-    m = columns.shape[0]
-    l0, l1 = logits[k, :count], logits[k + 1, :count]
-    whole = m - m % 4
-    for j in range(0, whole, 4):
-        p, q, s, t = columns[j, :count], columns[j + 1, :count], columns[j + 2, :count], columns[j + 3, :count]
-        a0, a1, a2, a3 = eta[k, j], eta[k, j + 1], eta[k, j + 2], eta[k, j + 3]
-        b0, b1, b2, b3 = eta[k + 1, j], eta[k + 1, j + 1], eta[k + 1, j + 2], eta[k + 1, j + 3]
-        for n in range(count):
-            l0[n] += (a0 * p[n] + a1 * q[n]) + (a2 * s[n] + a3 * t[n])
-            l1[n] += (b0 * p[n] + b1 * q[n]) + (b2 * s[n] + b3 * t[n])
-    for j in range(whole, m):
-        p, a0, b0 = columns[j, :count], eta[k, j], eta[k + 1, j]
-        for n in range(count):
-            l0[n] += a0 * p[n]
-            l1[n] += b0 * p[n]
+def combine(u, features, rows, stride, coefficients, constant, members, logits):
+    """Write constant + coefficients · features as the logits of the members."""
+    for t in range(0, rows, ROWS):
+        for k in range(0, members, 4):
+            a0 = a1 = a2 = fill(constant[k])
+            b0 = b1 = b2 = fill(constant[k + 1])
+            c0 = c1 = c2 = fill(constant[k + 2])
+            d0 = d1 = d2 = fill(constant[k + 3])
+            p, q = t, k * features
+            for _ in range(features):
+                u0, u1, u2 = load(u, p), load(u, p + LANES), load(u, p + 2 * LANES)
+                e = fill(coefficients[q])
+                a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
+                e = fill(coefficients[q + 1])
+                b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
+                e = fill(coefficients[q + 2])
+                c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
+                e = fill(coefficients[q + 3])
+                d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
+                p += stride
+                q += 4
+            put(logits, k * stride + t, a0, a1, a2)
+            put(logits, (k + 1) * stride + t, b0, b1, b2)
+            put(logits, (k + 2) * stride + t, c0, c1, c2)
+            put(logits, (k + 3) * stride + t, d0, d1, d2)
 
 
 @kernel
-def add_totals(columns, shares, k, count, total):
-    """Add Σ r f of members k and k + 1."""
-    wide()
-    m = columns.shape[0]
-    r, u = shares[k, :count], shares[k + 1, :count]
-    whole = m - m % 4
-    for j in range(0, whole, 4):
-        p, q, s, t = columns[j, :count], columns[j + 1, :count], columns[j + 2, :count], columns[j + 3, :count]
-        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
-        for n in range(count):
-            a0 += r[n] * p[n]
-            a1 += r[n] * q[n]
-            a2 += r[n] * s[n]
-            a3 += r[n] * t[n]
-            b0 += u[n] * p[n]
-            b1 += u[n] * q[n]
-            b2 += u[n] * s[n]
-            b3 += u[n] * t[n]
-        total[k, j] += a0
-        total[k, j + 1] += a1
-        total[k, j + 2] += a2
-        total[k, j + 3] += a3
-        total[k + 1, j] += b0
-        total[k + 1, j + 1] += b1
-        total[k + 1, j + 2] += b2
-        total[k + 1, j + 3] += b3
-    for j in range(whole, m):
-        p = columns[j, :count]
-        a0 = b0 = 0.0
-        for n in range(count):
-            a0 += r[n] * p[n]
-            b0 += u[n] * p[n]
-        total[k, j] += a0
-        total[k + 1, j] += b0
-
-
-@kernel
-def linear(x, weights, log_weights, base, constant, eta, weight, total):
-    """Logits x·eta + constant + base, and Σ w r x (k, m)."""
-    members, m = constant.size, x.shape[1]
-    rows = min(ROWS, max(64, 32768 // max(m, 1)))
-    columns, logits, ones = np.empty((m, rows)), np.zeros((eta.shape[0], rows)), np.ones(rows)
-    origin, value, entropy = np.zeros(m), 0.0, 0.0
-    for begin in range(0, x.shape[0], rows):
-        block, w = x[begin : begin + rows], weights[begin : begin + rows, 0]
-        count = block.shape[0]
-        load(block, origin, columns)
-        clear(w, columns)
-        begin_logits(constant, log_weights, base, begin, count, logits)
-        for k in range(0, eta.shape[0], 2):
-            add_products(columns, eta, k, count, logits)
-        clear(w, logits)
-        more, spread = add_shares(logits[:members, :count], w, ones[:count], w.size == 0, weight)
+def linear(x, weights, log_weights, base, constant, eta, members, block, sums):
+    """Logits x·eta + constant + base, eta (k / 4, m, 4) as one stretch; sums (k / 4, ≥ m + 1, 4) of x and 1."""
+    m, stride, padded, features = x.shape[1], block + 8, constant.size, sums.shape[1]
+    u, w, logits, origin = np.zeros(features * stride), np.empty(block), np.zeros((padded, stride)), np.zeros(m)
+    u[m * stride : m * stride + block] = 1.0
+    flat, total, value, entropy = logits.reshape(logits.size), sums.reshape(sums.size), 0.0, 0.0
+    for begin in range(0, x.shape[0], block):
+        count = min(block, x.shape[0] - begin)
+        rows = -(-count // ROWS) * ROWS
+        write_rows(x, begin, count, origin, u, stride)
+        write_weights(weights, begin, count, m, u, stride, w)
+        combine(u, m, rows, stride, eta, constant, padded, flat)
+        add_log_weights(log_weights, base, begin, count, w, logits[:members])
+        more, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
+        gather(u, features, rows, stride, flat, padded, total)
         value += more
         entropy += spread
-        for k in range(0, eta.shape[0], 2):
-            add_totals(columns, logits, k, count, total)
     return value, entropy
 
 
@@ -288,56 +251,75 @@ def linear(x, weights, log_weights, base, constant, eta, weight, total):
 
 
 @kernel
-def place_levels(levels, n_levels, step, places):
-    """Where the entry of each cell of levels (b, d) begins; missing levels have an entry of their own, the last."""
-    d = levels.shape[1]
-    flat = levels.reshape(levels.size)
-    for t in range(flat.size):
-        level = flat[t]
-        known = np.int32(level if 0 <= level < n_levels else n_levels)
-        places[t] = known
-    for i in range(levels.shape[0]):
-        for j in range(d):
-            places[i * d + j] = (places[i * d + j] + j * (n_levels + 1)) * step
+def place_levels(levels, begin, count, n_levels, factors, bases, jointly, steps, places):
+    """Where the entry of each group of ``jointly`` columns begins in the table; a missing level counts as n_levels."""
+    d, groups = levels.shape[1], bases.size
+    cells = levels.reshape(levels.size)[begin * d : (begin + count) * d]
+    some, repeated = steps[: cells.size], factors[: cells.size]
+    for t in range(cells.size):
+        level = np.int32(cells[t])
+        level = level if 0 <= cells[t] < n_levels else np.int32(n_levels)
+        some[t] = level * repeated[t]
+    for n in range(count):
+        for g in range(groups):
+            place = bases[g]
+            for j in range(g * jointly, min(g * jointly + jointly, d)):
+                place += some[n * d + j]
+            places[n * groups + g] = place
 
 
 @kernel
-def tables(levels, weights, log_weights, constant, flat, n_levels, weight, counts):
-    """Latent classes; flat and counts are (d, n_levels + 1, k) with k padded to fours, as one stretch of memory."""
-    members, d = constant.size, levels.shape[1]
-    step = flat.size // (d * (n_levels + 1))
-    rows = ROWS
-    places, logits, ones = np.empty(rows * d, np.int32), np.zeros((step, rows)), np.ones(rows)
-    nothing, value, entropy = np.empty((0, 1)), 0.0, 0.0
-    for begin in range(0, levels.shape[0], rows):
-        block, w = levels[begin : begin + rows], weights[begin : begin + rows, 0]
-        count = block.shape[0]
-        place_levels(block, n_levels, step, places)
-        begin_logits(constant, log_weights, nothing, begin, count, logits)
-        for k in range(0, step, 4):
-            for n in range(count):
-                a0 = a1 = a2 = a3 = 0.0
-                for t in range(n * d, n * d + d):
-                    at = places[t] + k
-                    a0 += flat[at]
-                    a1 += flat[at + 1]
-                    a2 += flat[at + 2]
-                    a3 += flat[at + 3]
-                logits[k, n] += a0
-                logits[k + 1, n] += a1
-                logits[k + 2, n] += a2
-                logits[k + 3, n] += a3
-        clear(w, logits)
-        more, spread = add_shares(logits[:members, :count], w, ones[:count], w.size == 0, weight)
+def look_up(entries, begin, places, groups, start, w, rows, logits):
+    """Write start + Σ entries as the logits of one vector of members, whose table begins at ``begin``."""
+    for n in range(w.size):
+        first, second = start, fill(0.0)
+        for g in range(n * groups, n * groups + groups - 1, 2):
+            first = add(first, load(entries, begin + places[g]))
+            second = add(second, load(entries, begin + places[g + 1]))
+        if groups % 2:
+            first = add(first, load(entries, begin + places[n * groups + groups - 1]))
+        store(rows, n * LANES, add(first, second))
+    for k in range(LANES):
+        row = logits[k]
+        for n in range(w.size):
+            row[n] = rows[n * LANES + k] if w[n] != 0.0 else 0.0
+
+
+@kernel
+def count_up(shares, places, groups, count, rows, begin, sums):
+    """Add the shares of one vector of members to the entries of their rows."""
+    for k in range(LANES):
+        row = shares[k]
+        for n in range(count):
+            rows[n * LANES + k] = row[n]
+    for n in range(count):
+        r = load(rows, n * LANES)
+        for g in range(n * groups, n * groups + groups):
+            place = begin + places[g]
+            store(sums, place, add(load(sums, place), r))
+
+
+@kernel
+def tables(levels, weights, log_weights, constant, entries, n_levels, factors, bases, jointly, members, sums):
+    """Latent classes. Entries and sums lie, as one stretch, by vectors of members, groups of columns and their levels.
+
+    Each vector of members has its own table of the groups; a level contributes its factor to the place in a group.
+    """
+    d, groups, padded = levels.shape[1], bases.size, constant.size
+    size = entries.size // (padded // LANES)
+    steps, places, rows = np.empty(BLOCK * d, np.int32), np.empty(BLOCK * groups, np.int32), np.empty(BLOCK * LANES)
+    logits, w, nothing, value, entropy = np.zeros((padded, BLOCK + 8)), np.empty(BLOCK), np.empty((0, 1)), 0.0, 0.0
+    for begin in range(0, levels.shape[0], BLOCK):
+        count = min(BLOCK, levels.shape[0] - begin)
+        place_levels(levels, begin, count, n_levels, factors, bases, jointly, steps, places)
+        write_weights(weights, begin, count, 0, rows, 0, w)
+        for k in range(0, padded, LANES):
+            start, first = load(constant, k), k // LANES * size
+            look_up(entries, first, places, groups, start, w[:count], rows, logits[k : k + LANES])
+        add_log_weights(log_weights, nothing, begin, count, w, logits[:members])
+        more, spread = softmax(logits[:members], w[:count], count == BLOCK and weights.size == 0)
+        for k in range(0, padded, LANES):
+            count_up(logits[k : k + LANES], places, groups, count, rows, k // LANES * size, sums)
         value += more
         entropy += spread
-        for k in range(0, step, 4):
-            for n in range(count):
-                r0, r1, r2, r3 = logits[k, n], logits[k + 1, n], logits[k + 2, n], logits[k + 3, n]
-                for t in range(n * d, n * d + d):
-                    at = places[t] + k
-                    counts[at] += r0
-                    counts[at + 1] += r1
-                    counts[at + 2] += r2
-                    counts[at + 3] += r3
     return value, entropy
