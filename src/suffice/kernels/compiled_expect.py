@@ -72,7 +72,8 @@ def shared_gaussian_expect(
         squares = _symmetric(_untiled(products)[None, : d + 1, : d + 1])[:, 1:, 1:]
         shift = first / np.where(weight > 0, weight, 1.0)[:, None]
         scatter = squares - shift.T @ first
-        log_likelihood -= 0.5 * float((precision * squares).sum())
+        with np.errstate(invalid="ignore"):  # as the log-likelihood then says
+            log_likelihood -= 0.5 * float((precision * squares).sum())
         share = 1 / max(weight.sum(), np.finfo(float).tiny)
         if not np.isfinite(log_likelihood) or _kept(precision, squares * share, scatter * share):
             return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, scatter)
