@@ -11,7 +11,8 @@ import numpy as np
 from suffice import kernels
 from suffice.core.latent import Expectation
 from suffice.core.parameters import Array
-from suffice.core.statistics import Scatter
+from suffice.core.statistics import Moments, Scatter
+from suffice.distributions.normal import HALF_LOG_TAU, Normal
 
 
 def _full(model: Any, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
@@ -25,9 +26,22 @@ def _diagonal(model: Any, x: Array, log_weights: Array, weights: Array | None) -
     """Uncorrelated columns: a sum of squares of each member and column."""
     std = np.sqrt(np.einsum("kii->ki", model.cov))
     found = kernels.normal_expect(x, model.mean, std, log_weights, weights)
+    if not np.isfinite(found[0]) and np.isnan(x).any():
+        return _filled(Normal(model.mean, std), x, log_weights, weights)
     likelihood, entropy, count, centre, shift, squares = found
     scatter = squares[:, :, None] * np.eye(squares.shape[1])
     return Expectation(likelihood, entropy, Scatter(count, centre, shift, scatter), count)
+
+
+def _filled(columns: Any, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
+    """Uncorrelated columns with holes: a missing cell has the distribution that the member gives to it."""
+    found = columns.expect(x, log_weights, weights)
+    absent = np.maximum(found.count[:, None] - found.statistics.weight, 0.0)
+    guess = Moments(absent, columns.mean, np.zeros_like(columns.mean), absent * columns.std**2)
+    whole = replace(found.statistics, family="") + guess
+    entropy = found.entropy + float((absent * (HALF_LOG_TAU + 0.5 + np.log(columns.std))).sum())
+    scatter = Scatter(found.count, whole.centre, whole.shift, whole.scatter[:, :, None] * np.eye(x.shape[1]))
+    return Expectation(found.log_likelihood, entropy, scatter, found.count)
 
 
 def _pooled(model: Any, x: Array, log_weights: Array, weights: Array | None) -> Expectation:

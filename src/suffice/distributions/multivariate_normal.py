@@ -184,6 +184,8 @@ class MultivariateNormal(ExponentialFamily):
         return stats
 
     def log_density(self, x: Array) -> Array:
+        if self.keeps == "diagonal":
+            return kernels.normal_log_prob(x, self.mean, np.sqrt(self.var))
         with np.errstate(invalid="ignore", over="ignore"):
             out = kernels.gaussian_log_prob(x, self.mean, *self.whitening)
         return score_incomplete(out, x, self.of_columns)
@@ -210,8 +212,10 @@ class MultivariateNormal(ExponentialFamily):
         return self if cov is self.stacked.cov else self.like(replace(self.stacked, cov=cov))
 
     def held(self, floor: Any) -> Array:
-        if floor is None or isinstance(floor, float) or "cov" not in self.free:
+        if floor is None or "cov" not in self.free:
             return super().held(floor)
+        if isinstance(floor, float):  # no spread of its own beside what was added
+            return np.asarray(np.linalg.eigvalsh(self.stacked.cov)[:, 0] <= 2 * floor)
         unit = 1 / np.sqrt(np.diagonal(floor))
         lowest = np.linalg.eigvalsh(self.stacked.cov * (unit[:, None] * unit))[:, 0]
         return np.asarray(lowest <= 1 + 1e-6)

@@ -1,0 +1,23 @@
+"""scikit-learn estimators: verbs over the library's values, with no mathematics of their own."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "GaussianMixture": "gaussian_mixture",
+    "KMeans": "k_means",
+    "LatentClass": "latent_class",
+    "MixtureModel": "mixture_model",
+}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605 (names are strings)
+
+
+def __getattr__(name: str) -> Any:
+    """Load an estimator when it is first named."""
+    if name not in _HOME:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

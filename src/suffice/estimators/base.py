@@ -1,0 +1,294 @@
+"""What the scikit-learn shells of mixtures share: options, the climb, and questions to the learned mixture."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from suffice.core.em import Climb, Pass, climb
+from suffice.core.parameters import Array
+from suffice.core.weights import Weights
+
+FORGETTING = 0.6  # step of online EM: (weight of the new rows / weight of all rows so far) to this power
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+AT_LEAST_ZERO = Interval(Real, 0.0, None, closed="left")
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A generator from what scikit-learn takes: None, a seed, or a RandomState, which moves on."""
+    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
+
+
+def row_weights(sample_weight: Any, n: int) -> Weights:
+    """One weight per row; None counts each row once, and a number all rows alike."""
+    if sample_weight is not None and np.ndim(sample_weight) == 0:
+        sample_weight = np.full(n, float(sample_weight))
+    return Weights.of(sample_weight, n)
+
+
+class MixtureShell(DensityMixin, BaseEstimator):
+    """An estimator around a mixture ``distribution_``.
+
+    A subclass says what to learn in ``_prototype`` and where to begin in ``_begin``, and shows its attributes in
+    ``_show``.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [AT_LEAST_ONE],
+        "tol": [AT_LEAST_ZERO],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_init": [AT_LEAST_ONE],
+        "random_state": ["random_state"],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+        "verbose_interval": [AT_LEAST_ONE],
+        "prior": "no_validation",
+    }
+
+    n_components: int
+    tol: float
+    max_iter: int
+    n_init: int
+    random_state: Any
+    warm_start: bool
+    verbose: int
+    verbose_interval: int
+    prior: Any = None
+
+    # ---- what a subclass says -------------------------------------------------------------------------------------
+    def _prototype(self, rows: Any) -> Any:
+        """The mixture to learn, before it has parameters."""
+        raise NotImplementedError
+
+    def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> Any:
+        """The mixture with the parameters that a climb begins at."""
+        return model.begin(rows, weights, rng, None, prior)[0]
+
+    def _show(self) -> None:
+        """Set the attributes that follow from ``distribution_``."""
+        raise NotImplementedError
+
+    @property
+    def _accelerated(self) -> bool:
+        """Whether steps of the climb are extrapolated."""
+        return True
+
+    @property
+    def _given_order(self) -> bool:
+        """Whether the caller gave the members an order, which they then keep."""
+        return False
+
+    @property
+    def _holes(self) -> bool:
+        """Whether cells may be missing."""
+        return False
+
+    # ---- rows -----------------------------------------------------------------------------------------------------
+    def _rows(self, X: Any, *, reset: bool = False, least: int = 1) -> Any:
+        """Rows as the mixture takes them."""
+        finite = "allow-nan" if self._holes else True
+        kinds = [np.float64, np.float32]
+        return validate_data(self, X, reset=reset, dtype=kinds, ensure_min_samples=least, ensure_all_finite=finite)
+
+    def _asked(self, X: Any) -> Any:
+        """Rows that a learned mixture is asked about."""
+        check_is_fitted(self)
+        return self._rows(X)
+
+    # ---- learning -------------------------------------------------------------------------------------------------
+    def _learn(self, X: Any, sample_weight: Any) -> Any:
+        """Fit, and return the rows."""
+        rows = self._rows(X, reset=True, least=2)
+        n = len(rows)
+        if n < self.n_components:
+            msg = f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {n}"
+            raise ValueError(msg)
+        weights = row_weights(sample_weight, n)
+        again = self.warm_start and hasattr(self, "converged_")
+        model = self._prototype(rows)
+        prior = model.settle_prior(self.prior, rows, weights)
+        rng = generator(self.random_state)
+        if again:
+            firsts = iter([self._resume()])
+        else:
+            firsts = (self._begin(model, rows, weights, rng, prior) for _ in range(self.n_init))
+        self._keep(firsts, rows, weights, prior, before=self.lower_bound_ * weights.total if again else float("nan"))
+        self.n_seen_ = weights.total
+        return rows
+
+    def _resume(self) -> Any:
+        return self.distribution_
+
+    def _keep(self, firsts: Any, rows: Any, weights: Weights, prior: Any, before: float) -> None:
+        """Climb from each start, keep the best, and tell how it went."""
+        best: Climb | None = None
+        if self.max_iter == 0:
+            self.distribution_, self.converged_, self.n_iter_ = next(firsts), False, 0
+            self.lower_bound_, self.lower_bounds_ = -np.inf, []
+            self._show()
+            return
+        for number, first in enumerate(firsts):
+            path = self._climb(first, rows, weights, prior, before, number)
+            best = path if best is None or path.rank > best.rank else best
+        assert best is not None  # noqa: S101 (there is at least one start)
+        here, stats = best.distribution, best.statistics
+        if not self._given_order:
+            here, stats = here.in_order(stats)
+        self.distribution_, self.statistics_ = here.estimate(stats, prior), stats
+        self.converged_, self.n_iter_ = best.converged, best.trace.passes
+        self.lower_bounds_ = (best.trace.objective / weights.total).tolist()
+        self.lower_bound_ = self.lower_bounds_[-1]
+        self._show()
+        if not best.converged:
+            warnings.warn(
+                f"The climb did not converge: {best.reason}. Try different init parameters, or increase max_iter, "
+                "tol, or check for degenerate data.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _climb(self, first: Any, rows: Any, weights: Weights, prior: Any, before: float, number: int) -> Climb:
+        told = _Told(self.verbose, self.verbose_interval, weights.total, number) if self.verbose else None
+        path = climb(
+            first,
+            first.staged(rows),
+            weights,
+            prior,
+            self.max_iter,
+            None,
+            accelerate=self._accelerated,
+            log_prior=None if prior is None else lambda one: float(np.sum(one.log_prior(prior))),
+            callback=told,
+            gain=self.tol * weights.total,
+            before=before,
+        )
+        if told is not None:
+            told.end(path)
+        return path
+
+    def _learn_more(self, X: Any, sample_weight: Any) -> None:
+        """One step of online EM."""
+        first = not hasattr(self, "distribution_")
+        rows = self._rows(X, reset=first)
+        weights = row_weights(sample_weight, len(rows))
+        model = self._prototype(rows) if first else self._resume()
+        prior = model.settle_prior(self.prior, rows, weights)
+        here = self._begin(model, rows, weights, generator(self.random_state), prior) if first else model
+        stats = here.suffstats(rows, weights)
+        bound = here.evidence(stats) / weights.total
+        seen = self.n_seen_ if hasattr(self, "statistics_") else 0.0
+        total = seen + weights.total
+        if seen:
+            step = (weights.total / total) ** FORGETTING
+            stats = self.statistics_ * ((1.0 - step) * total / seen) + stats * (step * total / weights.total)
+        self.distribution_, self.statistics_, self.n_seen_ = here.estimate(stats, prior), stats, total
+        self.lower_bound_, self.lower_bounds_ = bound, [*getattr(self, "lower_bounds_", []), bound]
+        self.converged_, self.n_iter_ = False, getattr(self, "n_iter_", 0) + 1
+        self._show()
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows (n, d); weight 2 is the row twice."""
+        del y
+        self._learn(X, sample_weight)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Learn from rows (n, d), and tell the most probable member of each, (n,)."""
+        del y
+        rows = self._learn(X, sample_weight)
+        return np.asarray(self.distribution_.predict(rows))
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take one step of online EM with some more rows.
+
+        Statistics per row become ``(1 − step) · old + step · new``, and the parameters are estimated from them;
+        step = (weight of these rows / weight of all rows so far) ** 0.6. The first rows also give the start. Many
+        steps come near what ``fit`` finds; they do not equal it.
+        """
+        del y
+        self._learn_more(X, sample_weight)
+        return self
+
+    # ---- asking ---------------------------------------------------------------------------------------------------
+    def predict(self, X: Any) -> Array:
+        """The most probable member of each row, (n,)."""
+        return np.asarray(self.distribution_.predict(self._asked(X)))
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability that each member made a row, (n, k)."""
+        return np.asarray(self.distribution_.predict_proba(self._asked(X)))
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density of each row, (n,)."""
+        return np.asarray(self.distribution_.log_prob(self._asked(X)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log density of the rows."""
+        del y
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples: int = 1) -> tuple[Any, Array]:
+        """Draw rows, member after member, and who made each of them."""
+        check_is_fitted(self)
+        if n_samples < 1:
+            msg = f"Invalid value for 'n_samples': {n_samples}. The sampling requires at least one sample."
+            raise ValueError(msg)
+        rows, who = self.distribution_.sample_with_members(n_samples, generator(self.random_state))
+        order = np.argsort(who, kind="stable")
+        return _taken(rows, order), who[order]
+
+    def _n_parameters(self) -> int:
+        return int(self.distribution_.n_parameters)
+
+    def bic(self, X: Any) -> float:
+        """Schwarz's criterion on the rows, p log n − 2 log L: lower is better."""
+        scores = self.score_samples(X)
+        return float(self._n_parameters() * np.log(len(scores)) - 2.0 * scores.sum())
+
+    def aic(self, X: Any) -> float:
+        """Akaike's criterion on the rows, 2p − 2 log L: lower is better."""
+        return float(2.0 * self._n_parameters() - 2.0 * self.score_samples(X).sum())
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell whether missing cells are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._holes
+        return tags
+
+
+class _Told:
+    """Prints the passes of a climb."""
+
+    def __init__(self, verbose: int, interval: int, total: float, number: int) -> None:
+        self.verbose, self.interval, self.total, self.last = verbose, interval, total, float("nan")
+        print(f"Initialization {number}")  # noqa: T201 (the caller asked for it)
+
+    def __call__(self, one: Pass) -> None:
+        """Print a pass, where it is its turn."""
+        value = one.objective / self.total
+        if one.number % self.interval == 0:
+            more = f"\t lower bound {value:.5f}\t change {value - self.last:.5f}" if self.verbose >= 2 else ""
+            print(f"  Iteration {one.number}{more}")  # noqa: T201
+        self.last = value
+
+    def end(self, path: Climb) -> None:
+        """Print how it ended."""
+        state = "converged" if path.converged else "did not converge"
+        print(f"Initialization {state}. lower bound {path.trace.objective[-1] / self.total:.5f}")  # noqa: T201
+
+
+def _taken(rows: Any, order: Array) -> Any:
+    if isinstance(rows, dict):
+        return {name: _taken(column, order) for name, column in rows.items()}
+    return rows[order]

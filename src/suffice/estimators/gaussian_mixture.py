@@ -1,0 +1,188 @@
+"""Mixtures of Gaussians, in the place of scikit-learn's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from suffice.combinators.mixture import Mixture
+from suffice.core.weights import Weights
+from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.distributions.normal import Normal
+from suffice.estimators.base import AT_LEAST_ZERO, MixtureShell
+from suffice.estimators.gaussians import (
+    INDEPENDENT,
+    SHAPES,
+    STRUCTURE_NAMES,
+    check_means,
+    check_weights,
+    covariances_of,
+    shape_of,
+)
+
+
+class GaussianMixture(MixtureShell):
+    """Rows from several Gaussian clusters, learned by EM.
+
+    Takes the arguments of ``sklearn.mixture.GaussianMixture`` and shows its attributes: to change over, change the
+    import. Beyond it: ``sample_weight`` (weight 2 is the row twice), ``partial_fit``, ``prior``, the fourteen structures
+    of covariances, and missing cells where columns are independent.
+
+    Parameters
+    ----------
+    n_components
+        How many clusters.
+    covariance_type
+        "full", "tied", "diag", "spherical", or three letters for volume, shape and orientation, "EII" … "VVV" (equal,
+        variable, or the identity), whose covariances are shown as matrices (k, d, d).
+    tol
+        The climb ends when a pass changes the mean log-likelihood per row by less than this.
+    reg_covar
+        Added to every variance; under a structure by its letters, added to the floor under the variances.
+    max_iter, n_init
+        Most passes of a climb, and number of climbs, of which the best stands.
+    init_params
+        "kmeans": the best of several short climbs from k-means++, on a sketch of the rows; "k-means++": one of them;
+        "random": shares at random; "random_from_data": rows at random as means.
+    weights_init, means_init, precisions_init
+        Parameters to begin at. With all three the passes are those of plain EM, one by one what scikit-learn does;
+        otherwise steps are extrapolated, and taken back where they would lower the likelihood.
+    random_state
+        None, a seed, or a RandomState.
+    warm_start
+        Whether ``fit`` goes on from the last fit.
+    verbose, verbose_interval
+        1 prints every so many passes, 2 with their lower bound.
+    prior
+        ``{"weights": Dirichlet(…), "components": NormalInverseWishart(…)}``, either of them, or ``"weak"``.
+
+    Attributes
+    ----------
+    weights_, means_, covariances_, precisions_, precisions_cholesky_
+        The parameters, in scikit-learn's shapes.
+    converged_, n_iter_, lower_bound_, lower_bounds_
+        How the best climb went: its passes over the rows, and the mean log-likelihood per row that they saw.
+    distribution_, statistics_, n_seen_
+        The mixture as a value, the statistics of the last pass, and the weight of the rows behind them.
+
+    Examples
+    --------
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> sf.GaussianMixture(n_components=2, random_state=0).fit(X).means_
+    array([[ 1., 2.],
+           [10., 2.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **MixtureShell._parameter_constraints,  # noqa: SLF001 (the same contract)
+        "covariance_type": [StrOptions({*SHAPES, *STRUCTURE_NAMES})],
+        "reg_covar": [AT_LEAST_ZERO],
+        "init_params": [StrOptions({"kmeans", "k-means++", "random", "random_from_data"})],
+        "weights_init": ["array-like", None],
+        "means_init": ["array-like", None],
+        "precisions_init": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        prior: Any = None,
+    ) -> None:
+        """Keep the options."""
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.prior = prior
+
+    @property
+    def _given(self) -> tuple[bool, ...]:
+        return tuple(one is not None for one in (self.weights_init, self.means_init, self.precisions_init))
+
+    @property
+    def _accelerated(self) -> bool:
+        return not all(self._given)
+
+    @property
+    def _given_order(self) -> bool:
+        return any(self._given) or self.warm_start
+
+    @property
+    def _holes(self) -> bool:
+        return self.covariance_type in INDEPENDENT
+
+    def _prototype(self, rows: Any) -> Any:
+        component = MultivariateNormal(structure=self.covariance_type)
+        floors: Any = float(self.reg_covar)
+        if self.covariance_type in STRUCTURE_NAMES:
+            floors = self.reg_covar * np.eye(rows.shape[1])
+        return Mixture(component, self.n_components, floors=floors).shaped(rows)
+
+    def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> Any:
+        k, d = self.n_components, rows.shape[1]
+        own, near, apart = self._given
+        mean = check_means(self.means_init, k, d) if near else None
+        share = check_weights(self.weights_init, k) if own else None
+        cov = covariances_of(self.precisions_init, self.covariance_type, k, d) if apart else None
+        found = model if all(self._given) else self._found(model, rows, weights, rng, mean, prior)
+        members = found.components
+        members = replace(members, mean=members.mean if mean is None else mean, cov=members.cov if cov is None else cov)
+        return replace(found, components=members, weights=found.weights if share is None else share)
+
+    def _found(self, model: Any, rows: Any, weights: Weights, rng: Any, mean: Any, prior: Any) -> Any:
+        """The start that the library finds, under its own floors: they tell clusters from accidents."""
+        start = self._start(rows, weights, rng, mean)
+        if not np.isnan(rows).any():
+            found = replace(model, floors=None).begin(rows, weights, rng, start, prior)[0]
+            return replace(
+                found, floors=model.floors if self.covariance_type in SHAPES else found.floors + model.floors
+            )
+        first = Mixture(Normal(), self.n_components).shaped(rows).begin(rows, weights, rng, start, None)[0]
+        spread = np.square(first.components.std)[:, :, None] * np.eye(rows.shape[1])
+        columns = Mixture(MultivariateNormal(first.components.mean, spread, "diag"), weights=first.weights)
+        return model.estimate(columns.suffstats(rows, weights), prior)
+
+    def _start(self, rows: Any, weights: Weights, rng: Any, mean: Any) -> Any:
+        """Where to begin, in the words of `suffice.fit`."""
+        from suffice.combinators.centres import Centres
+
+        if mean is not None:
+            return Centres(mean).predict(rows)
+        if self.init_params == "random_from_data":
+            return Centres.drawn(rows, weights, self.n_components, rng, apart=False).predict(rows)
+        return {"kmeans": None}.get(self.init_params, self.init_params)
+
+    def _show(self) -> None:
+        shape, members = shape_of(self.covariance_type), self.distribution_.components
+        roots = np.swapaxes(members.whitening[0], 1, 2)
+        self.weights_, self.means_ = np.array(self.distribution_.weights), np.array(members.mean)
+        self.covariances_ = np.array(shape.shown(np.asarray(members.cov)))
+        self.precisions_cholesky_ = np.array(shape.shown(roots))
+        self.precisions_ = np.array(shape.shown(roots @ np.swapaxes(roots, 1, 2)))

@@ -1,0 +1,75 @@
+"""Covariances in the shapes that scikit-learn shows, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from suffice.core.parameters import Array
+from suffice.distributions.structures import MODELS
+
+
+class Shape(NamedTuple):
+    """How one kind of covariance is shown: from matrices (k, d, d), and to them, given as many identities."""
+
+    shown: Callable[[Array], Array]
+    square: Callable[[Array, Array], Array]
+
+
+SHAPES = {
+    "full": Shape(lambda a: a, lambda a, eyes: np.broadcast_to(a, eyes.shape)),
+    "tied": Shape(lambda a: a[0], lambda a, eyes: np.broadcast_to(a, eyes.shape)),
+    "diag": Shape(lambda a: np.einsum("kii->ki", a), lambda a, eyes: a[:, :, None] * eyes),
+    "spherical": Shape(lambda a: a[:, 0, 0], lambda a, eyes: a[:, None, None] * eyes),
+}
+STRUCTURE_NAMES = tuple(name for names in MODELS.values() for name in names.split())
+INDEPENDENT = {"diag", "spherical", *(name for name in STRUCTURE_NAMES if name[2] == "I")}
+
+
+def shape_of(covariance_type: str) -> Shape:
+    """The shape of a kind; a structure by its three letters is shown as full matrices."""
+    return SHAPES.get(covariance_type, SHAPES["full"])
+
+
+def check_weights(weights: Any, k: int) -> Array:
+    """Weights (k,) that a caller gave to begin with."""
+    found = _of_shape(weights, (k,), "weights")
+    if not ((found >= 0) & (found <= 1)).all():
+        msg = (
+            "The parameter 'weights' should be in the range [0, 1], "
+            f"but got max value {found.max():.5f}, min value {found.min():.5f}"
+        )
+        raise ValueError(msg)
+    if abs(found.sum() - 1.0) > 1e-6:
+        msg = f"The parameter 'weights' should be normalized, but got sum(weights) = {found.sum():.5f}"
+        raise ValueError(msg)
+    return found / found.sum()
+
+
+def check_means(means: Any, k: int, d: int) -> Array:
+    """Means (k, d) that a caller gave to begin with."""
+    return _of_shape(means, (k, d), "means")
+
+
+def covariances_of(precisions: Any, covariance_type: str, k: int, d: int) -> Array:
+    """Covariances (k, d, d) from the precisions that a caller gave to begin with."""
+    shape, eyes = shape_of(covariance_type), np.broadcast_to(np.eye(d), (k, d, d))
+    given = _of_shape(precisions, shape.shown(eyes).shape, f"{covariance_type} precision")
+    square = shape.square(given, eyes)
+    even = np.allclose(square, np.swapaxes(square, 1, 2))
+    if not even or not (np.linalg.eigvalsh(square) > 0).all():
+        rule = "positive" if given.ndim < 2 or covariance_type == "diag" else "symmetric, positive-definite"
+        msg = f"'{covariance_type} precision' should be {rule}"
+        raise ValueError(msg)
+    inverse = np.linalg.inv(square)
+    return np.asarray(0.5 * (inverse + np.swapaxes(inverse, 1, 2)))
+
+
+def _of_shape(given: Any, shape: tuple[int, ...], name: str) -> Array:
+    found = np.array(given, dtype=np.float64)
+    if found.shape != shape:
+        msg = f"The parameter '{name}' should have the shape of {shape}, but got {found.shape}"
+        raise ValueError(msg)
+    return found
