@@ -82,8 +82,9 @@ def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: A
     entries = np.zeros((parts, groups, *digits, LANES))
     for j in range(jointly):
         entries += alone[:, :, j].reshape(parts, groups, *(radix if i == j else 1 for i in range(jointly)), LANES)
-    factors = np.tile(LANES * radix ** (jointly - 1 - np.arange(d) % jointly), linear.BLOCK)
-    bases = LANES * radix**jointly * np.arange(groups)
+    column = np.arange(groups * jointly)
+    factors = np.tile(LANES * radix ** (jointly - 1 - column % jointly), linear.BLOCK)
+    offsets = np.tile(LANES * radix**jointly * np.where(column % jointly, 0, column // jointly), linear.BLOCK)
     constant, log_w = _constant(np.zeros(k), log_weights, LANES)
     sums, total = np.zeros(entries.size), np.empty((parts, LANES, groups, jointly, radix))
     for rows, w, log_rows, _ in _chunks(levels, weights, log_w, None, LEVELS):
@@ -95,7 +96,7 @@ def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: A
             _plain(entries.ravel()),
             n_levels,
             _plain(factors, np.int32),
-            _plain(bases, np.int32),
+            _plain(offsets, np.int32),
             jointly,
             k,
             sums,

@@ -251,21 +251,34 @@ def linear(x, weights, log_weights, base, constant, eta, members, block, sums):
 
 
 @kernel
-def place_levels(levels, begin, count, n_levels, factors, bases, jointly, steps, places):
-    """Where the entry of each group of ``jointly`` columns begins in the table; a missing level counts as n_levels."""
-    d, groups = levels.shape[1], bases.size
-    cells = levels.reshape(levels.size)[begin * d : (begin + count) * d]
-    some, repeated = steps[: cells.size], factors[: cells.size]
-    for t in range(cells.size):
-        level = np.int32(cells[t])
-        level = level if 0 <= cells[t] < n_levels else np.int32(n_levels)
-        some[t] = level * repeated[t]
-    for n in range(count):
-        for g in range(groups):
-            place = bases[g]
-            for j in range(g * jointly, min(g * jointly + jointly, d)):
-                place += some[n * d + j]
-            places[n * groups + g] = place
+def place_levels(levels, begin, count, n_levels, factors, offsets, jointly, steps, places):
+    """Where the entry of each group of ``jointly`` columns begins in the table; a missing level counts as n_levels.
+
+    A level adds its factor times itself and its offset; both, and steps, are padded to whole groups in each row.
+    """
+    wide()
+    d, width = levels.shape[1], jointly * (places.size // BLOCK)
+    cells, missing = levels.reshape(levels.size)[begin * d : (begin + count) * d], np.int32(n_levels)
+    for n in range(1 if width == d else count):  # rows without padding are one stretch
+        size = cells.size if width == d else d
+        mine, out = cells[n * d : n * d + size], steps[n * width : n * width + size]
+        a, b = factors[:size], offsets[:size]
+        for t in range(size):
+            level = np.int32(mine[t]) if 0 <= mine[t] < n_levels else missing
+            out[t] = level * a[t] + b[t]
+    whole = places[: count * width // jointly]
+    if jointly == 1:
+        for i in range(whole.size):
+            whole[i] = steps[i]
+    elif jointly == 2:
+        for i in range(whole.size):
+            whole[i] = steps[2 * i] + steps[2 * i + 1]
+    elif jointly == 3:
+        for i in range(whole.size):
+            whole[i] = steps[3 * i] + steps[3 * i + 1] + steps[3 * i + 2]
+    else:
+        for i in range(whole.size):
+            whole[i] = (steps[4 * i] + steps[4 * i + 1]) + (steps[4 * i + 2] + steps[4 * i + 3])
 
 
 @kernel
@@ -279,7 +292,7 @@ def look_up(entries, begin, places, groups, start, w, rows, logits):
         if groups % 2:
             first = add(first, load(entries, begin + places[n * groups + groups - 1]))
         store(rows, n * LANES, add(first, second))
-    for k in range(LANES):
+    for k in range(min(LANES, logits.shape[0])):
         row = logits[k]
         for n in range(w.size):
             row[n] = rows[n * LANES + k] if w[n] != 0.0 else 0.0
@@ -288,7 +301,7 @@ def look_up(entries, begin, places, groups, start, w, rows, logits):
 @kernel
 def count_up(shares, places, groups, count, rows, begin, sums):
     """Add the shares of one vector of members to the entries of their rows."""
-    for k in range(LANES):
+    for k in range(min(LANES, shares.shape[0])):
         row = shares[k]
         for n in range(count):
             rows[n * LANES + k] = row[n]
@@ -300,26 +313,27 @@ def count_up(shares, places, groups, count, rows, begin, sums):
 
 
 @kernel
-def tables(levels, weights, log_weights, constant, entries, n_levels, factors, bases, jointly, members, sums):
+def tables(levels, weights, log_weights, constant, entries, n_levels, factors, offsets, jointly, members, sums):
     """Latent classes. Entries and sums lie, as one stretch, by vectors of members, groups of columns and their levels.
 
-    Each vector of members has its own table of the groups; a level contributes its factor to the place in a group.
+    Each vector of members has its own table of the groups; see `place_levels` for the places in them.
     """
-    d, groups, padded = levels.shape[1], bases.size, constant.size
+    padded, groups = constant.size, factors.size // (BLOCK * jointly)
     size = entries.size // (padded // LANES)
-    steps, places, rows = np.empty(BLOCK * d, np.int32), np.empty(BLOCK * groups, np.int32), np.empty(BLOCK * LANES)
+    steps, places = np.zeros(factors.size, np.int32), np.empty(BLOCK * groups, np.int32)
+    rows = np.zeros(BLOCK * LANES)
     logits, w, nothing, value, entropy = np.zeros((padded, BLOCK + 8)), np.empty(BLOCK), np.empty((0, 1)), 0.0, 0.0
     for begin in range(0, levels.shape[0], BLOCK):
         count = min(BLOCK, levels.shape[0] - begin)
-        place_levels(levels, begin, count, n_levels, factors, bases, jointly, steps, places)
+        place_levels(levels, begin, count, n_levels, factors, offsets, jointly, steps, places)
         write_weights(weights, begin, count, 0, rows, 0, w)
         for k in range(0, padded, LANES):
             start, first = load(constant, k), k // LANES * size
-            look_up(entries, first, places, groups, start, w[:count], rows, logits[k : k + LANES])
+            look_up(entries, first, places, groups, start, w[:count], rows, logits[k:members])
         add_log_weights(log_weights, nothing, begin, count, w, logits[:members])
         more, spread = softmax(logits[:members], w[:count], count == BLOCK and weights.size == 0)
         for k in range(0, padded, LANES):
-            count_up(logits[k : k + LANES], places, groups, count, rows, k // LANES * size, sums)
+            count_up(logits[k:members], places, groups, count, rows, k // LANES * size, sums)
         value += more
         entropy += spread
     return value, entropy
