@@ -26,7 +26,7 @@ _NAMES = {
         "Weibull"
     ),
     "suffice.combinators": "Mixture Product Stack",
-    "suffice.estimators": "GaussianMixture",
+    "suffice.estimators": "GaussianMixture KMeans",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {"theory": "suffice.core.theory", "testing": "suffice.testing", "plot": "suffice.plot"}

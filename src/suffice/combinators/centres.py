@@ -112,7 +112,8 @@ class Centres:
         """Each centre at the mean of its rows; one without rows at a row that is far from all."""
         del prior
         places = self.places + stats.total / np.where(stats.weight > 0, stats.weight, 1.0)[:, None]
-        places[np.flatnonzero(stats.weight == 0)[: len(stats.farthest)]] = stats.farthest
+        for empty, row in zip(np.flatnonzero(stats.weight == 0), stats.farthest, strict=False):
+            places[empty] = row
         return replace(self, places=places)
 
     def evidence(self, stats: Apart) -> float:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, DensityMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from suffice.core.em import Climb, Pass, climb
 from suffice.core.parameters import Array
@@ -27,11 +27,16 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
 
 
-def row_weights(sample_weight: Any, n: int) -> Weights:
+def row_weights(sample_weight: Any, rows: Any) -> Weights:
     """One weight per row; None counts each row once, and a number all rows alike."""
-    if sample_weight is not None and np.ndim(sample_weight) == 0:
-        sample_weight = np.full(n, float(sample_weight))
-    return Weights.of(sample_weight, n)
+    n = len(rows)
+    if sample_weight is None:
+        return Weights.of(None, n)
+    values = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+    if not values.any():
+        msg = "every sample weight is zero, so no row counts; give at least one row a positive weight."
+        raise ValueError(msg)
+    return Weights.of(values, n)
 
 
 class MixtureShell(DensityMixin, BaseEstimator):
@@ -98,10 +103,10 @@ class MixtureShell(DensityMixin, BaseEstimator):
         kinds = [np.float64, np.float32]
         return validate_data(self, X, reset=reset, dtype=kinds, ensure_min_samples=least, ensure_all_finite=finite)
 
-    def _asked(self, X: Any) -> Any:
-        """Rows that a learned mixture is asked about."""
+    def _asked(self, X: Any) -> tuple[Any, Any]:
+        """The learned mixture, and rows that it is asked about."""
         check_is_fitted(self)
-        return self._rows(X)
+        return self.distribution_, self._rows(X)
 
     # ---- learning -------------------------------------------------------------------------------------------------
     def _learn(self, X: Any, sample_weight: Any) -> Any:
@@ -111,7 +116,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         if n < self.n_components:
             msg = f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {n}"
             raise ValueError(msg)
-        weights = row_weights(sample_weight, n)
+        weights = row_weights(sample_weight, rows)
         again = self.warm_start and hasattr(self, "converged_")
         model = self._prototype(rows)
         prior = model.settle_prior(self.prior, rows, weights)
@@ -178,7 +183,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         """One step of online EM."""
         first = not hasattr(self, "distribution_")
         rows = self._rows(X, reset=first)
-        weights = row_weights(sample_weight, len(rows))
+        weights = row_weights(sample_weight, rows)
         model = self._prototype(rows) if first else self._resume()
         prior = model.settle_prior(self.prior, rows, weights)
         here = self._begin(model, rows, weights, generator(self.random_state), prior) if first else model
@@ -223,15 +228,18 @@ class MixtureShell(DensityMixin, BaseEstimator):
     # ---- asking ---------------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> Array:
         """The most probable member of each row, (n,)."""
-        return np.asarray(self.distribution_.predict(self._asked(X)))
+        mixture, rows = self._asked(X)
+        return np.asarray(mixture.predict(rows))
 
     def predict_proba(self, X: Any) -> Array:
         """The probability that each member made a row, (n, k)."""
-        return np.asarray(self.distribution_.predict_proba(self._asked(X)))
+        mixture, rows = self._asked(X)
+        return np.asarray(mixture.predict_proba(rows))
 
     def score_samples(self, X: Any) -> Array:
         """Log density of each row, (n,)."""
-        return np.asarray(self.distribution_.log_prob(self._asked(X)))
+        mixture, rows = self._asked(X)
+        return np.asarray(mixture.log_prob(rows))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log density of the rows."""

@@ -1,0 +1,204 @@
+"""K-means, in the place of scikit-learn's."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from suffice.combinators.centres import Centres
+from suffice.core.em import Climb, Pass
+from suffice.core.parameters import Array
+from suffice.core.weights import Weights
+from suffice.estimators.base import AT_LEAST_ONE, AT_LEAST_ZERO, generator, row_weights
+
+
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Rows by the nearest of k centres, each the mean of its rows.
+
+    Takes the arguments of ``sklearn.cluster.KMeans`` and shows its attributes: to change over, change the import. A
+    weight of 2 is exactly the row twice, and neither the order of the rows nor their repetition changes the answer.
+    Sparse matrices are refused, not made dense.
+
+    Parameters
+    ----------
+    n_clusters
+        How many centres.
+    init
+        "k-means++", "random", an array (k, d), or a function of (X, n_clusters, random_state). The names draw from a
+        sketch of the rows; where that is a part of them only, the first passes go over it alone.
+    n_init
+        Number of climbs, of which the best stands; "auto" is 1 with "k-means++" or an array, else 10.
+    max_iter
+        Most passes of a climb.
+    tol
+        The climb ends when the squared moves of all centres sum to less than this part of the columns' mean variance.
+    verbose
+        Whether to print the inertia of each pass.
+    random_state
+        None, a seed, or a RandomState.
+    copy_x, algorithm
+        Without effect: rows are never written to, and both algorithms give the answer of the one search.
+
+    Attributes
+    ----------
+    cluster_centers_, labels_, inertia_, n_iter_
+        The centres (k, d), the centre of each row, Σ w ‖x − c‖², and the number of passes.
+
+    Examples
+    --------
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> model = sf.KMeans(n_clusters=2, random_state=0).fit(X)
+    >>> sorted(model.cluster_centers_.tolist())
+    [[1.0, 2.0], [10.0, 2.0]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_clusters": [AT_LEAST_ONE],
+        "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
+        "n_init": [StrOptions({"auto"}), AT_LEAST_ONE],
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [AT_LEAST_ZERO],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+        "copy_x": ["boolean"],
+        "algorithm": [StrOptions({"lloyd", "elkan"})],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: int = 0,
+        random_state: Any = None,
+        copy_x: bool = True,
+        algorithm: str = "lloyd",
+    ) -> None:
+        """Keep the options."""
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+
+    def _rows(self, X: Any, *, reset: bool = False) -> Array:
+        return np.asarray(validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C"))
+
+    def _climbs(self) -> int:
+        """How many climbs were asked for."""
+        given = not (isinstance(self.init, str) or callable(self.init))
+        if self.n_init == "auto":
+            return 1 if given or self.init == "k-means++" else 10
+        if given and self.n_init != 1:
+            warnings.warn(
+                "Explicit initial center position passed: performing only one init in "
+                f"{type(self).__name__} instead of n_init={self.n_init}.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+            return 1
+        return int(self.n_init)
+
+    def _begin(self, rows: Array, weights: Weights, rng: Any) -> Array:
+        """The first centres (k, d)."""
+        k = self.n_clusters
+        if isinstance(self.init, str):
+            return Centres.drawn(rows, weights, k, rng, apart=self.init == "k-means++").places
+        state = np.random.RandomState(rng.integers(np.iinfo(np.int32).max)) if callable(self.init) else None
+        given = self.init(rows, k, random_state=state) if callable(self.init) else self.init
+        places = np.array(given, dtype=np.float64)
+        for axis, what in enumerate((f"number of clusters {k}", f"number of features of the data {rows.shape[1]}")):
+            if places.ndim != 2 or places.shape[axis] != (k, rows.shape[1])[axis]:
+                msg = f"The shape of the initial centers {places.shape} does not match the {what}."
+                raise ValueError(msg)
+        return places
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the centres of rows (n, d); weight 2 is the row twice."""
+        del y
+        rows = self._rows(X, reset=True)
+        if len(rows) < self.n_clusters:
+            msg = f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}."
+            raise ValueError(msg)
+        if self.algorithm == "elkan" and self.n_clusters == 1:
+            text = "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead."
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
+        weights, rng = row_weights(sample_weight, rows), generator(self.random_state)
+        rest = self.tol * Centres.spread(rows, weights)
+        best: Climb | None = None
+        for _ in range(self._climbs()):
+            first = Centres(self._begin(rows, weights, rng), rest)
+            path = first.climb(rows, weights, self.max_iter, _told if self.verbose else None)
+            best = path if best is None or path.rank > best.rank else best
+        assert best is not None  # noqa: S101 (there is at least one start)
+        found = best.distribution.estimate(best.statistics)
+        self.labels_ = found.predict(rows)
+        self.inertia_ = -found.evidence(found.suffstats(rows, weights))
+        self.cluster_centers_, self.n_iter_ = found.places.astype(rows.dtype, copy=False), best.trace.passes
+        distinct = len(np.unique(self.labels_))
+        if distinct < self.n_clusters:
+            warnings.warn(
+                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
+                "Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Find the centres of rows, and tell which is nearest to each, (n,)."""
+        return np.asarray(self.fit(X, y, sample_weight=sample_weight).labels_)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Find the centres of rows, and measure the distance of each to all of them, (n, k)."""
+        return self.fit(X, y, sample_weight=sample_weight).transform(X)
+
+    def _learned(self) -> Centres:
+        check_is_fitted(self)
+        return Centres(np.asarray(self.cluster_centers_, dtype=np.float64))
+
+    def predict(self, X: Any) -> Array:
+        """The nearest centre of each row, (n,)."""
+        centres = self._learned()
+        return centres.predict(self._rows(X))
+
+    def transform(self, X: Any) -> Any:
+        """Distances (n, k) of rows to the centres."""
+        centres = self._learned()
+        rows = self._rows(X)
+        return centres.distances(rows).astype(rows.dtype, copy=False)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """−Σ w ‖x − c‖² of rows to their nearest centres."""
+        del y
+        centres = self._learned()
+        rows = self._rows(X)
+        return centres.evidence(centres.suffstats(rows, row_weights(sample_weight, rows)))
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell that single precision stays."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _told(one: Pass) -> None:
+    print(f"Iteration {one.number - 1}, inertia {-one.objective}.")  # noqa: T201 (the caller asked for it)
