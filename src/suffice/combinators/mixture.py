@@ -349,7 +349,10 @@ class Mixture(Distribution, register=False):
 
     def posterior(self, stats: Any, prior: Any) -> Any:
         del stats, prior
-        msg = "a Mixture has no posterior in closed form; sf.fit(…, prior=…) gives its mode."
+        msg = (
+            "a Mixture has no posterior in closed form: sf.posterior(mixture, rows, prior=…) comes near it, and "
+            "sf.fit(…, prior=…) gives its mode."
+        )
         raise UnsupportedError(msg)
 
     # ---- asking -------------------------------------------------------------------------------------------------
@@ -360,6 +363,12 @@ class Mixture(Distribution, register=False):
     def sample_with_members(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
         """Draw rows, and who made each of them."""
         self._require_ready("draw rows")
+    def approximate_posterior(self, rows: Any, weights: Any, prior: Any, options: dict[str, Any]) -> Any:
+        """The variational posterior: beliefs about weights and members that are nearest to the true one."""
+        from suffice.combinators.variational import believe
+
+        return believe(self, rows, weights, prior, options)
+
         rng = np.random.default_rng(random_state)
         who = rng.choice(self.n, size=n, p=self.weights)
         order = np.argsort(np.argsort(who, kind="stable"), kind="stable")

@@ -253,6 +253,17 @@ class Product(Compound, register=False):
     def chosen(self, order: Array) -> Self:
         return self.rebuilt(block.chosen(order) for block in self.blocks.values())
 
+    def exposure(self, x: Any) -> Array | None:
+        parts = [block.exposure(part) for block, part in zip(self.blocks.values(), x.parts, strict=True)]
+        if all(part is None for part in parts):
+            return None
+        paired = zip(parts, self.blocks.values(), strict=True)
+        cells = [np.ones((len(x), _cells(block))) if part is None else part for part, block in paired]
+        return np.concatenate(cells, axis=1)
+
+    def exposed(self, stats: Any) -> Array:
+        return np.concatenate([block.exposed(part) for block, part in self._each_with(stats)], axis=1)
+
     # ---- learning -----------------------------------------------------------------------------------------------
     def _each_with(self, stats: Any) -> zip[tuple[Any, Any]]:
         return zip(self.blocks.values(), stats.parts, strict=True)
@@ -389,6 +400,11 @@ def _keyed(x: Any) -> bool:
 def _array(x: Any, owner: str) -> Any:
     """An array, whose mask is left to the part that reads it."""
     return x if isinstance(x, np.ma.MaskedArray) else cells(x, owner)
+
+
+def _cells(block: Any) -> int:
+    """How many cells a block sees in a row: a vector is one."""
+    return sum(map(_cells, block.blocks.values())) if block.blocks else 1 if block.row_vector else int(block.batch[-1])
 
 
 def _columns_of(block: Any, kept: list[int]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.distribution import Alert
+from suffice.core.parameters import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,19 @@ class ProductPosterior:
     def predictive(self) -> Any:
         """The distribution of a new row: the product of the parts' predictives."""
         return self.likelihood.rebuilt(belief.predictive() for belief in self.beliefs.values())
+
+    def expected_member(self) -> tuple[Any, Array]:
+        """Members m and offsets (k, d) with E[log p(x | θ)] = log m(x) + offset of each cell."""
+        members, offsets = zip(*(belief.expected_member() for belief in self.beliefs.values()), strict=True)
+        return self.likelihood.rebuilt(members), np.concatenate(offsets, axis=1)
+
+    def divergence(self) -> Array:
+        """D(posterior‖prior) of each member, (k,): what was learned, in nats."""
+        return np.asarray(sum(belief.divergence() for belief in self.beliefs.values()))
+
+    def chosen(self, order: Array) -> ProductPosterior:
+        """The beliefs about some members of a stack, in this order."""
+        return ProductPosterior(self.likelihood.chosen(order), self._ask(lambda belief: belief.chosen(order)))
 
     def estimate(self) -> Any:
         """The product at the mode of the beliefs."""

@@ -51,6 +51,13 @@ def _given(model: Any, start: Any, rows: Any) -> Any:
 
 def _from_owners(model: Any, rows: Any, weights: Weights, owners: Any, rng: Any) -> Any:
     """Begin at the estimate of given labels (n,) or responsibilities (n, k)."""
+    shares = shares_of(model, rows, owners)
+    floors = _floors(model, *_picture(model, rows, weights, rng))
+    return _owned(replace(model, floors=floors), rows, shares * weights.dense(), rng)
+
+
+def shares_of(model: Any, rows: Any, owners: Any) -> Array:
+    """Labels (n,) or responsibilities (n, k), checked, as responsibilities."""
     array = np.asarray(owners)
     if array.shape not in ((len(rows),), (len(rows), model.n)):
         msg = (
@@ -63,14 +70,12 @@ def _from_owners(model: Any, rows: Any, weights: Weights, owners: Any, rng: Any)
         if len(names) > model.n:
             msg = f"start= names {len(names)} groups, but the mixture has {model.n} components; give as many."
             raise DataError(msg)
-        shares = np.asarray(codes[:, None] == np.arange(model.n), dtype=float)
-    else:
-        shares = np.asarray(array, dtype=float)
-        if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
-            msg = "responsibilities in start= are finite numbers of at least 0, one for each row and component."
-            raise DataError(msg)
-    floors = _floors(model, *_picture(model, rows, weights, rng))
-    return _owned(replace(model, floors=floors), rows, shares * weights.dense(), rng)
+        return np.asarray(codes[:, None] == np.arange(model.n), dtype=float)
+    shares = np.asarray(array, dtype=float)
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
+        msg = "responsibilities in start= are finite numbers of at least 0, one for each row and component."
+        raise DataError(msg)
+    return shares
 
 
 def _owned(model: Any, rows: Any, shares: Array, rng: Any) -> Any:

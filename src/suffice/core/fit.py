@@ -213,7 +213,20 @@ def fit(
     return _conclude(path, checked, prior, prototype, believed, notes, named)
 
 
-def posterior(distribution: Distribution, data: Any, *, prior: Any, weights: Any = None) -> Any:
+def posterior(
+    distribution: Distribution,
+    data: Any,
+    *,
+    prior: Any,
+    weights: Any = None,
+    random_state: Any = None,
+    n_init: int = 1,
+    max_iter: int = 1000,
+    tol: float | None = None,
+    start: Any = None,
+    accelerate: bool = True,
+    callback: Callable[[Pass], Any] | None = None,
+) -> Any:
     """What to believe of a distribution's parameters after seeing the data.
 
     ``prior`` is conjugate, an earlier posterior, ``"weak"``, or any density of the free parameters as a function. It
@@ -225,10 +238,26 @@ def posterior(distribution: Distribution, data: Any, *, prior: Any, weights: Any
     >>> post = sf.posterior(sf.Bernoulli(), [1, 0, 1], prior=sf.Beta(1, 1))
     >>> post.mean, post.predictive()
     (0.6, Bernoulli(p=0.6))
+    That of a mixture of conjugate families is variational: beliefs about weights and members, each conjugate and
+    independent of each other, that come nearest to the truth. Its ``log_evidence`` is a lower bound. The prior is
+    ``{"weights": Dirichlet(…) or StickBreaking(…), "components": prior of a member}`` or ``"weak"``, where the weights
+    may be left out: with a small concentration, 1/k by default, superfluous members empty themselves. The other
+    arguments are those of :func:`fit`, and matter to mixtures alone.
+
     """
-    _check_options(distribution, 1, 1, None)
+    _check_options(distribution, n_init, max_iter, tol)
     rows, checked, prototype = _prepare(distribution, data, weights, empty=True)
-    return _believe(prototype, rows, checked, prior)
+    options = {
+        "random_state": random_state,
+        "n_init": n_init,
+        "max_iter": max_iter,
+        "tol": tol,
+        "start": start,
+        "accelerate": accelerate,
+        "callback": callback,
+    }
+    near = prototype.approximate_posterior(rows, checked, prior, options)
+    return _believe(prototype, rows, checked, prior) if near is None else near
 
 
 def _believe(prototype: Any, rows: Any, weights: Weights, prior: Any, *, mode_only: bool = False) -> Any:

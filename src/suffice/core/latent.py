@@ -37,7 +37,8 @@ def share_out(scores: Array) -> Shared:
     whole = parts.sum(axis=1)
     parts /= np.where(whole > 0, whole, 1.0)[:, None]
     log_whole = np.log(np.where(whole > 0, whole, 1.0))
-    entropy = log_whole - np.where(parts > 0, parts * away, 0.0).sum(axis=1)
+    with np.errstate(invalid="ignore"):  # a member that cannot have made the row: 0 · −inf
+        entropy = log_whole - np.where(parts > 0, parts * away, 0.0).sum(axis=1)
     parts[~possible] = 0.0
     return Shared(np.where(possible, top + log_whole, top), parts, np.where(possible, entropy, 0.0))
 

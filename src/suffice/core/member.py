@@ -60,6 +60,26 @@ class Member(Answers):
         """Whether every M-step maximises, so that a fall of the objective is a mistake."""
         return True
 
+    # ---- members whose parameters are only believed ----------------------------------------------------------------
+    def expected_member(self, belief: Any) -> tuple[Any, Array]:
+        """Members m and offsets (k, d) with E[log p(x | θ)] = log m(x) + offset of each cell, θ under the belief.
+
+        They stand at the expected natural parameter, so the offset is A(E η) − E A(η) ≤ 0.
+        """
+        raise self._cannot(f"average its log density over {belief.name}")
+
+    def exposure(self, x: Any) -> Array | None:
+        """How many times the offset of each cell counts, (n, d); None: once everywhere. Missing cells have none."""
+        axes = tuple(range(2, x.ndim))
+        if np.isfinite(x.sum()):
+            return None
+        missing = np.isnan(x).any(axis=axes) if axes else np.isnan(x)
+        return np.where(missing, 0.0, 1.0) if missing.any() else None
+
+    def exposed(self, stats: Any) -> Array:
+        """The exposure of the rows that statistics were gathered from, (k, d)."""
+        return np.asarray(stats.weight).reshape(len(stats.weight), -1)
+
     # ---- places ---------------------------------------------------------------------------------------------------
     def chosen(self, order: Array) -> Self:
         """The stack of some of its members, in this order."""
@@ -84,6 +104,10 @@ class Member(Answers):
             msg = f"start= of {self.name} is a {self.name} with its parameters; got {start!r:.60}."
             raise ParameterError(msg)
         return start.shaped(rows), ()
+
+    def approximate_posterior(self, rows: Any, weights: Any, prior: Any, options: dict[str, Any]) -> Any:
+        """What to believe of the parameters where no formula gives it, but a climb comes near; None: a formula does."""
+        del rows, weights, prior, options
 
     def sound(self, stats: Any) -> bool:
         """Whether no part of the estimate is an accident of a few rows."""

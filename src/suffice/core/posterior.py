@@ -63,6 +63,20 @@ class Posterior:
         """The likelihood at the mode of the belief."""
         return at(self.likelihood, self.mode)
 
+    def expected_member(self) -> tuple[Any, Any]:
+        """Members m and offsets (k, d) with E[log p(x | θ)] = log m(x) + offset of each cell."""
+        found: tuple[Any, Any] = self.likelihood.stacked.expected_member(self.belief.stacked)
+        return found
+
+    def divergence(self) -> Any:
+        """D(posterior‖prior) of each member, (k,): what was learned, in nats."""
+        return self.belief.stacked.divergence_cells(self.prior.stacked).sum(axis=-1)
+
+    def chosen(self, order: Any) -> Posterior:
+        """The beliefs about some members of a stack, in this order."""
+        likelihood, belief = self.likelihood.chosen(order), self.belief.chosen(order)
+        return replace(self, likelihood=likelihood, belief=belief, log_evidence=self.log_evidence[order])
+
     def __getattr__(self, name: str) -> Any:
         """Show the belief's parameters."""
         if name.startswith("_") or name not in self.belief.specs():

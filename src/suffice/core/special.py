@@ -81,9 +81,16 @@ def binary_divergence(p: Array, q: Array) -> Array:
     return np.asarray(excess(p, q, q - p) + excess(1 - p, 1 - q, p - q))
 
 
+@cache
+def _nodes() -> tuple[Array, Array]:
+    """Nodes and weights of Gauss and Legendre."""
+    nodes, shares = np.polynomial.legendre.leggauss(24)
+    return nodes, shares
+
+
 def bregman(bend: Callable[[Array], Array], y: Array, x: Array) -> Array:
     """The divergence of f whose second derivative is ``bend``: the integral of (y − t)·f″(t) from x to y."""
-    nodes, shares = np.polynomial.legendre.leggauss(24)
+    nodes, shares = _nodes()
     half = 0.5 * (np.asarray(y, dtype=float) - x)
     total = sum(share * (1 - node) * bend(x + half * (1 + node)) for node, share in zip(nodes, shares, strict=True))
     return np.asarray(np.square(half) * total)
@@ -91,10 +98,12 @@ def bregman(bend: Callable[[Array], Array], y: Array, x: Array) -> Array:
 
 def stirling_divergence(y: Array, x: Array) -> Array:
     """The divergence of :func:`stirling_rest`."""
-    y, x = np.asarray(y, dtype=float), np.asarray(x, dtype=float)
+    y, x = np.broadcast_arrays(np.asarray(y, dtype=float), np.asarray(x, dtype=float))
     near = np.abs(y - x) < 0.5 * np.maximum(x, y)
-    wide = stirling_rest(y) - stirling_rest(x) - (y - x) * stirling_slope(x)
-    return np.where(near, bregman(stirling_bend, np.where(near, y, x), x), wide)
+    found = np.array(stirling_rest(y) - stirling_rest(x) - (y - x) * stirling_slope(x))
+    if near.any():
+        found[near] = bregman(stirling_bend, y[near], x[near])
+    return found
 
 
 def log_rising(a: Array, n: Array) -> Array:

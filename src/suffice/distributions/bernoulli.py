@@ -91,6 +91,11 @@ class Bernoulli(ExponentialFamily):
     def predict_with(self, belief: Any) -> Bernoulli:
         return Bernoulli(belief.mean)
 
+    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+        yes, no = np.moveaxis(belief.mean_statistic(), -1, 0)
+        offset = np.logaddexp(yes, no)
+        return replace(self, p=np.exp(yes - offset)), np.asarray(offset)
+
     def weak_prior(self, stats: Any) -> Beta:
         """Two pseudo-examples, one of each kind: the estimate is (1+Σx)/(m+2)."""
         del stats

@@ -151,6 +151,11 @@ class Binomial(ExponentialFamily):
     def predict_with(self, belief: Any) -> BetaBinomial:
         return BetaBinomial(self.trials, belief.a, belief.b)
 
+    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+        yes, no = np.moveaxis(belief.mean_statistic(), -1, 0)
+        offset = np.logaddexp(yes, no)
+        return replace(self, p=np.exp(yes - offset)), np.asarray(self.trials * offset)
+
     def weak_prior(self, stats: Any) -> Beta:
         """Two pseudo-trials, one of each kind."""
         return Beta(2.0, 2.0)

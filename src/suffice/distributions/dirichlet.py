@@ -13,7 +13,7 @@ from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.newton import newton
 from suffice.core.parameters import OPEN_SIMPLEX, Array, Domain, check_level, parameter
-from suffice.core.special import stirling_rest
+from suffice.core.special import excess, ratio_excess, stirling_divergence, stirling_rest
 
 CONCENTRATIONS = Domain("a vector of numbers above 0", low=0.0, closed=(True, False), core=1)
 STEEPEST = 1e10  # the largest concentration that sums of float64 can tell from a point
@@ -167,6 +167,23 @@ class Dirichlet(ExponentialFamily):
         slopes = np.where(self._present, (self.alpha - 1) * special.digamma(np.where(self._present, self.alpha, 1)), 0)
         both = (self.total - self._present.sum(axis=-1)) * special.digamma(self.total)
         return self.log_partition() + both - slopes.sum(axis=-1)
+
+    def geometric_mean(self) -> tuple[Array, Array]:
+        """The shares exp E log x, which sum to less than 1, as shares of their sum and the logarithm of that sum."""
+        with np.errstate(all="ignore"):
+            logs = np.where(self._present, self.mean_statistic(), -np.inf)
+        total = np.asarray(special.logsumexp(logs, axis=-1))
+        return np.exp(logs - total[..., None]), total
+
+    def divergence_cells(self, other: Any) -> Array:
+        """As that of :class:`Beta`; levels that a column does not have add nothing."""
+        present = self._present & (other.alpha > 0)
+        x, y = np.where(present, self.alpha, 1.0), np.where(present, other.alpha, 1.0)
+        mine, theirs = self.total[..., None], other.total[..., None]
+        means = theirs * excess(y / theirs, x / mine, (x * (theirs - mine) - mine * (y - x)) / (mine * theirs))
+        each = means + 0.5 * ratio_excess(y / x, (y - x) / x) + stirling_divergence(y, x)
+        whole = 0.5 * ratio_excess(theirs / mine, (theirs - mine) / mine) + stirling_divergence(theirs, mine)
+        return np.asarray(np.where(present, each, 0.0).sum(axis=-1) - whole[..., 0])
 
     def _comparable(self, other: Any) -> bool:
         if self.alpha.shape[-1] != other.alpha.shape[-1]:

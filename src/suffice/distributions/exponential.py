@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.core.distribution import Alert
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.lazy import special
 from suffice.core.parameters import NONNEGATIVE, POSITIVE, Array, parameter
 from suffice.core.special import ratio_excess
 from suffice.distributions.gamma import Gamma
@@ -97,6 +98,9 @@ class Exponential(ExponentialFamily):
 
     def predict_with(self, belief: Any) -> Lomax:
         return Lomax(belief.shape, belief.rate)
+
+    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+        return replace(self, rate=belief.mean), np.asarray(special.digamma(belief.shape) - np.log(belief.shape))
 
     def weak_prior(self, stats: Any) -> Gamma:
         """One pseudo-row at the mean of the data (at 1 where that is 0)."""

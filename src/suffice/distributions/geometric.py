@@ -94,6 +94,11 @@ class Geometric(ExponentialFamily):
     def predict_with(self, belief: Any) -> BetaGeometric:
         return BetaGeometric(belief.a, belief.b)
 
+    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+        yes, no = np.moveaxis(belief.mean_statistic(), -1, 0)
+        p = -np.expm1(no)
+        return replace(self, p=p), np.asarray(yes - np.log(p))
+
     def weak_prior(self, stats: Any) -> Beta:
         """One pseudo-success and one pseudo-failure."""
         return Beta(2.0, 2.0)

@@ -173,6 +173,18 @@ class Multinomial(ExponentialFamily):
     def predict_with(self, belief: Any) -> DirichletMultinomial:
         return DirichletMultinomial(self.trials, belief.alpha, self.levels)
 
+    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+        probs, offset = belief.geometric_mean()
+        return replace(self, probs=probs), offset
+
+    def exposure(self, x: Array) -> Array:
+        """The trials of each row: every one of them has the offset."""
+        trials = x.sum(axis=-1)
+        return np.where(np.isnan(trials), 0.0, trials)
+
+    def exposed(self, stats: Any) -> Array:
+        return np.asarray(stats.total.sum(axis=-1))
+
     def weak_prior(self, stats: Any) -> Dirichlet:
         """One pseudo-trial of each outcome."""
         return Dirichlet(np.full(stats.total.shape[-1], 2.0))

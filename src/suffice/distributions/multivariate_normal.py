@@ -394,6 +394,17 @@ class MultivariateNormal(ExponentialFamily):
     def predict_with(self, belief: Any) -> Any:
         return belief.predictive_of(self)
 
+    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+        member, offset = belief.expected_of(self)
+        return member, offset
+
+    def exposure(self, x: Array) -> Array | None:
+        """Rows without any cell have none; cells that others foretell are as hidden as the member, so they have it."""
+        if np.isfinite(x.sum()):
+            return None
+        missing = np.isnan(x).all(axis=1, keepdims=True)
+        return np.where(missing, 0.0, 1.0) if missing.any() else None
+
     def log_prior(self, prior: Any) -> Array:
         stack, belief = self.stacked, getattr(prior, "belief", prior).stacked
         about_mean, about_cov = belief.log_parts({"mean": stack.mean, "cov": stack.cov})

@@ -17,6 +17,7 @@ from suffice.core.parameters import POSITIVE, REAL, Array, check_count, check_le
 from suffice.core.posterior import plain
 from suffice.core.special import ratio_excess
 from suffice.core.statistics import Moments
+from suffice.distributions.gamma import Gamma
 
 if TYPE_CHECKING:
     from suffice.core.weights import Weights
@@ -223,6 +224,10 @@ class Normal(ExponentialFamily):
     def predict_with(self, belief: Any) -> Any:
         return belief.predictive_of(self)
 
+    def expected_member(self, belief: Any) -> tuple[Normal, Array]:
+        member, offset = belief.expected_of(self)
+        return member, offset
+
     def weak_alerts(self, stats: Any) -> tuple[Alert, ...]:
         flat = (stats.weight > 0) & (stats.var <= np.square(spread_floor(stats.mean)))
         if not flat.any():
@@ -249,6 +254,11 @@ class Normal(ExponentialFamily):
 
     def predictive_of(self, likelihood: Normal) -> Normal:
         return Normal(self.mean, np.hypot(self.std, likelihood.std))
+
+    def expected_of(self, likelihood: Normal) -> tuple[Normal, Array]:
+        """The ``likelihood`` at the expected mean, and what a mean that is not sure costs the log density."""
+        offset = -0.5 * np.square(np.asarray(self.std) / likelihood.std)
+        return replace(likelihood, mean=self.mean, std=likelihood.std), offset
 
     def expected(self) -> Any:
         return self.mean
@@ -293,6 +303,24 @@ class NormalInverseGamma(Distribution, register=False):
         del likelihood
         scale = np.sqrt(self.scale * (self.count + 1) / (self.shape * self.count))
         return StudentT(2 * self.shape, self.mean, scale)
+
+    def expected_of(self, likelihood: Normal) -> tuple[Normal, Array]:
+        """The ``likelihood`` at the expected precision, and what is lost by not being sure of it and of the mean."""
+        member = replace(likelihood, mean=self.mean, std=np.sqrt(self.scale / self.shape))
+        return member, 0.5 * (special.digamma(self.shape) - np.log(self.shape) - 1 / np.asarray(self.count))
+
+    def divergence_cells(self, other: Any) -> Array:
+        """D(self‖other) of each column: that of the precisions, and that of the means given the precision."""
+        precision = Gamma(self.shape, self.scale).divergence_cells(Gamma(other.shape, other.scale))
+        away = other.count * np.square(self.mean - other.mean) * self.shape / self.scale
+        known = ratio_excess(other.count / self.count, (other.count - self.count) / self.count)
+        return np.asarray(precision + 0.5 * (away + known))
+
+    def kl(self, other: Any) -> Any:
+        """D(self‖other): a float, or (k,) member by member."""
+        total = np.asarray(self.divergence_cells(other))
+        total = total.sum(axis=-1) if total.ndim else total
+        return float(total) if total.ndim == 0 else total
 
     def log_cell(self, x: Any) -> Array:
         """Log density of (mean, variance) at ``x["mean"]`` and ``x["std"]``."""

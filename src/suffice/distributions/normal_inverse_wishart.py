@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, check_count, check_level, parameter
+from suffice.core.special import ratio_excess
+from suffice.core.statistics import share
 from suffice.distributions.covariance import root, whitening
 from suffice.distributions.multivariate_student_t import MultivariateStudentT
 from suffice.distributions.normal import HALF_LOG_TAU
@@ -62,7 +64,10 @@ class NormalInverseWishart(Distribution, register=False):
         count = self.count + stats.weight
         away = (stats.centre - self.mean) + stats.shift
         factor = (self.count * stats.weight / count)[:, None, None]
-        scale = self.scale + stats.scatter + factor * away[:, :, None] * away[:, None, :]
+        scatter = stats.scatter
+        if len(scatter) < len(stats.weight):  # kept of all members together: each by its weight
+            scatter = scatter * share(stats.weight, stats.weight.sum())[:, None, None]
+        scale = self.scale + scatter + factor * away[:, :, None] * away[:, None, :]
         return NormalInverseWishart(
             self.mean + away * (stats.weight / count)[:, None], count, self.df + stats.weight, scale
         )
@@ -72,6 +77,33 @@ class NormalInverseWishart(Distribution, register=False):
         df = np.asarray(self.df) - self.columns + 1
         factor = np.asarray((self.count + 1) / (self.count * df))
         return MultivariateStudentT(df, self.mean, factor[..., None, None] * self.scale)
+
+    def expected_of(self, likelihood: Any) -> tuple[Any, Array]:
+        """The ``likelihood`` at the expected precision, and what is lost by not being sure of it and of the mean."""
+        d, df = self.columns, np.asarray(self.df)
+        log_precision = _digammas(df / 2, d) + d * np.log(2 / df)
+        offset = 0.5 * (log_precision - d / np.asarray(self.count))
+        return replace(likelihood, mean=self.mean, cov=self._over(df)), offset[..., None]
+
+    def divergence_cells(self, other: Any) -> Array:
+        """D(self‖other) of a stack, (k, 1): that of the covariances, and that of the means given the covariance."""
+        d, df, before = self.columns, np.asarray(self.df), np.asarray(other.df)
+        whiten, half = whitening(np.asarray(self.scale))
+        away = np.einsum("kij,kj->ki", whiten, self.mean - other.mean)
+        trace = np.einsum("kij,kjl,kil->k", whiten, np.broadcast_to(other.scale, whiten.shape), whiten)
+        log_ratio = 2 * (whitening(np.asarray(other.scale))[1] - half)  # log |scale| / |other scale|
+        gammas = (
+            _log_multigamma(before / 2, d) - _log_multigamma(df / 2, d) + 0.5 * (df - before) * _digammas(df / 2, d)
+        )
+        covariances = 0.5 * (before * log_ratio + df * (trace - d)) + gammas
+        known = d * ratio_excess(other.count / self.count, (other.count - self.count) / self.count)
+        means = 0.5 * (known + other.count * df * (away**2).sum(axis=1))
+        return np.asarray(covariances + means)[:, None]
+
+    def kl(self, other: Any) -> Any:
+        """D(self‖other): a float, or (k,) member by member."""
+        total = self.stacked.divergence_cells(other.stacked)[:, 0]
+        return float(total[0]) if self.lone else total
 
     def log_parts(self, x: Any) -> tuple[Array, Array]:
         """Log density of the mean given the covariance, and of the covariance, of a stack: (k,) each."""
@@ -145,6 +177,11 @@ class NormalInverseWishart(Distribution, register=False):
         z = rng.standard_normal((n, k, d)) / np.sqrt(np.asarray(stack.count))[:, None]
         mean, cov = stack.mean + np.einsum("nkij,nkj->nki", half, z), half @ np.swapaxes(half, -1, -2)
         return {"mean": mean[:, 0], "cov": cov[:, 0]} if self.lone else {"mean": mean, "cov": cov}
+
+
+def _digammas(a: Array, d: int) -> Array:
+    """The derivative of the logarithm of the multivariate gamma function, elementwise."""
+    return np.asarray(special.digamma(np.asarray(a)[..., None] - 0.5 * np.arange(d)).sum(axis=-1))
 
 
 def _log_multigamma(a: Array, d: int) -> Array:

@@ -101,6 +101,10 @@ class Poisson(ExponentialFamily):
     def predict_with(self, belief: Any) -> NegativeBinomial:
         return NegativeBinomial(belief.shape, belief.rate / (belief.rate + 1.0))
 
+    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+        rate = np.exp(belief.mean_statistic()[..., 0])
+        return replace(self, rate=rate), np.asarray(rate - belief.mean)
+
     def weak_prior(self, stats: Any) -> Gamma:
         """Half a pseudo-event, in the time in which the data have half an event."""
         return Gamma(1.5, 0.5 * np.maximum(stats.weight, 1.0) / (stats.total + 0.5))

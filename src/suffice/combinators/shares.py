@@ -1,0 +1,193 @@
+"""Beliefs about how often each member makes a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from suffice.core.errors import ParameterError
+from suffice.core.parameters import Array
+from suffice.distributions.beta import Beta
+from suffice.distributions.dirichlet import Dirichlet
+
+
+class Shares(Protocol):
+    """What a mixture asks of a belief about its weights."""
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether members may change places."""
+
+    def of(self, k: int) -> Any:
+        """The belief for k members."""
+
+    def after(self, count: Array) -> Any:
+        """The belief after seeing so many rows of each member, (k,)."""
+
+    @property
+    def log(self) -> Array:
+        """E log π, (k,)."""
+
+    @property
+    def mean(self) -> Array:
+        """E π, (k,), of the members that there are."""
+
+    def divergence(self, prior: Any) -> float:
+        """D(self‖prior)."""
+
+    def permuted(self, order: Array) -> Any:
+        """The belief with the members in another order."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw weights, (n, k)."""
+
+
+@dataclass(frozen=True)
+class DirichletShares:
+    """Weights that are exchangeable, or nearly: a :class:`Dirichlet`."""
+
+    belief: Dirichlet
+
+    @property
+    def exchangeable(self) -> bool:
+        return bool(np.ptp(self.belief.alpha) == 0)
+
+    def of(self, k: int) -> DirichletShares:
+        return DirichletShares(Dirichlet(np.array(np.broadcast_to(self.belief.alpha, k))))
+
+    def after(self, count: Array) -> DirichletShares:
+        return DirichletShares(Dirichlet(self.belief.alpha + count))
+
+    @property
+    def log(self) -> Array:
+        return self.belief.mean_statistic()
+
+    @property
+    def mean(self) -> Array:
+        return np.asarray(self.belief.mean)
+
+    def divergence(self, prior: DirichletShares) -> float:
+        return float(self.belief.divergence_cells(prior.belief))
+
+    def permuted(self, order: Array) -> DirichletShares:
+        return DirichletShares(Dirichlet(self.belief.alpha[order]))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        return self.belief.sample(n, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class StickBreaking:
+    r"""Weights of a Dirichlet process: member j takes a part v_j ~ Beta(1, concentration) of what those before it left.
+
+    A small ``concentration`` lets few members have nearly all rows. The process has infinitely many members; a mixture
+    of k keeps the first k.
+
+    >>> prior = {"weights": sf.StickBreaking(0.1), "components": sf.Gamma(1, 1)}
+    >>> post = sf.posterior(sf.Mixture(sf.Poisson(), 5), [1, 0, 2, 1] * 10, prior=prior, random_state=0)
+    >>> post.weights.max() > 0.9
+    np.True_
+    """
+
+    concentration: float = 1.0
+    parts: Beta | None = None  # the belief about each v, (k,)
+    exchangeable = False
+
+    def __post_init__(self) -> None:
+        """Check the concentration."""
+        if not (np.ndim(self.concentration) == 0 and 0 < self.concentration < np.inf):
+            msg = f"StickBreaking: concentration is a number above 0; got {self.concentration!r}."
+            raise ParameterError(msg)
+
+    @property
+    def belief(self) -> Self:
+        """Itself."""
+        return self
+
+    def of(self, k: int) -> StickBreaking:
+        if self.parts is not None and len(self.parts.a) != k:
+            msg = f"StickBreaking speaks of {len(self.parts.a)} components, but the mixture has {k}; give as many."
+            raise ParameterError(msg)
+        parts = Beta(np.ones(k), np.full(k, float(self.concentration))) if self.parts is None else self.parts
+        return StickBreaking(self.concentration, parts)
+
+    def _parts(self) -> Beta:
+        if self.parts is None:
+            msg = "StickBreaking does not know the number of components yet; give it as a prior of a Mixture."
+            raise ParameterError(msg)
+        return self.parts
+
+    def after(self, count: Array) -> StickBreaking:
+        later = np.append(np.cumsum(count[::-1])[-2::-1], 0.0)
+        before = self._parts()
+        return StickBreaking(self.concentration, Beta(before.a + count, before.b + later))
+
+    @property
+    def log(self) -> Array:
+        taken, left = np.moveaxis(self._parts().mean_statistic(), -1, 0)
+        return np.asarray(taken + np.append(0.0, np.cumsum(left)[:-1]))
+
+    @property
+    def mean(self) -> Array:
+        taken = np.asarray(self._parts().mean)
+        return _of_one(taken * np.append(1.0, np.cumprod(1.0 - taken)[:-1]))
+
+    def divergence(self, prior: StickBreaking) -> float:
+        return float(self._parts().divergence_cells(prior._parts()).sum())
+
+    def permuted(self, order: Array) -> StickBreaking:
+        if (order == np.arange(len(order))).all():
+            return self
+        msg = "StickBreaking: the members of a Dirichlet process keep their order."
+        raise ParameterError(msg)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        taken = np.asarray(self._parts().sample(n, rng))
+        before = np.cumprod(np.concatenate([np.ones((n, 1)), 1.0 - taken[:, :-1]], axis=1), axis=1)
+        return _of_one(taken * before)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownShares:
+    """Weights that are not learned."""
+
+    belief: Array
+
+    @property
+    def exchangeable(self) -> bool:
+        return bool(np.ptp(self.belief) == 0)
+
+    def of(self, k: int) -> KnownShares:
+        del k
+        return self
+
+    def after(self, count: Array) -> KnownShares:
+        del count
+        return self
+
+    @property
+    def log(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self.belief)
+
+    @property
+    def mean(self) -> Array:
+        return self.belief
+
+    def divergence(self, prior: KnownShares) -> float:
+        del prior
+        return 0.0
+
+    def permuted(self, order: Array) -> KnownShares:
+        return KnownShares(self.belief[order])
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        del rng
+        return np.broadcast_to(self.belief, (n, len(self.belief)))
+
+
+def _of_one(parts: Array) -> Array:
+    """Parts as shares of their sum: of the members that there are."""
+    return np.asarray(parts / parts.sum(axis=-1, keepdims=True))
