@@ -33,6 +33,9 @@ for arguments in ({{}}, {{"weights": x[:, 0]}}, {{"weights": x}}, {{"codes": cod
 kernels.count_range(codes, *kernels.integer_range(codes))
 kernels.normal_log_prob(x, x[:3], 1 + x[:3])
 kernels.gaussian_log_prob(x, x[:1], np.eye(4)[None], np.zeros(1))
+kernels.normal_expect(x, x[:3], 1 + x[:3], np.zeros(3)), kernels.nearest(x, x[:3])
+kernels.linear_expect(x, x[:3], np.zeros(3), None, np.zeros(3))
+kernels.table_expect(codes[:, None], np.zeros((2, 1, 3)), np.zeros(2))
 print("numba" in sys.modules, "threadpoolctl" in sys.modules)
 """
 

@@ -15,14 +15,12 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels.reference import LOG_2PI, Array, Integers, Moments, Real, merge
+from suffice.kernels.reference import BLOCK_CELLS, LOG_2PI, Array, Integers, Moments, Real, merge
 
 Expected: TypeAlias = tuple[float, float, Array, Array]
 NormalExpected: TypeAlias = tuple[float, float, Array, Array, Array, Array]
 Nearest: TypeAlias = tuple[float, Array, Array]
 T = TypeVar("T")
-
-BLOCK_CELLS = 1 << 16
 
 
 def normal_expect(x: Real, mean: Array, std: Array, log_weights: Array, weights: Array | None = None) -> NormalExpected:
@@ -35,8 +33,10 @@ def normal_expect(x: Real, mean: Array, std: Array, log_weights: Array, weights:
 
     def gather(rows: slice, log_w: Array, w: Array | None) -> tuple[float, float, Moments]:
         block = _seen(x[rows], w)
-        z = [(block - m) / s for m, s in zip(mean, std, strict=True)]
-        squares = np.column_stack([np.einsum("nd,nd->n", part, part) for part in z])
+        squares = np.empty((len(block), len(mean)))
+        for member, (m, s) in enumerate(zip(mean, std, strict=True)):
+            z = (block - m) / s
+            squares[:, member] = np.einsum("nd,nd->n", z, z)
         value, entropy, r = _shares(constant - 0.5 * squares + log_w, w)
         return value, entropy, _centred_moments(block, r)
 
