@@ -25,8 +25,8 @@ _NAMES = {
         "NegativeBinomial Normal NormalInverseGamma NormalInverseWishart NormalPrior Poisson StudentT Uniform VonMises "
         "Weibull"
     ),
-    "suffice.combinators": "Mixture Product Stack",
-    "suffice.estimators": "GaussianMixture KMeans",
+    "suffice.combinators": "Mixture Product Stack StickBreaking",
+    "suffice.estimators": "GaussianMixture KMeans LatentClass MixtureModel",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {"theory": "suffice.core.theory", "testing": "suffice.testing", "plot": "suffice.plot"}

@@ -68,6 +68,11 @@ class DirichletShares:
     def mean(self) -> Array:
         return np.asarray(self.belief.mean)
 
+    @property
+    def concentrations(self) -> Array:
+        """Alpha, (k,)."""
+        return np.array(self.belief.alpha)
+
     def divergence(self, prior: DirichletShares) -> float:
         return float(self.belief.divergence_cells(prior.belief))
 
@@ -133,6 +138,12 @@ class StickBreaking:
     def mean(self) -> Array:
         taken = np.asarray(self._parts().mean)
         return _of_one(taken * np.append(1.0, np.cumprod(1.0 - taken)[:-1]))
+
+    @property
+    def concentrations(self) -> tuple[Array, Array]:
+        """The two concentrations of each part, (k,) each."""
+        parts = self._parts()
+        return np.array(parts.a), np.array(parts.b)
 
     def divergence(self, prior: StickBreaking) -> float:
         return float(self._parts().divergence_cells(prior._parts()).sum())

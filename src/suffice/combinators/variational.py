@@ -19,10 +19,11 @@ from suffice.combinators.starts import shares_of
 from suffice.core.distribution import Alert
 from suffice.core.em import Climb, Trace, climb
 from suffice.core.errors import UnsupportedError
-from suffice.core.latent import Joint
+from suffice.core.latent import Joint, share_out
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
 from suffice.distributions.dirichlet import Dirichlet
+from suffice.engines import local
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +52,7 @@ class VariationalMixture(Mixture, register=False):
 
     @property
     def guarded(self) -> bool:
-        return getattr(self.prior["components"], "exact", True)
+        return not getattr(self.prior["components"], "ridge", 0.0)
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def _base(self, x: Any) -> Array:
@@ -70,6 +71,16 @@ class VariationalMixture(Mixture, register=False):
 
     def log_density(self, x: Any) -> Array:
         return self.predictive.log_density(x)
+
+    def row_bounds(self, x: Any) -> Array:
+        """What each row adds to the bound, (n,): log Σ exp(E log π + E log p), less than its log density."""
+        rows = self.read(x)
+        return local.fill(lambda part: share_out(self.scores(rows[part])).total, len(rows), self._width(rows))
+
+    @property
+    def at_expected(self) -> Mixture:
+        """The mixture at the expected weights and natural parameters."""
+        return Mixture(self.components, weights=self.weights)
 
     @cached_property
     def predictive(self) -> Mixture:
@@ -295,7 +306,7 @@ def begin(
         stats = first.suffstats(rows, weights)
     else:
         first, notes = model, ()
-        stats = owned(model, rows, shares_of(model, rows, start) * weights.dense())
+        stats = owned(model, rows, Weights.of(shares_of(model, rows, start) * weights.dense(), len(rows)))
     return posterior_of(first, stats, prior), notes
 
 
@@ -314,10 +325,10 @@ def _alike(prior: Any) -> bool:
     return bool(getattr(belief, "lone", False) or getattr(belief, "members", 0) == 1)
 
 
-def owned(model: Any, rows: Any, shares: Array) -> Joint:
-    """The statistics of rows whose owners are known in parts (n, k)."""
+def owned(model: Any, rows: Any, shares: Weights) -> Joint:
+    """The statistics of rows whose owners are known, as a whole or in parts."""
     members = model.components.suffstats(rows, shares)
-    return Joint(shares.sum(axis=0), members, np.zeros(1), np.zeros(1))
+    return Joint(shares.member_totals(), members, np.zeros(1), np.zeros(1))
 
 
 def posterior_of(model: Any, stats: Joint, prior: dict[str, Any]) -> VariationalMixture:

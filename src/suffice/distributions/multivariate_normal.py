@@ -383,7 +383,7 @@ class MultivariateNormal(ExponentialFamily):
 
     # ---- believing ----------------------------------------------------------------------------------------------
     def update(self, stats: Any, prior: Any) -> Any:
-        if self.fixed or self.tied or self.shared or not self.form.free:
+        if self.fixed or self.tied or not prior.suits(self.form):
             msg = (
                 "NormalInverseWishart is the belief about a free mean and a full covariance of each member; with "
                 f"{self!r:.60} it has no closed posterior. Use sf.fit(…, prior=…) for the mode."

@@ -56,6 +56,10 @@ class NormalInverseWishart(Distribution, register=False):
     def columns(self) -> int:
         return int(np.shape(self.mean)[-1])
 
+    def suits(self, form: Any) -> bool:
+        """Whether covariances of a structure keep this belief: those that nothing restricts or links."""
+        return bool(form.free)
+
     def after(self, stats: Any) -> NormalInverseWishart:
         """The belief after the statistics, member by member."""
         if stats.centre.shape[1] != self.columns:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "BayesianGaussianMixture": "bayesian_gaussian_mixture",
     "GaussianMixture": "gaussian_mixture",
     "KMeans": "k_means",
     "LatentClass": "latent_class",

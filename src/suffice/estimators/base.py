@@ -86,6 +86,15 @@ class MixtureShell(DensityMixin, BaseEstimator):
         """Whether steps of the climb are extrapolated."""
         return True
 
+    def _per(self, weights: Weights) -> float:
+        """What lower bounds are divided by: they are told per row."""
+        return weights.total
+
+    @property
+    def _source(self) -> Any:
+        """The mixture that rows are drawn from."""
+        return self.distribution_
+
     @property
     def _given_order(self) -> bool:
         """Whether the caller gave the members an order, which they then keep."""
@@ -125,7 +134,9 @@ class MixtureShell(DensityMixin, BaseEstimator):
             firsts = iter([self._resume()])
         else:
             firsts = (self._begin(model, rows, weights, rng, prior) for _ in range(self.n_init))
-        self._keep(firsts, rows, weights, prior, before=self.lower_bound_ * weights.total if again else float("nan"))
+        self._keep(
+            firsts, rows, weights, prior, before=self.lower_bound_ * self._per(weights) if again else float("nan")
+        )
         self.n_seen_ = weights.total
         return rows
 
@@ -145,23 +156,23 @@ class MixtureShell(DensityMixin, BaseEstimator):
             best = path if best is None or path.rank > best.rank else best
         assert best is not None  # noqa: S101 (there is at least one start)
         here, stats = best.distribution, best.statistics
-        if not self._given_order:
+        if not (self._given_order or np.isfinite(before)):
             here, stats = here.in_order(stats)
         self.distribution_, self.statistics_ = here.estimate(stats, prior), stats
         self.converged_, self.n_iter_ = best.converged, best.trace.passes
-        self.lower_bounds_ = (best.trace.objective / weights.total).tolist()
+        self.lower_bounds_ = (best.trace.objective / self._per(weights)).tolist()
         self.lower_bound_ = self.lower_bounds_[-1]
         self._show()
         if not best.converged:
             warnings.warn(
-                f"The climb did not converge: {best.reason}. Try different init parameters, or increase max_iter, "
-                "tol, or check for degenerate data.",
+                "Best performing initialization did not converge. Try different init parameters, or increase max_iter, "
+                f"tol, or check for degenerate data. It {best.reason}.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
 
     def _climb(self, first: Any, rows: Any, weights: Weights, prior: Any, before: float, number: int) -> Climb:
-        told = _Told(self.verbose, self.verbose_interval, weights.total, number) if self.verbose else None
+        told = Told(self.verbose, self.verbose_interval, self._per(weights), number) if self.verbose else None
         path = climb(
             first,
             first.staged(rows),
@@ -172,7 +183,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
             accelerate=self._accelerated,
             log_prior=None if prior is None else lambda one: float(np.sum(one.log_prior(prior))),
             callback=told,
-            gain=self.tol * weights.total,
+            gain=self.tol * self._per(weights),
             before=before,
         )
         if told is not None:
@@ -188,7 +199,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         prior = model.settle_prior(self.prior, rows, weights)
         here = self._begin(model, rows, weights, generator(self.random_state), prior) if first else model
         stats = here.suffstats(rows, weights)
-        bound = here.evidence(stats) / weights.total
+        bound = here.evidence(stats) / self._per(weights)
         seen = self.n_seen_ if hasattr(self, "statistics_") else 0.0
         total = seen + weights.total
         if seen:
@@ -252,7 +263,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         if n_samples < 1:
             msg = f"Invalid value for 'n_samples': {n_samples}. The sampling requires at least one sample."
             raise ValueError(msg)
-        rows, who = self.distribution_.sample_with_members(n_samples, generator(self.random_state))
+        rows, who = self._source.sample_with_members(n_samples, generator(self.random_state))
         order = np.argsort(who, kind="stable")
         return _taken(rows, order), who[order]
 
@@ -275,7 +286,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         return tags
 
 
-class _Told:
+class Told:
     """Prints the passes of a climb."""
 
     def __init__(self, verbose: int, interval: int, total: float, number: int) -> None:

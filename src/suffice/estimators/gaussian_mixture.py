@@ -20,7 +20,7 @@ from suffice.estimators.gaussians import (
     check_means,
     check_weights,
     covariances_of,
-    shape_of,
+    show,
 )
 
 
@@ -180,9 +180,4 @@ class GaussianMixture(MixtureShell):
         return {"kmeans": None}.get(self.init_params, self.init_params)
 
     def _show(self) -> None:
-        shape, members = shape_of(self.covariance_type), self.distribution_.components
-        roots = np.swapaxes(members.whitening[0], 1, 2)
-        self.weights_, self.means_ = np.array(self.distribution_.weights), np.array(members.mean)
-        self.covariances_ = np.array(shape.shown(np.asarray(members.cov)))
-        self.precisions_cholesky_ = np.array(shape.shown(roots))
-        self.precisions_ = np.array(shape.shown(roots @ np.swapaxes(roots, 1, 2)))
+        show(self, self.distribution_, self.covariance_type)

@@ -33,6 +33,16 @@ def shape_of(covariance_type: str) -> Shape:
     return SHAPES.get(covariance_type, SHAPES["full"])
 
 
+def show(estimator: Any, mixture: Any, covariance_type: str) -> None:
+    """Set the attributes that follow from a mixture of Gaussians."""
+    shape, members = shape_of(covariance_type), mixture.components
+    roots = np.swapaxes(members.whitening[0], 1, 2)
+    estimator.weights_, estimator.means_ = np.array(mixture.weights), np.array(members.mean)
+    estimator.covariances_ = np.array(shape.shown(np.asarray(members.cov)))
+    estimator.precisions_cholesky_ = np.array(shape.shown(roots))
+    estimator.precisions_ = np.array(shape.shown(roots @ np.swapaxes(roots, 1, 2)))
+
+
 def check_weights(weights: Any, k: int) -> Array:
     """Weights (k,) that a caller gave to begin with."""
     found = _of_shape(weights, (k,), "weights")
@@ -55,16 +65,23 @@ def check_means(means: Any, k: int, d: int) -> Array:
 
 def covariances_of(precisions: Any, covariance_type: str, k: int, d: int) -> Array:
     """Covariances (k, d, d) from the precisions that a caller gave to begin with."""
-    shape, eyes = shape_of(covariance_type), np.broadcast_to(np.eye(d), (k, d, d))
-    given = _of_shape(precisions, shape.shown(eyes).shape, f"{covariance_type} precision")
-    square = shape.square(given, eyes)
+    inverse = np.linalg.inv(matrices_of(precisions, covariance_type, (k,), d, "precision"))
+    return np.asarray(0.5 * (inverse + np.swapaxes(inverse, 1, 2)))
+
+
+def matrices_of(given: Any, covariance_type: str, members: tuple[int, ...], d: int, name: str) -> Array:
+    """Matrices (k, d, d) from what a caller gave in the shape that they are shown in, of ``members`` (k,) or of one."""
+    shape, eyes = shape_of(covariance_type), np.broadcast_to(np.eye(d), (*(members or (1,)), d, d))
+    wanted = shape.shown(eyes).shape
+    wanted = wanted if members or covariance_type == "tied" else wanted[1:]
+    found = _of_shape(given, wanted, f"{covariance_type} {name}")
+    square = shape.square(found if members or covariance_type == "tied" else found[None], eyes)
     even = np.allclose(square, np.swapaxes(square, 1, 2))
     if not even or not (np.linalg.eigvalsh(square) > 0).all():
-        rule = "positive" if given.ndim < 2 or covariance_type == "diag" else "symmetric, positive-definite"
-        msg = f"'{covariance_type} precision' should be {rule}"
+        rule = "positive" if covariance_type in INDEPENDENT else "symmetric, positive-definite"
+        msg = f"'{covariance_type} {name}' should be {rule}"
         raise ValueError(msg)
-    inverse = np.linalg.inv(square)
-    return np.asarray(0.5 * (inverse + np.swapaxes(inverse, 1, 2)))
+    return np.asarray(square)
 
 
 def _of_shape(given: Any, shape: tuple[int, ...], name: str) -> Array:

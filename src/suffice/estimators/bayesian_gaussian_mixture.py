@@ -1,0 +1,223 @@
+"""Mixtures of Gaussians whose parameters are only believed, in the place of scikit-learn's."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from suffice.combinators.centres import Centres
+from suffice.combinators.mixture import Mixture
+from suffice.combinators.shares import DirichletShares, StickBreaking
+from suffice.combinators.variational import VariationalMixture, owned, posterior_of
+from suffice.core.parameters import Array
+from suffice.core.sketch import picture
+from suffice.core.weights import OneHot, Weights
+from suffice.distributions.covariance import floored
+from suffice.distributions.dirichlet import Dirichlet
+from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.distributions.normal import spread_floor
+from suffice.distributions.structured_wishart import KEPT, StructuredWishart
+from suffice.estimators.base import AT_LEAST_ZERO, MixtureShell
+from suffice.estimators.gaussians import SHAPES, matrices_of, show
+
+ABOVE_ZERO = Interval(Real, 0.0, None, closed="neither")
+SHARES = {
+    "dirichlet_process": StickBreaking,
+    "dirichlet_distribution": lambda one: DirichletShares(Dirichlet(np.array([float(one)]))),
+}
+KMEANS_PASSES, KMEANS_REST = 300, 1e-4
+RANDOM_ROWS = 20000
+
+
+class BayesianGaussianMixture(MixtureShell):
+    """Rows from Gaussian clusters, how many of them the data decide, by variational Bayes.
+
+    Takes the arguments of ``sklearn.mixture.BayesianGaussianMixture`` and shows its attributes: to change over, change
+    the import. From the same start each pass is scikit-learn's; steps are extrapolated, and taken back where they would
+    lower the bound. Beyond it: ``sample_weight`` (weight 2 is the row twice) and ``partial_fit``.
+
+    Parameters
+    ----------
+    n_components
+        How many clusters at most: superfluous ones get weights near 0.
+    covariance_type
+        "full", "tied", "diag" or "spherical".
+    tol
+        The climb ends when a pass changes the bound by less than this, in nats.
+    reg_covar
+        Added to every variance.
+    max_iter, n_init
+        Most passes of a climb, and number of climbs, of which the best stands.
+    init_params
+        "kmeans": rows belong to their nearest centre; "k-means++" and "random_from_data": each cluster begins with one
+        row; "random": shares at random, of a sketch of the rows.
+    weight_concentration_prior_type
+        "dirichlet_process" (by stick-breaking) or "dirichlet_distribution".
+    weight_concentration_prior
+        The concentration: small ones give few clusters nearly all weight. 1/n_components by default.
+    mean_precision_prior, mean_prior
+        How many rows the belief about a mean is worth, 1, and that mean, the mean of the rows.
+    degrees_of_freedom_prior, covariance_prior
+        How many rows the belief about a covariance is worth, d, and their scatter, the covariance of the rows.
+    random_state
+        None, a seed, or a RandomState.
+    warm_start
+        Whether ``fit`` goes on from the last fit, under its prior.
+    verbose, verbose_interval
+        1 prints every so many passes, 2 with their bound.
+
+    Attributes
+    ----------
+    weights_, means_, covariances_, precisions_, precisions_cholesky_
+        The expected parameters, in scikit-learn's shapes.
+    weight_concentration_, mean_precision_, degrees_of_freedom_
+        The beliefs about weights, means and covariances, beside ``means_`` and ``covariances_``.
+    weight_concentration_prior_, mean_precision_prior_, mean_prior_, degrees_of_freedom_prior_, covariance_prior_
+        The prior.
+    converged_, n_iter_, lower_bound_, lower_bounds_
+        How the best climb went: its passes over the rows, and the bound of the log evidence that they saw, with the
+        constants that scikit-learn leaves out.
+    distribution_, statistics_, n_seen_
+        The belief as a value, whose ``predictive`` is the distribution of a new row, the statistics of the last pass,
+        and the weight of the rows behind them.
+
+    Examples
+    --------
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [4, 2], [12, 4], [10, 7]])
+    >>> sf.BayesianGaussianMixture(n_components=2, random_state=42).fit(X).predict([[0, 0], [9, 3]])
+    array([0, 1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{name: rule for name, rule in MixtureShell._parameter_constraints.items() if name != "prior"},  # noqa: SLF001
+        "covariance_type": [StrOptions(set(SHAPES))],
+        "reg_covar": [AT_LEAST_ZERO],
+        "init_params": [StrOptions({"kmeans", "k-means++", "random", "random_from_data"})],
+        "weight_concentration_prior_type": [StrOptions(set(SHARES))],
+        "weight_concentration_prior": [None, ABOVE_ZERO],
+        "mean_precision_prior": [None, ABOVE_ZERO],
+        "mean_prior": [None, "array-like"],
+        "degrees_of_freedom_prior": [None, ABOVE_ZERO],
+        "covariance_prior": [None, "array-like", ABOVE_ZERO],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_components: int = 1,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        weight_concentration_prior_type: str = "dirichlet_process",
+        weight_concentration_prior: float | None = None,
+        mean_precision_prior: float | None = None,
+        mean_prior: Any = None,
+        degrees_of_freedom_prior: float | None = None,
+        covariance_prior: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+    ) -> None:
+        """Keep the options."""
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.mean_prior = mean_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+
+    def _per(self, weights: Weights) -> float:
+        del weights
+        return 1.0
+
+    @property
+    def _source(self) -> Mixture:
+        found: Mixture = self.distribution_.at_expected
+        return found
+
+    def _prototype(self, rows: Any) -> Mixture:
+        return Mixture(MultivariateNormal(structure=self.covariance_type), self.n_components).shaped(rows)
+
+    # ---- the prior ------------------------------------------------------------------------------------------------
+    def _believed(self, rows: Array, weights: Weights) -> dict[str, Any]:
+        """The prior of the weights and of the members."""
+        (_, d), k = rows.shape, self.n_components
+        shape, every = SHAPES[self.covariance_type], MultivariateNormal().suffstats(rows, weights)
+        total = float(every.weight[0])
+        degrees = d if self.degrees_of_freedom_prior is None else self.degrees_of_freedom_prior
+        if not degrees > d - 1:
+            msg = f"The parameter 'degrees_of_freedom_prior' should be greater than {d - 1}, but got {degrees:.3f}."
+            raise ValueError(msg)
+        mean = every.mean[0] if self.mean_prior is None else np.array(self.mean_prior, dtype=np.float64)
+        if mean.shape != (d,):
+            msg = f"The parameter 'means' should have the shape of ({d},), but got {mean.shape}"
+            raise ValueError(msg)
+        if self.covariance_prior is None:
+            scale = KEPT[self.covariance_type](every.scatter / max(total - 1.0, 0.5 * total))
+        else:
+            scale = matrices_of(self.covariance_prior, self.covariance_type, (), d, "covariance_prior")
+        least = np.maximum(spread_floor(mean), np.sqrt(self.reg_covar))[None]
+        count = 1.0 if self.mean_precision_prior is None else float(self.mean_precision_prior)
+        alpha = 1.0 / k if self.weight_concentration_prior is None else self.weight_concentration_prior
+        self.weight_concentration_prior_, self.mean_precision_prior_ = alpha, count
+        self.mean_prior_, self.degrees_of_freedom_prior_ = mean, degrees
+        self.covariance_prior_ = shape.shown(scale)[0] if self.covariance_type != "tied" else shape.shown(scale)
+        belief = StructuredWishart(
+            mean, count, float(degrees), floored(scale, least)[0], self.covariance_type, float(self.reg_covar)
+        )
+        shares: Any = SHARES[self.weight_concentration_prior_type](alpha)
+        return {"weights": shares.of(k), "components": belief}
+
+    # ---- where to begin -------------------------------------------------------------------------------------------
+    def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> VariationalMixture:
+        del prior
+        stats = owned(model, *self._first(rows, weights, rng))
+        return posterior_of(model, stats, self._believed(rows, weights))
+
+    def _first(self, rows: Array, weights: Weights, rng: Any) -> tuple[Array, Weights]:
+        """Rows, and to whom they first belong."""
+        k = self.n_components
+        if self.init_params == "random":
+            small, held = picture(rows, weights, RANDOM_ROWS, int(rng.integers(1 << 62)))
+            shares = rng.random((len(small), k))
+            return small, Weights.of(shares / shares.sum(axis=1, keepdims=True) * held.dense(), len(small))
+        centres = Centres.drawn(rows, weights, k, rng, apart=self.init_params != "random_from_data")
+        if self.init_params != "kmeans":
+            return centres.places, Weights.of(OneHot(np.arange(k), k), k)
+        rest = KMEANS_REST * Centres.spread(rows, weights)
+        found = Centres(centres.places, rest).climb(rows, weights, KMEANS_PASSES).distribution
+        return rows, Weights.of(OneHot(found.predict(rows), k, weights.values), len(rows))
+
+    # ---- what is shown --------------------------------------------------------------------------------------------
+    def _show(self) -> None:
+        show(self, self.distribution_, self.covariance_type)
+        belief, shares = self.distribution_.beliefs.belief, self.distribution_.shares
+        self.mean_precision_, degrees = np.array(belief.count), np.array(belief.df)
+        self.degrees_of_freedom_ = float(degrees[0]) if self.covariance_type == "tied" else degrees
+        self.weight_concentration_ = shares.concentrations
+
+    def score_samples(self, X: Any) -> Array:
+        """What each row adds to the bound, (n,), as scikit-learn scores it.
+
+        That is less than its log density, which ``distribution_.predictive.log_prob(X)`` gives.
+        """
+        mixture, rows = self._asked(X)
+        return np.asarray(mixture.row_bounds(rows))
