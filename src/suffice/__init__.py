@@ -26,7 +26,7 @@ _NAMES = {
         "Weibull"
     ),
     "suffice.combinators": "Mixture Product Stack StickBreaking",
-    "suffice.estimators": "GaussianMixture KMeans LatentClass MixtureModel",
+    "suffice.estimators": "BayesianGaussianMixture GaussianMixture KMeans LatentClass MixtureModel",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {"theory": "suffice.core.theory", "testing": "suffice.testing", "plot": "suffice.plot"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -24,7 +25,7 @@ from suffice.estimators.base import AT_LEAST_ZERO, MixtureShell
 from suffice.estimators.gaussians import SHAPES, matrices_of, show
 
 ABOVE_ZERO = Interval(Real, 0.0, None, closed="neither")
-SHARES = {
+SHARES: dict[str, Callable[[Any], Any]] = {
     "dirichlet_process": StickBreaking,
     "dirichlet_distribution": lambda one: DirichletShares(Dirichlet(np.array([float(one)]))),
 }

@@ -55,7 +55,7 @@ def check_weights(weights: Any, k: int) -> Array:
     if abs(found.sum() - 1.0) > 1e-6:
         msg = f"The parameter 'weights' should be normalized, but got sum(weights) = {found.sum():.5f}"
         raise ValueError(msg)
-    return found / found.sum()
+    return np.asarray(found / found.sum())
 
 
 def check_means(means: Any, k: int, d: int) -> Array:
