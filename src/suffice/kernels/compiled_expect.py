@@ -31,19 +31,20 @@ def gaussian_expect(
     """Log-likelihood, entropy, and weight (k,), centre, shift (k, d) and scatter matrix (k, d, d) of the members."""
     d = mean.shape[1]
     centre, scale, place, factor = _about_pilot(mean, whiten, log_weights)
-    precision = factor.swapaxes(1, 2) @ factor
-    if len(x) and _growth(precision, np.abs(place)) <= LOST:
+    gather, growth, near = _by_products, _growth, LOST
+    if d >= MANY_COLUMNS:
+        gather, growth, near = _by_members, _whitened_growth, LOST**0.5
+    if len(x) and growth(factor, np.abs(place)) <= near:
         constant = log_det - 0.5 * d * LOG_2PI + (log_weights if log_weights.ndim == 1 else 0.0)
-        gather = _by_products if d < MANY_COLUMNS else _by_members
-        log_likelihood, entropy, moments = gather(
-            (x, weights, log_weights), (_plain(centre), _plain(scale)), place, factor, constant
-        )
-        weight, first, squares = moments[:, 0, 0], moments[:, 1:, 0], moments[:, 1:, 1:]
+        data, pilot = (x, weights, log_weights), (_plain(centre), _plain(scale))
+        log_likelihood, entropy, moments = gather(data, pilot, place, factor, constant)
+        weight, shift, squares = moments[:, 0, 0].copy(), moments[:, 1:, 0], moments[:, 1:, 1:]
         share = 1 / np.where(weight > 0, weight, 1.0)[:, None]
-        shift, share = share * first, share[:, None]
-        scatter = squares - shift[:, :, None] * first[:, None]
-        if not np.isfinite(log_likelihood) or _kept(precision, squares * share, scatter * share):
-            return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, scatter)
+        shift, about = share * shift, share * _diagonal(squares)
+        squares -= weight[:, None, None] * (shift[:, :, None] * shift[:, None])
+        kept = growth(factor, np.sqrt(about)) <= LOST and bool((about <= LOST * share * _diagonal(squares)).all())
+        if kept or not np.isfinite(log_likelihood):
+            return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, squares)
     return centred_expect(
         x, lambda rows: compiled.gaussian_log_prob(rows, mean, whiten, log_det), compiled.scatter, log_weights, weights
     )
@@ -55,10 +56,10 @@ def shared_gaussian_expect(
     """The same for members with one covariance, whiten (d, d); the scatter (1, d, d) is the sum of the members'."""
     k, d = mean.shape
     centre, scale, place, factor = _about_pilot(mean, whiten[None], log_weights)
-    precision = factor.swapaxes(1, 2) @ factor
-    if len(x) and _growth(precision, np.abs(place)) <= LOST:
+    if len(x) and _growth(factor, np.abs(place)) <= LOST:
+        precision = factor[0].T @ factor[0]
         form = np.empty((k, d + 1))  # the quadratic term of all members alike comes last, from the sum of squares
-        form[:, 1:] = place @ precision[0]
+        form[:, 1:] = place @ precision
         form[:, 0] = log_det - 0.5 * d * LOG_2PI - 0.5 * np.einsum("kj,kj->k", form[:, 1:], place)
         form[:, 0] += log_weights if log_weights.ndim == 1 else 0.0
         eta = _tiled(form, _whole(d + 1))
@@ -71,11 +72,14 @@ def shared_gaussian_expect(
         weight, first = _untiled(sums)[:k, 0], _untiled(sums)[:k, 1 : d + 1]
         squares = _symmetric(_untiled(products)[None, : d + 1, : d + 1])[:, 1:, 1:]
         shift = first / np.where(weight > 0, weight, 1.0)[:, None]
-        scatter = squares - shift.T @ first
+        share = 1 / max(weight.sum(), np.finfo(float).tiny)
+        about = share * _diagonal(squares)
         with np.errstate(invalid="ignore"):  # as the log-likelihood then says
             log_likelihood -= 0.5 * float((precision * squares).sum())
-        share = 1 / max(weight.sum(), np.finfo(float).tiny)
-        if not np.isfinite(log_likelihood) or _kept(precision, squares * share, scatter * share):
+            scatter = squares - (shift.T * weight) @ shift
+        kept = _growth(factor, np.sqrt(about)) <= LOST and bool((about <= LOST * share * _diagonal(scatter)).all())
+        if kept or not np.isfinite(log_likelihood):
+            scatter = 0.5 * (scatter + scatter.swapaxes(1, 2))
             return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, scatter)
     everyones = np.broadcast_to(whiten, (k, d, d)), np.full(k, log_det)
     expected = centred_expect(
@@ -111,7 +115,7 @@ def _by_members(data: Data, pilot: Pilot, place: Array, factor: Array, constant:
     rows[:, :d, 0] = -np.einsum("kij,kj->ki", factor, place)
     rows[:, :d, 1 : d + 1] = factor
     fours = [rows[:, i : i + 4, : i + 5].swapaxes(1, 2).reshape(k, -1) for i in range(0, d, 4)]
-    sums = np.zeros((k, -(-(d + 1) // 4), _whole(d + 1), 4))
+    sums = np.zeros((k, -(-(d + 1) // 4), _whole(rows.shape[1] + 1), 4))  # features for all columns of the last four
     total = _fold(mixtures.gaussian_of_many, data, (*pilot, _plain(np.hstack(fours)), _plain(constant), BLOCK, sums))
     return *total, _symmetric(np.array([_untiled(own)[: d + 1, : d + 1] for own in sums]))
 
@@ -133,23 +137,27 @@ def _about_pilot(mean: Array, whiten: Array, log_weights: Array) -> tuple[Array,
         return centre, scale, (mean - centre) * scale, whiten / scale
 
 
-def _growth(precision: Array, deviation: Array) -> float:
-    """How much larger than their sum the terms of the quadratic forms are, (k, d, d) at deviations (k, d)."""
+def _growth(factor: Array, deviation: Array) -> float:
+    """How much larger than 1 the terms are that cancel in the quadratic forms, at deviations (k, d) from the pilot."""
     with np.errstate(all="ignore"):
-        return float(np.einsum("...i,...ij,...j->...", deviation, np.abs(precision), deviation).max(initial=0.0))
+        size = np.abs(factor.swapaxes(1, 2) @ factor)
+        return float((deviation[:, None] @ size @ deviation[:, :, None]).max())
 
 
-def _kept(precision: Array, squares: Array, scatter: Array) -> bool:
-    """Whether enough digits are left: of the forms where the rows lie, and of the scatter after subtracting."""
-    about, within = (np.diagonal(a, axis1=1, axis2=2) for a in (squares, scatter))
-    return _growth(precision, np.sqrt(about)) <= LOST and bool((about <= LOST * within).all())
+def _whitened_growth(factor: Array, deviation: Array) -> float:
+    """The same where rows are whitened first, so that what cancels is not yet squared."""
+    with np.errstate(all="ignore"):
+        return float((np.abs(factor) @ deviation[:, :, None]).mean(axis=1).max())
+
+
+def _diagonal(a: Array) -> Array:
+    return np.diagonal(a, axis1=1, axis2=2).copy()
 
 
 def _unscaled(weight: Array, centre: Array, scale: Array, shift: Array, scatter: Array) -> tuple[Array, Array, Array]:
     """Centre, shift and scatter in the units of the rows; means of 0 for a member without weight."""
     some = (weight != 0)[:, None]
-    scatter = 0.5 * (scatter + scatter.swapaxes(1, 2)) / (scale[:, None] * scale)
-    return np.where(some, centre, 0.0), np.where(some, shift / scale, 0.0), scatter
+    return np.where(some, centre, 0.0), np.where(some, shift / scale, 0.0), scatter / (scale[:, None] * scale)
 
 
 def _symmetric(a: Array) -> Array:

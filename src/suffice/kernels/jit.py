@@ -79,6 +79,8 @@ _ROUND = 1.5 * 2.0**52  # added and subtracted it rounds to a whole number, whic
 _E = tuple(1 / factorial(i) for i in range(13))
 _ROOT_HALF = 0x3FE6A09E667F3BCD  # bits of √½
 _LEAST = -708.0  # exp of less would be subnormal
+_LEAST_SHARED = -600.0  # a share of less is none: times two numbers it could be subnormal, a hundred times as slow
+_NOBODY = -1e300  # the largest logit of a row that has none
 
 
 def _exp(x: Any) -> Any:
@@ -126,15 +128,17 @@ log = kernel(_log, reorder=False)
 
 
 @kernel
-def softmax(logits: Any, scale: Any, even: Any) -> Any:  # noqa: C901 (simple loops, one after the other)
+def softmax(logits: Any, scale: Any, even: Any) -> Any:
     """Turn logits (k, b) into scale (b,) · r, r the shares of the k; gives Σ scale log Σ exp and −Σ scale r log r.
 
-    ``even`` says that the scale is 1 everywhere: then one logarithm serves four rows. A logit of −inf has share 0; a
-    row of nothing else has no shares, and the first answer is −inf. NaN in a logit shows in both answers.
+    ``even`` says that the scale is 1 everywhere: then one logarithm serves four rows. A logit of −inf, or 600 below the
+    largest, has share 0; a row of nothing but −inf has no shares, and makes the first answer −inf. NaN shows in both.
     """
     wide()
     k, b = logits.shape[0], scale.size
-    top, total, tilt = np.full(b, -1e300), np.zeros(b), np.zeros(b)
+    scratch = np.empty((4, b))
+    top, total, tilt, inverse = scratch[0], scratch[1], scratch[2], scratch[3]
+    top[:], total[:], tilt[:] = _NOBODY, 0.0, 0.0
     for j in range(k):
         row = logits[j]
         for i in range(b):
@@ -142,7 +146,8 @@ def softmax(logits: Any, scale: Any, even: Any) -> Any:  # noqa: C901 (simple lo
     for j in range(k):
         row = logits[j]
         for i in range(b):
-            z = max(row[i] - top[i], -800.0)
+            z = row[i] - top[i]
+            z = 2 * _LEAST if z < _LEAST_SHARED else z
             e = exp(z)
             total[i] += e
             tilt[i] += e * z
@@ -150,20 +155,21 @@ def softmax(logits: Any, scale: Any, even: Any) -> Any:  # noqa: C901 (simple lo
     log_likelihood, entropy, quarter = 0.0, 0.0, b // 4 if even else 0
     for i in range(b):
         total[i] = 1.0 if total[i] == 0.0 else total[i]
-        log_likelihood += scale[i] * (-np.inf if top[i] == -1e300 else top[i])
-        entropy -= scale[i] * (tilt[i] / total[i])
-    log_totals = 0.0
-    for i in range(quarter):
-        log_totals += log((total[i] * total[quarter + i]) * (total[2 * quarter + i] * total[3 * quarter + i]))
-    for i in range(4 * quarter, b):
-        log_totals += scale[i] * log(total[i])
-    for i in range(b):
-        total[i] = scale[i] / total[i]
+        inverse[i] = scale[i] / total[i]
+        log_likelihood += scale[i] * (-np.inf if top[i] == _NOBODY else top[i])
+        entropy -= tilt[i] * inverse[i]
+    logs, first, second = 0.0, total[:quarter], total[quarter : 2 * quarter]
+    third, fourth = total[2 * quarter : 3 * quarter], total[3 * quarter : 4 * quarter]
+    for i in range(first.size):
+        logs += log((first[i] * second[i]) * (third[i] * fourth[i]))
+    rest, weights = total[4 * quarter :], scale[4 * quarter :]
+    for i in range(rest.size):
+        logs += weights[i] * log(rest[i])
     for j in range(k):
         row = logits[j]
         for i in range(b):
-            row[i] *= total[i]
-    return log_likelihood + log_totals, entropy + log_totals
+            row[i] *= inverse[i]
+    return log_likelihood + logs, entropy + logs
 
 
 # -- a note ------------------------------------------------------------------------------------------------------------
