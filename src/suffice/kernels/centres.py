@@ -1,9 +1,8 @@
 """Loops that find the nearest centre of each row, for Numba.
 
-Few columns: squared distances as they are. More: ½ ‖c‖² − x·c, a product by tiles of 4 × 4, of rows and centres about
-a pilot and in units that make the farthest centre 1, in single precision; where the two best are closer than rounding
-allows, the row's distances are compared one by one. So the answer is exact whatever the data. Where that happens often
-(a far centre makes the others small) the search goes on in double precision.
+Few columns: squared distances as they are. More: ½ ‖c‖² − x·c of rows and centres about a pilot; where the two best are
+closer than rounding allows, the row's distances are compared one by one. So the answer is exact whatever the data. Both
+go by tiles of 4 centres × 3 vectors of rows; centres lie as (k / 4, d, 4), rows column by column, ``stride`` apart.
 """
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN201
@@ -13,87 +12,101 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels.jit import kernel, minus, wide
+from suffice.kernels.lanes import LANES, fill, load, multiply_add, store, strided, subtract
 
-ROWS = 256
-TILE = 64
+ROWS = 3 * LANES  # of a tile
+BLOCK = 240
 DIRECT = 4  # columns up to which distances are as cheap as products
-OFTEN = 8  # one row in so many compared one by one is too many
 
 
 @kernel
-def load(x, pilot, unit, columns):
-    """Write (x − pilot) · unit, transposed, into columns (d, ≥ b)."""
-    for begin in range(0, x.shape[0], TILE):
-        tile = x[begin : begin + TILE]
-        for j in range(tile.shape[1]):
-            column, p = columns[j, begin : begin + tile.shape[0]], pilot[j]
-            for i in range(column.size):
-                column[i] = minus(tile[i, j], p) * unit
+def write_rows(x, begin, count, pilot, u, stride):
+    """Write x − pilot of ``count`` rows, column by column; zeros up to a tile."""
+    d = pilot.size
+    cells = x.reshape(x.size)
+    whole = count - count % LANES
+    for j in range(d):
+        place, start, c = j * stride, begin * d + j, fill(pilot[j])
+        for i in range(0, whole, LANES):
+            store(u, place + i, subtract(strided(cells, start + i * d, d), c))
+        for i in range(whole, count):
+            u[place + i] = minus(x[begin + i, j], pilot[j])
+        for i in range(count, -(-count // ROWS) * ROWS):
+            u[place + i] = 0.0
 
 
 @kernel
-def distance(row, centre):
-    """‖row − centre‖²."""
-    total = 0.0
-    for j in range(row.size):
-        r = minus(row[j], centre[j])
-        total += r * r
-    return total
+def put(a, i, first, second, third):
+    """Store three vectors, one after the other."""
+    store(a, i, first)
+    store(a, i + LANES, second)
+    store(a, i + 2 * LANES, third)
 
 
 @kernel
-def measure(columns, centres, k, count, scores):
-    """Squared distances of a block to the centres k … k + 3."""
-    wide()
-    a, b, c, d = scores[0, :count], scores[1, :count], scores[2, :count], scores[3, :count]
-    for n in range(count):
-        a[n] = b[n] = c[n] = d[n] = 0.0
-    for j in range(columns.shape[0]):
-        p, e, f, g, h = columns[j, :count], centres[k, j], centres[k + 1, j], centres[k + 2, j], centres[k + 3, j]
-        for n in range(count):
-            r, s, t, u = minus(p[n], e), minus(p[n], f), minus(p[n], g), minus(p[n], h)
-            a[n] += r * r
-            b[n] += s * s
-            c[n] += t * t
-            d[n] += u * u
+def measure(u, d, rows, stride, centres, q, scores):
+    """Squared distances to the four centres from centres[q] on."""
+    for t in range(0, rows, ROWS):
+        a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
+        for j in range(d):
+            p, s = t + j * stride, q + 4 * j
+            u0, u1, u2 = load(u, p), load(u, p + LANES), load(u, p + 2 * LANES)
+            e = fill(centres[s])
+            z0, z1, z2 = subtract(u0, e), subtract(u1, e), subtract(u2, e)
+            a0, a1, a2 = multiply_add(z0, z0, a0), multiply_add(z1, z1, a1), multiply_add(z2, z2, a2)
+            e = fill(centres[s + 1])
+            z0, z1, z2 = subtract(u0, e), subtract(u1, e), subtract(u2, e)
+            b0, b1, b2 = multiply_add(z0, z0, b0), multiply_add(z1, z1, b1), multiply_add(z2, z2, b2)
+            e = fill(centres[s + 2])
+            z0, z1, z2 = subtract(u0, e), subtract(u1, e), subtract(u2, e)
+            c0, c1, c2 = multiply_add(z0, z0, c0), multiply_add(z1, z1, c1), multiply_add(z2, z2, c2)
+            e = fill(centres[s + 3])
+            z0, z1, z2 = subtract(u0, e), subtract(u1, e), subtract(u2, e)
+            d0, d1, d2 = multiply_add(z0, z0, d0), multiply_add(z1, z1, d1), multiply_add(z2, z2, d2)
+        put(scores, t, a0, a1, a2)
+        put(scores, stride + t, b0, b1, b2)
+        put(scores, 2 * stride + t, c0, c1, c2)
+        put(scores, 3 * stride + t, d0, d1, d2)
 
 
 @kernel
-def multiply(columns, centres, half, k, count, scores):
-    """½ ‖c‖² − x·c of a block and the centres k … k + 3; columns and centres are padded to whole tiles."""
-    wide()
-    a, b, c, d = scores[0, :count], scores[1, :count], scores[2, :count], scores[3, :count]
-    for n in range(count):
-        a[n] = half[k]
-        b[n] = half[k + 1]
-        c[n] = half[k + 2]
-        d[n] = half[k + 3]
-    for j in range(0, columns.shape[0], 4):
-        p, q, s, t = columns[j, :count], columns[j + 1, :count], columns[j + 2, :count], columns[j + 3, :count]
-        a0, a1, a2, a3 = centres[k, j], centres[k, j + 1], centres[k, j + 2], centres[k, j + 3]
-        b0, b1, b2, b3 = centres[k + 1, j], centres[k + 1, j + 1], centres[k + 1, j + 2], centres[k + 1, j + 3]
-        c0, c1, c2, c3 = centres[k + 2, j], centres[k + 2, j + 1], centres[k + 2, j + 2], centres[k + 2, j + 3]
-        d0, d1, d2, d3 = centres[k + 3, j], centres[k + 3, j + 1], centres[k + 3, j + 2], centres[k + 3, j + 3]
-        for n in range(count):
-            a[n] -= (a0 * p[n] + a1 * q[n]) + (a2 * s[n] + a3 * t[n])
-            b[n] -= (b0 * p[n] + b1 * q[n]) + (b2 * s[n] + b3 * t[n])
-            c[n] -= (c0 * p[n] + c1 * q[n]) + (c2 * s[n] + c3 * t[n])
-            d[n] -= (d0 * p[n] + d1 * q[n]) + (d2 * s[n] + d3 * t[n])
+def multiply(u, d, rows, stride, centres, q, half, scores):
+    """½ ‖c‖² − x·c for the four centres from centres[q] on; half (4,)."""
+    for t in range(0, rows, ROWS):
+        a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
+        for j in range(d):
+            p, s = t + j * stride, q + 4 * j
+            u0, u1, u2 = load(u, p), load(u, p + LANES), load(u, p + 2 * LANES)
+            e = fill(centres[s])
+            a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
+            e = fill(centres[s + 1])
+            b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
+            e = fill(centres[s + 2])
+            c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
+            e = fill(centres[s + 3])
+            d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
+        e = fill(half[0])
+        put(scores, t, subtract(e, a0), subtract(e, a1), subtract(e, a2))
+        e = fill(half[1])
+        put(scores, stride + t, subtract(e, b0), subtract(e, b1), subtract(e, b2))
+        e = fill(half[2])
+        put(scores, 2 * stride + t, subtract(e, c0), subtract(e, c1), subtract(e, c2))
+        e = fill(half[3])
+        put(scores, 3 * stride + t, subtract(e, d0), subtract(e, d1), subtract(e, d2))
 
 
 @kernel
-def choose(scores, k, best, second, index):
+def choose(scores, stride, k, best, second, index):
     """Let the centres k … k + 3 compete with the best so far; the first of equals wins."""
     wide()
-    count = best.size
-    a, b, c, d = scores[0, :count], scores[1, :count], scores[2, :count], scores[3, :count]
-    i, j, g, h = np.int32(k), np.int32(k + 1), np.int32(k + 2), np.int32(k + 3)
+    count, s, t = best.size, 2 * stride, 3 * stride
+    a, b, c, d = scores[:count], scores[stride : stride + count], scores[s : s + count], scores[t : t + count]
     for n in range(count):
         least, loser, code = best[n], second[n], index[n]
-        loser, code, least = min(loser, max(a[n], least)), i if a[n] < least else code, min(least, a[n])
-        loser, code, least = min(loser, max(b[n], least)), j if b[n] < least else code, min(least, b[n])
-        loser, code, least = min(loser, max(c[n], least)), g if c[n] < least else code, min(least, c[n])
-        loser, code, least = min(loser, max(d[n], least)), h if d[n] < least else code, min(least, d[n])
+        loser, code, least = min(loser, max(a[n], least)), k if a[n] < least else code, min(least, a[n])
+        loser, code, least = min(loser, max(b[n], least)), k + 1 if b[n] < least else code, min(least, b[n])
+        loser, code, least = min(loser, max(c[n], least)), k + 2 if c[n] < least else code, min(least, c[n])
+        loser, code, least = min(loser, max(d[n], least)), k + 3 if d[n] < least else code, min(least, d[n])
         best[n], second[n], index[n] = least, loser, code
 
 
@@ -102,39 +115,28 @@ def compare(row, centres):
     """The nearest centre of one row, by its distances."""
     least, code = np.inf, 0
     for k in range(centres.shape[0]):
-        found = distance(row, centres[k])
-        if found < least:
-            least, code = found, k
+        distance = 0.0
+        for j in range(row.size):
+            r = minus(row[j], centres[k, j])
+            distance += r * r
+        if distance < least:
+            least, code = distance, k
     return code
 
 
 @kernel
-def search(block, centres, table, half, pilot, unit, error, columns, scores, best, second, index):
-    """Write the nearest centre of every row of a block into the index; how many rows had to be compared."""
+def settle(block, u, stride, centres, farthest, best, second, index):
+    """Compare, where the best score may be first by rounding alone; ``farthest`` is the largest ‖c‖² of a centre."""
     wide()
-    d, count, compared = block.shape[1], block.shape[0], 0
-    load(block, pilot, unit, columns)
-    best[:] = np.inf
-    second[:] = np.inf
-    index[:] = 0
-    for k in range(0, table.shape[0], 4):
-        if d <= DIRECT:
-            measure(columns[:d], table, k, count, scores)
-        else:
-            multiply(columns, table, half, k, count, scores)
-        choose(scores, k, best[:count], second[:count], index[:count])
-    if d > DIRECT:
-        norm = scores[0, :count]
-        norm[:] = 1
-        for j in range(d):
-            column = columns[j, :count]
-            for n in range(count):
-                norm[n] += column[n] * column[n]
+    count, d = block.shape[0], block.shape[1]
+    error, room = 4 * (d + 8) * 2.0**-52, np.full(count, farthest)
+    for j in range(d):
+        column = u[j * stride : j * stride + count]
         for n in range(count):
-            if not second[n] - best[n] > error * norm[n]:
-                index[n] = compare(block[n], centres)
-                compared += 1
-    return compared
+            room[n] += column[n] * column[n]
+    for n in range(count):
+        if not second[n] - best[n] > error * room[n]:
+            index[n] = compare(block[n], centres)
 
 
 @kernel
@@ -158,7 +160,7 @@ def gather(apart, index, w, weight, total):
         for t in range(flat.size):
             inertia += flat[t] * flat[t]
     for n in range(index.size):
-        k, v = np.uint32(index[n]), w[n] if w.size else 1.0
+        k, v = np.uint64(index[n]), w[n] if w.size else 1.0
         row, mine = apart[n], total[k]
         weight[k] += v
         if w.size:
@@ -172,22 +174,31 @@ def gather(apart, index, w, weight, total):
 
 
 @kernel
-def nearest(x, weights, centres, table, half, pilot, unit, error, weight, total, codes):
-    """Inertia, weight (k,), Σ w (x − c) (k, d); codes (n,) or none; stops, saying where, if it compares often."""
+def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, codes):
+    """Inertia, weight (k,) and Σ w (x − c) (k, d); codes (n,) or none. Table and half are about the pilot, padded."""
     wide()
-    d = centres.shape[1]
-    rows, padded, kind = ROWS, table.shape[1], half.dtype
-    columns, scores = np.zeros((padded, rows), kind), np.empty((4, rows), kind)
-    best, second, index = np.empty(rows, kind), np.empty(rows, kind), np.empty(rows, np.int32)
-    apart, inertia = np.empty((rows, d)), 0.0
-    for begin in range(0, x.shape[0], rows):
-        block = x[begin : begin + rows]
-        compared = search(block, centres, table, half, pilot, unit, error, columns, scores, best, second, index)
-        w = weights[begin : begin + rows, 0]
+    d, stride, inertia = x.shape[1], BLOCK + 8, 0.0
+    u, scores, apart = np.zeros(d * stride), np.empty(4 * stride), np.empty((BLOCK, d))
+    best, second, index = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64)
+    for begin in range(0, x.shape[0], BLOCK):
+        block, w = x[begin : begin + BLOCK], weights[begin : begin + BLOCK, 0]
+        count = block.shape[0]
+        rows = -(-count // ROWS) * ROWS
+        write_rows(x, begin, count, pilot, u, stride)
+        best[:] = np.inf
+        second[:] = np.inf
+        index[:] = 0
+        for k in range(0, half.size, 4):
+            if d <= DIRECT:
+                measure(u, d, rows, stride, table, k * d, scores)
+            else:
+                multiply(u, d, rows, stride, table, k * d, half[k : k + 4], scores)
+            choose(scores, stride, k, best[:count], second[:count], index[:count])
+        if d > DIRECT:
+            settle(block, u, stride, centres, farthest, best, second, index)
         leave(block, index, centres, w, apart)
-        inertia += gather(apart, index[: block.shape[0]], w, weight, total)
+        inertia += gather(apart, index[:count], w, weight, total)
         if codes.size:
-            codes[begin : begin + rows] = index[: block.shape[0]]
-        if compared * OFTEN > rows:
-            return inertia, begin + block.shape[0]
-    return inertia, x.shape[0]
+            for n in range(count):
+                codes[begin + n] = index[n]
+    return inertia

@@ -112,37 +112,19 @@ def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: A
 
 def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArray[np.int32] | None = None) -> Nearest:
     """Inertia Σ w ‖x − c‖² to the nearest centre, weight (k,) and Σ w (x − c) (k, d), c the row's own centre."""
-    k, d = centres.shape
-    weight, total, inertia, start = np.zeros(k), np.zeros((k, d)), 0.0, 0
-    kinds: list[type[np.floating[Any]]] = [np.float64] if d <= searches.DIRECT else [np.float32, np.float64]
-    own = _plain(centres)
-    pilot = centres.mean(axis=0) if d > searches.DIRECT else np.zeros(d)
-    unit = 1.0 if d <= searches.DIRECT else 1.0 / max(np.sqrt(((centres - pilot) ** 2).sum(axis=1)).max(), 1e-300)
-    table = np.zeros((-(-k // 4) * 4, d if d <= searches.DIRECT else -(-d // 4) * 4))
-    table[k:] = np.inf if d <= searches.DIRECT else 0.0
-    table[:k, :d] = (centres - pilot) * unit
+    (k, d), start, inertia = centres.shape, 0, 0.0
+    direct = d <= searches.DIRECT
+    pilot = np.zeros(d) if direct else centres.mean(axis=0)
+    table = np.full((-(-k // 4) * 4, d), np.inf if direct else 0.0)
+    table[:k] = centres - pilot
     half = 0.5 * (table * table).sum(axis=1)
-    half[k:] = np.inf  # nobody's
-    nowhere = np.empty(0, np.int32)
+    half[k:] = np.inf  # nobody is near the padding
+    farthest = 2 * float(half[:k].max())
+    parameters = _plain(centres), _plain(pilot), _fours(table), _plain(half), farthest
+    weight, total, nowhere = np.zeros(k), np.zeros((k, d)), np.empty(0, np.int32)
     for rows, w, _, _ in _chunks(x, weights, np.empty((0, k)), None):
-        done = 0
-        while done < len(rows):
-            kind = kinds[0]
-            out = nowhere if codes is None else codes[start + done : start + len(rows)]
-            more, count = searches.nearest(
-                rows[done:],
-                w[done:],
-                own,
-                _plain(table, kind),
-                _plain(half, kind),
-                _plain(pilot),
-                unit,
-                4 * (d + 8) * float(np.spacing(kind(1))),
-                weight,
-                total,
-                out,
-            )
-            inertia, done, kinds = inertia + more, done + count, kinds[-1:]
+        out = nowhere if codes is None else codes[start : start + len(rows)]
+        inertia += searches.nearest(rows, w, *parameters, weight, total, out)
         start += len(rows)
     return inertia, weight, total
 
