@@ -28,8 +28,8 @@ class GaussianMixture(MixtureShell):
     """Rows from several Gaussian clusters, learned by EM.
 
     Takes the arguments of ``sklearn.mixture.GaussianMixture`` and shows its attributes: to change over, change the
-    import. Beyond it: ``sample_weight`` (weight 2 is the row twice), ``partial_fit``, ``prior``, the fourteen structures
-    of covariances, and missing cells where columns are independent.
+    import. Beyond it: ``sample_weight`` (weight 2 is the row twice), ``partial_fit``, ``prior``, fourteen structures of
+    covariances, and missing cells where columns are independent.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class GaussianMixture(MixtureShell):
 
     @property
     def _given_order(self) -> bool:
-        return any(self._given) or self.warm_start
+        return any(self._given)
 
     @property
     def _holes(self) -> bool:
@@ -161,6 +161,7 @@ class GaussianMixture(MixtureShell):
         start = self._start(rows, weights, rng, mean)
         if not np.isnan(rows).any():
             found = replace(model, floors=None).begin(rows, weights, rng, start, prior)[0]
+            found = found if isinstance(start, np.ndarray) else found.ordered()
             return replace(
                 found, floors=model.floors if self.covariance_type in SHAPES else found.floors + model.floors
             )

@@ -142,7 +142,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         best: Climb | None = None
         for _ in range(self._climbs()):
             first = Centres(self._begin(rows, weights, rng), rest)
+            if self.verbose:
+                print("Initialization complete")  # noqa: T201 (the caller asked for it)
             path = first.climb(rows, weights, self.max_iter, _told if self.verbose else None)
+            if self.verbose and path.converged:
+                print(f"Converged at iteration {path.trace.passes - 1}: {_reason(path)}.")  # noqa: T201
             best = path if best is None or path.rank > best.rank else best
         assert best is not None  # noqa: S101 (there is at least one start)
         found = best.distribution.estimate(best.statistics)
@@ -202,3 +206,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
 def _told(one: Pass) -> None:
     print(f"Iteration {one.number - 1}, inertia {-one.objective}.")  # noqa: T201 (the caller asked for it)
+
+
+def _reason(path: Climb) -> str:
+    centres = path.distribution
+    moved = float(np.sum((centres.estimate(path.statistics).places - centres.places) ** 2))
+    return f"center shift {moved} within tolerance {centres.rest}" if moved else "strict convergence"

@@ -1,0 +1,138 @@
+"""Latent classes: columns of labels that are independent within a class which is never seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from suffice.combinators.mixture import Mixture
+from suffice.core.errors import DataError
+from suffice.distributions.categorical import Categorical
+from suffice.estimators.fitted import FitShell
+
+
+class LatentClass(FitShell):
+    """Rows of labels from several hidden classes, learned by EM: naive Bayes whose class is never seen.
+
+    Data are strings of equal length (one symbol per column), an array (n, d) of whole numbers or of any labels, or a
+    DataFrame of categories. None and NaN are missing cells. Every distinct value of a column is a level of it.
+
+    Parameters
+    ----------
+    n_components
+        How many classes.
+    prior
+        ``sf.Dirichlet([2.0])`` adds one pseudo-row of every level, ``{"weights": …, "components": …}`` says it for
+        both, ``"weak"`` is one of each.
+    start, tol, max_iter, n_init, random_state, warm_start, verbose, verbose_interval
+        As in :class:`MixtureModel`.
+
+    Attributes
+    ----------
+    weights_
+        The probability of each class, (k,).
+    levels_, probabilities_
+        For each column its levels, and their probabilities in each class, (levels, k).
+    fit_, distribution_, statistics_, n_seen_, converged_, n_iter_, lower_bound_, lower_bounds_
+        As in :class:`MixtureModel`.
+
+    Examples
+    --------
+    >>> words = ["0000", "0001", "0000", "1111", "1101", "1111"]
+    >>> sf.LatentClass(2, random_state=0).fit(words).predict(["0010", "1011"])
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        prior: Any = None,
+        start: Any = None,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        n_init: int = 1,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+    ) -> None:
+        """Keep the options."""
+        self.n_components = n_components
+        self.prior = prior
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+
+    @property
+    def _holes(self) -> bool:
+        return True
+
+    def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
+        X = _symbols(X)
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return np.stack([np.asarray(X[name], dtype=object) for name in X.columns], axis=1)
+        given = np.asarray(X, dtype=object) if isinstance(X, (list, tuple)) and _worded(X) else X
+        return validate_data(
+            self, given, reset=reset, dtype=None, ensure_min_samples=least, ensure_all_finite="allow-nan"
+        )
+
+    def _reader(self, X: Any) -> Any:
+        return Mixture(Categorical(), self.n_components)
+
+    def _rows(self, X: Any, *, reset: bool = False, least: int = 1) -> Any:
+        try:
+            return super()._rows(X, reset=reset, least=least)
+        except DataError as error:
+            if isinstance(error.__cause__, TypeError):  # a cell that cannot be a label
+                msg = f"the input argument must be of strings, numbers or other labels: {error}"
+                raise TypeError(msg) from error
+            raise
+
+    def _prototype(self, rows: Any) -> Any:
+        return self._reader(rows).shaped(rows)
+
+    def _show(self) -> None:
+        super()._show()
+        members = self.distribution_.components
+        self.levels_ = list(members.named)
+        self.probabilities_ = [
+            np.array(members.probs[:, column, : len(levels)].T) for column, levels in enumerate(members.named)
+        ]
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell that columns hold labels."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _symbols(X: Any) -> Any:
+    """Strings of equal length as rows of symbols; anything else as it is."""
+    if hasattr(X, "columns") or not (isinstance(X, (list, tuple, np.ndarray)) or hasattr(X, "to_numpy")):
+        return X
+    strings = list(X)
+    if not strings or not all(isinstance(one, str) for one in strings):
+        return X
+    lengths = np.array([len(one) for one in strings])
+    if (lengths != lengths[0]).any() or lengths[0] == 0:
+        row = int(np.argmax(lengths != lengths[0]))
+        msg = (
+            f"LatentClass takes strings of one length, one symbol per column; row 0 has {lengths[0]} symbols, row "
+            f"{row} has {lengths[row]}. Pad them, or give rows of labels."
+        )
+        raise DataError(msg)
+    return np.array([list(one) for one in strings], dtype=object)
+
+
+def _worded(X: Any) -> bool:
+    """Whether a list of rows holds text or holes, which NumPy would make text of."""
+    return any(cell is None or isinstance(cell, str) for row in X for cell in (row if np.ndim(row) else [row]))

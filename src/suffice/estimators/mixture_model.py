@@ -1,0 +1,145 @@
+"""Mixtures of anything, as an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from suffice.combinators.mixture import Mixture
+from suffice.core.distribution import Distribution
+from suffice.distributions.categorical import Categorical
+from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.distributions.normal import Normal
+from suffice.estimators.fitted import FitShell
+
+
+class MixtureModel(FitShell):
+    """Rows from several members of any kind, learned by EM.
+
+    Parameters
+    ----------
+    prototype
+        What a member is: any distribution, as ``sf.Product({"age": sf.Normal(), "city": sf.Categorical()})``, which
+        takes the columns of a DataFrame by name; or a list with one for each member. None is ``MultivariateNormal()``,
+        or ``Normal()`` for a single column.
+    n_components
+        How many members; a list of prototypes says it itself.
+    prior
+        ``{"weights": Dirichlet(…), "components": prior of a member}``, either of them, or ``"weak"``.
+    start
+        None (the best of several short climbs on a sketch of the rows), ``"k-means++"``, ``"random"``, labels (n,),
+        responsibilities (n, k), or a mixture with its parameters.
+    tol
+        The climb ends when the log-likelihood changes twice by less than this part of it.
+    max_iter, n_init
+        Most passes of a climb, and number of climbs, of which the best stands.
+    random_state
+        None, a seed, or a RandomState.
+    warm_start
+        Whether ``fit`` goes on from the last fit.
+    verbose, verbose_interval
+        1 prints every so many passes, 2 with their lower bound.
+
+    Attributes
+    ----------
+    fit_
+        The `Fit`: ``print(model.fit_)`` shows parameters, standard errors and alerts.
+    distribution_, weights_, statistics_, n_seen_
+        The mixture as a value, its weights, the statistics of the last pass, and the weight of the rows behind them.
+    converged_, n_iter_, lower_bound_, lower_bounds_
+        How the climb went; bounds are per row.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [1.1], [0.9], [5.0], [5.2], [4.8]])
+    >>> sf.MixtureModel(sf.Normal(), n_components=2, random_state=0).fit(X).predict(X)
+    array([0, 0, 0, 1, 1, 1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **FitShell._parameter_constraints,  # noqa: SLF001 (the same contract)
+        "prototype": [Distribution, list, tuple, None],
+    }
+
+    def __init__(
+        self,
+        prototype: Any = None,
+        n_components: int = 2,
+        *,
+        prior: Any = None,
+        start: Any = None,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        n_init: int = 1,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+    ) -> None:
+        """Keep the options."""
+        self.prototype = prototype
+        self.n_components = n_components
+        self.prior = prior
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        """The families that the members are made of."""
+        return tuple(_leaves(MultivariateNormal() if self.prototype is None else self.prototype))
+
+    @property
+    def _holes(self) -> bool:
+        return not any(part.row_vector for part in self._parts)
+
+    @property
+    def _labels(self) -> bool:
+        return any(isinstance(part, Categorical) for part in self._parts)
+
+    def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
+        if hasattr(X, "columns") and getattr(self.prototype, "named", False):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return {name: np.asarray(X[name]) for name in X.columns}
+        finite = "allow-nan" if self._holes else True
+        kind = None if self._labels else "numeric"
+        return validate_data(self, X, reset=reset, dtype=kind, ensure_min_samples=least, ensure_all_finite=finite)
+
+    def _reader(self, X: Any) -> Any:
+        if isinstance(self.prototype, (list, tuple)):
+            return Mixture(self.prototype)
+        prototype = self.prototype
+        if prototype is None:
+            prototype = Normal() if np.shape(X)[1] == 1 else MultivariateNormal()
+        return Mixture(prototype, self.n_components)
+
+    def _prototype(self, rows: Any) -> Any:
+        return self._reader(rows).shaped(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell whether columns may hold labels."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = self._labels
+        return tags
+
+
+def _leaves(prototype: Any) -> Iterator[Any]:
+    """The families that a prototype is made of."""
+    if isinstance(prototype, (list, tuple)):
+        inner = prototype
+    elif isinstance(prototype, Mixture):
+        inner = (prototype.components,)
+    else:
+        inner = tuple(prototype.blocks.values())
+    if not inner:
+        yield prototype
+    for one in inner:
+        yield from _leaves(one)
