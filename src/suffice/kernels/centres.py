@@ -174,6 +174,30 @@ def gather(apart, index, w, weight, total):
 
 
 @kernel
+def gather_narrow(u, stride, index, best, w, centres, weight, total):
+    """The same for few columns, whose distances are known."""
+    inertia, d = 0.0, centres.shape[1]
+    if w.size == 0:
+        for n in range(index.size):
+            inertia += best[n]
+            weight[np.uint64(index[n])] += 1.0
+    else:
+        for n in range(index.size):
+            inertia += w[n] * best[n] if w[n] > 0 else 0.0
+            weight[np.uint64(index[n])] += w[n]
+    for j in range(d):
+        column = u[j * stride : j * stride + index.size]
+        for n in range(index.size):
+            k = np.uint64(index[n])
+            r = minus(column[n], centres[k, j])
+            if w.size == 0:
+                total[k, j] += r
+            elif w[n] > 0:
+                total[k, j] += w[n] * r
+    return inertia
+
+
+@kernel
 def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, codes):
     """Inertia, weight (k,) and Σ w (x − c) (k, d); codes (n,) or none. Table and half are about the pilot, padded."""
     wide()
@@ -194,10 +218,12 @@ def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, co
             else:
                 multiply(u, d, rows, stride, table, k * d, half[k : k + 4], scores)
             choose(scores, stride, k, best[:count], second[:count], index[:count])
-        if d > DIRECT:
+        if d <= DIRECT:
+            inertia += gather_narrow(u, stride, index[:count], best, w, centres, weight, total)
+        else:
             settle(block, u, stride, centres, farthest, best, second, index)
-        leave(block, index, centres, w, apart)
-        inertia += gather(apart, index[:count], w, weight, total)
+            leave(block, index, centres, w, apart)
+            inertia += gather(apart, index[:count], w, weight, total)
         if codes.size:
             for n in range(count):
                 codes[begin + n] = index[n]
