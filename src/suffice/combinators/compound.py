@@ -80,6 +80,10 @@ class Compound(Distribution, register=False):
         return tuple(key for key, block in self.blocks.items() if block.free)
 
     @property
+    def simple(self) -> bool:
+        return all(block.simple for block in self.blocks.values())
+
+    @property
     def ready(self) -> bool:
         return all(block.ready for block in self.blocks.values())
 
@@ -135,6 +139,13 @@ class Compound(Distribution, register=False):
         self.check_owner(stats)
         paired = zip(self.blocks.items(), stats.parts, strict=True)
         return {key: block.standard_errors(part) for (key, block), part in paired}
+
+    def errors_from(self, stats: Any, data: Any) -> dict[Any, Any]:
+        """Standard errors of each block's parameters; ``data`` are rows in parts and weights."""
+        self.check_owner(stats)
+        views = [None] * len(self.blocks) if data is None else [(part, data[1]) for part in data[0].parts]
+        whole = zip(self.blocks.items(), stats.parts, views, strict=True)
+        return {key: block.errors_from(part, view) for (key, block), part, view in whole}
 
     @property
     def mean(self) -> dict[Any, Any]:

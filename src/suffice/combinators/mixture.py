@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from suffice.combinators.mixture_answers import MixtureAnswers
 from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_side
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, UnsupportedError
@@ -21,7 +22,7 @@ from suffice.engines import local
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mixture(Distribution, register=False):
+class Mixture(MixtureAnswers, Distribution, register=False):
     r"""Each row comes from one of several members, and nobody says which: :math:`p(x) = \sum_j \pi_j p_j(x)`.
 
     Parameters

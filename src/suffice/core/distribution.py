@@ -298,6 +298,11 @@ class Distribution(Member):
             result[name] = float(cells) if np.ndim(cells) == 0 else cells
         return result
 
+    def errors_from(self, stats: Any, data: Any) -> dict[Any, Any]:
+        """Standard errors from the statistics, and where those do not hold them, from the (rows, weights)."""
+        del data
+        return self.standard_errors(stats)
+
     def error_cells(self, stats: Any) -> dict[str, Array]:
         """Standard errors of a stack, by differentiating the likelihood twice."""
         return calculus.standard_errors(self, stats)

@@ -52,6 +52,7 @@ class Fit:
     log_posterior: float = float("nan")
     missing: int = 0
     prior_name: str = ""
+    _data: Any = field(default=None, repr=False)  # rows and weights, for what needs another pass; not pickled
 
     @property
     def params(self) -> dict[str, Any]:
@@ -81,7 +82,7 @@ class Fit:
     @cached_property
     def standard_errors(self) -> dict[str, Any]:
         """Standard error of each parameter, from the observed information."""
-        errors: dict[str, Any] = self.distribution.standard_errors(self.statistics)
+        errors: dict[str, Any] = self.distribution.errors_from(self.statistics, self._data)
         return errors
 
     def interval(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
@@ -104,6 +105,10 @@ class Fit:
         from suffice.core.summary import summarise
 
         return summarise(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the rows: a file of a fit is not a copy of the data."""
+        return {**self.__dict__, "_data": None}
 
     def __getattr__(self, name: str) -> Any:
         """Forward the distribution's verbs."""
@@ -210,7 +215,7 @@ def fit(
         path, notes = max(climbs, key=lambda one: one[0].rank)
         if settled is not prior:
             named, prior = str(prior), settled
-    return _conclude(path, checked, prior, prototype, believed, notes, named)
+    return _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
 
 
 def posterior(
@@ -233,17 +238,17 @@ def posterior(
     takes them as arrays, by position in the order of the distribution (or by name, if its arguments have exactly their
     names), and returns an array. For one parameter any distribution of a number will do.
 
-    Examples
-    --------
-    >>> post = sf.posterior(sf.Bernoulli(), [1, 0, 1], prior=sf.Beta(1, 1))
-    >>> post.mean, post.predictive()
-    (0.6, Bernoulli(p=0.6))
     That of a mixture of conjugate families is variational: beliefs about weights and members, each conjugate and
     independent of each other, that come nearest to the truth. Its ``log_evidence`` is a lower bound. The prior is
     ``{"weights": Dirichlet(…) or StickBreaking(…), "components": prior of a member}`` or ``"weak"``, where the weights
     may be left out: with a small concentration, 1/k by default, superfluous members empty themselves. The other
     arguments are those of :func:`fit`, and matter to mixtures alone.
 
+    Examples
+    --------
+    >>> post = sf.posterior(sf.Bernoulli(), [1, 0, 1], prior=sf.Beta(1, 1))
+    >>> post.mean, post.predictive()
+    (0.6, Bernoulli(p=0.6))
     """
     _check_options(distribution, n_init, max_iter, tol)
     rows, checked, prototype = _prepare(distribution, data, weights, empty=True)
@@ -325,9 +330,9 @@ def _climbed(
 
 
 def _conclude(
-    path: Climb, weights: Weights, prior: Any, prototype: Any, believed: Any, notes: tuple[Alert, ...], name: str
+    path: Climb, data: Any, prior: Any, prototype: Any, believed: Any, notes: tuple[Alert, ...], name: str
 ) -> Fit:
-    learned, stats = path.distribution, path.statistics
+    learned, stats, weights = path.distribution, path.statistics, data[1]
     prior = _resolved(prototype, prior, stats)
     alerts = [*notes, *(_under(prior, alert) for alert in learned.alerts(stats))]
     if believed is not None:
@@ -366,6 +371,7 @@ def _conclude(
         log_posterior=likelihood + prior_there,
         missing=round(float((weights.total - cells).clip(0).sum())) if cells.ndim == 2 else 0,
         prior_name=name,
+        _data=data,
     )
 
 

@@ -45,7 +45,10 @@ def _passes(fit: Any) -> str:
 
 
 def _table(fit: Any) -> list[str]:
-    """One line per parameter: estimate, standard error, 95 % interval."""
+    """One line per parameter: estimate, standard error, 95 % interval; what has a table of its own shows that."""
+    own = getattr(fit.distribution, "table", None)
+    if own is not None:
+        return list(own(fit))
     rows = _entries(fit.distribution, fit.standard_errors, fit.interval())
     if len(rows) > MANY:
         left_out = len(rows) - MANY

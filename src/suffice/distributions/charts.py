@@ -1,0 +1,88 @@
+"""Families that know their own derivatives, or have none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from suffice.core.information import CellChart, Chart, ShareChart, Slot, chart
+from suffice.core.parameters import Array
+from suffice.distributions.categorical import Categorical
+from suffice.distributions.gaussian_chart import GaussianChart
+from suffice.distributions.laplace import Laplace
+from suffice.distributions.multinomial import Multinomial
+from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.distributions.student_t import HIGHEST, StudentT
+from suffice.distributions.uniform import Uniform
+
+
+class LevelChart(ShareChart):
+    """Labels: u_j = 1[x = j]."""
+
+    def indicators(self, rows: Any) -> Array:
+        width = self.stack.probs.shape[-1]
+        places = np.stack(
+            [cells.among(cells.places(levels)) for cells, levels in zip(rows.columns, self.stack.named, strict=True)],
+            axis=1,
+        )
+        return np.asarray(places[:, :, None] == np.arange(width), dtype=float)
+
+
+class CountChart(ShareChart):
+    """Counts of outcomes: u = x."""
+
+    def indicators(self, rows: Any) -> Array:
+        return np.where(np.isnan(rows), 0.0, rows)
+
+
+class KinkedChart(CellChart):
+    """A density with a kink in its parameters: it has scores, and no second derivatives."""
+
+    smoothness = 1
+
+
+class JumpChart(CellChart):
+    """A density that jumps as its parameters move: nothing is known of them by derivatives."""
+
+    smoothness = 0
+
+
+class TailChart(CellChart):
+    """StudentT: degrees of freedom that are as good as infinite do not move."""
+
+    def find_slots(self) -> list[Slot]:
+        held = (np.asarray(self.stack.df) > 0.9 * HIGHEST)[..., None]
+        found = super().find_slots()
+        return [replace(slot, scale=np.where(held, 0.0, slot.scale)) if slot.name == "df" else slot for slot in found]
+
+
+@chart.register
+def _(stack: Categorical) -> Chart:
+    return LevelChart(stack)
+
+
+@chart.register
+def _(stack: Multinomial) -> Chart:
+    return CountChart(stack)
+
+
+@chart.register
+def _(stack: MultivariateNormal) -> Chart:
+    return GaussianChart(stack)
+
+
+@chart.register
+def _(stack: Laplace) -> Chart:
+    return KinkedChart(stack)
+
+
+@chart.register
+def _(stack: StudentT) -> Chart:
+    return TailChart(stack)
+
+
+@chart.register
+def _(stack: Uniform) -> Chart:
+    return JumpChart(stack)
