@@ -7,6 +7,7 @@ their sum. Where that is more than `LOST` allows, the pass goes by its definitio
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from suffice.kernels import compiled, mixtures
 from suffice.kernels.compiled import _chunks, _plain
 from suffice.kernels.lanes import LANES
-from suffice.kernels.reference import LOG_2PI, Array, Real
+from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_expect import GaussianExpected, centred_expect
 
 LOST = 1e6  # the largest growth of rounding errors: members a thousand standard deviations from the pilot
@@ -31,18 +32,19 @@ def gaussian_expect(
     """Log-likelihood, entropy, and weight (k,), centre, shift (k, d) and scatter matrix (k, d, d) of the members."""
     d = mean.shape[1]
     centre, scale, place, factor = _about_pilot(mean, whiten, log_weights)
-    gather, growth, near = _by_products, _growth, LOST
-    if d >= MANY_COLUMNS:
-        gather, growth, near = _by_members, _whitened_growth, LOST**0.5
-    if len(x) and growth(factor, np.abs(place)) <= near:
+    if d < MANY_COLUMNS:
+        gather, form, growth, near = _by_products, _precision(factor), _growth, LOST
+    else:
+        gather, form, growth, near = _by_members, factor, _whitened_growth, LOST**0.5
+    if len(x) and growth(form, np.abs(place)) <= near:
         constant = log_det - 0.5 * d * LOG_2PI + (log_weights if log_weights.ndim == 1 else 0.0)
         data, pilot = (x, weights, log_weights), (_plain(centre), _plain(scale))
-        log_likelihood, entropy, moments = gather(data, pilot, place, factor, constant)
+        log_likelihood, entropy, moments = gather(data, pilot, place, form, constant)
         weight, shift, squares = moments[:, 0, 0].copy(), moments[:, 1:, 0], moments[:, 1:, 1:]
         share = 1 / np.where(weight > 0, weight, 1.0)[:, None]
         shift, about = share * shift, share * _diagonal(squares)
         squares -= weight[:, None, None] * (shift[:, :, None] * shift[:, None])
-        kept = growth(factor, np.sqrt(about)) <= LOST and bool((about <= LOST * share * _diagonal(squares)).all())
+        kept = growth(form, np.sqrt(about)) <= LOST and bool((about <= LOST * share * _diagonal(squares)).all())
         if kept or not np.isfinite(log_likelihood):
             return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, squares)
     return centred_expect(
@@ -56,10 +58,10 @@ def shared_gaussian_expect(
     """The same for members with one covariance, whiten (d, d); the scatter (1, d, d) is the sum of the members'."""
     k, d = mean.shape
     centre, scale, place, factor = _about_pilot(mean, whiten[None], log_weights)
-    if len(x) and _growth(factor, np.abs(place)) <= LOST:
-        precision = factor[0].T @ factor[0]
+    precision = _precision(factor)
+    if len(x) and _growth(precision, np.abs(place)) <= LOST:
         form = np.empty((k, d + 1))  # the quadratic term of all members alike comes last, from the sum of squares
-        form[:, 1:] = place @ precision
+        form[:, 1:] = place @ precision[0]
         form[:, 0] = log_det - 0.5 * d * LOG_2PI - 0.5 * np.einsum("kj,kj->k", form[:, 1:], place)
         form[:, 0] += log_weights if log_weights.ndim == 1 else 0.0
         eta = _tiled(form, _whole(d + 1))
@@ -77,7 +79,7 @@ def shared_gaussian_expect(
         with np.errstate(invalid="ignore"):  # as the log-likelihood then says
             log_likelihood -= 0.5 * float((precision * squares).sum())
             scatter = squares - (shift.T * weight) @ shift
-        kept = _growth(factor, np.sqrt(about)) <= LOST and bool((about <= LOST * share * _diagonal(scatter)).all())
+        kept = _growth(precision, np.sqrt(about)) <= LOST and bool((about <= LOST * share * _diagonal(scatter)).all())
         if kept or not np.isfinite(log_likelihood):
             scatter = 0.5 * (scatter + scatter.swapaxes(1, 2))
             return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, scatter)
@@ -91,29 +93,27 @@ def shared_gaussian_expect(
 # -- full covariances --------------------------------------------------------------------------------------------------
 
 
-def _by_products(data: Data, pilot: Pilot, place: Array, factor: Array, constant: Array) -> tuple[float, float, Array]:
+def _by_products(data: Data, pilot: Pilot, place: Array, form: Array, constant: Array) -> tuple[float, float, Array]:
     """Log-likelihood, entropy and Σ w r (1, y) (1, y)ᵀ of the members, (k, d + 1, d + 1)."""
     k, d = place.shape
-    precision = factor.swapaxes(1, 2) @ factor
-    form = np.empty((k, d + 1, d + 1))
-    form[:, 1:, 0] = np.einsum("kij,kj->ki", precision, place)
-    form[:, 0, 0] = constant - 0.5 * np.einsum("kj,kj->k", form[:, 1:, 0], place)
-    form[:, 1:, 1:] = -precision
-    form[:, range(1, d + 1), range(1, d + 1)] *= 0.5
-    rows, columns = np.tril_indices(d + 1)
-    eta = _tiled(form[:, rows, columns], _whole(len(rows)))
+    table = np.empty((k, d + 1, d + 1))
+    table[:, 1:, 0] = (form @ place[:, :, None])[:, :, 0]
+    table[:, 0, 0] = constant - 0.5 * (table[:, 1:, 0] * place).sum(axis=1)
+    table[:, 1:, 1:] = -form
+    table[:, range(1, d + 1), range(1, d + 1)] *= 0.5
+    lower, back = _triangle(d + 1)
+    eta = _tiled(table.reshape(k, -1)[:, lower], _whole(len(lower)))
     sums = np.zeros(eta.shape)
     total = _fold(mixtures.gaussian, data, (*pilot, _plain(eta), k, BLOCK, sums))
-    form[:, rows, columns] = _untiled(sums)[:k, : len(rows)]
-    return *total, _symmetric(form)
+    return *total, _untiled(sums)[:k][:, back].reshape(table.shape)
 
 
-def _by_members(data: Data, pilot: Pilot, place: Array, factor: Array, constant: Array) -> tuple[float, float, Array]:
+def _by_members(data: Data, pilot: Pilot, place: Array, form: Array, constant: Array) -> tuple[float, float, Array]:
     """The same, each member by itself."""
     k, d = place.shape
     rows = np.zeros((k, -(-d // 4) * 4, d + 5))
-    rows[:, :d, 0] = -np.einsum("kij,kj->ki", factor, place)
-    rows[:, :d, 1 : d + 1] = factor
+    rows[:, :d, 0] = -np.einsum("kij,kj->ki", form, place)
+    rows[:, :d, 1 : d + 1] = form
     fours = [rows[:, i : i + 4, : i + 5].swapaxes(1, 2).reshape(k, -1) for i in range(0, d, 4)]
     sums = np.zeros((k, -(-(d + 1) // 4), _whole(rows.shape[1] + 1), 4))  # features for all columns of the last four
     total = _fold(mixtures.gaussian_of_many, data, (*pilot, _plain(np.hstack(fours)), _plain(constant), BLOCK, sums))
@@ -137,17 +137,22 @@ def _about_pilot(mean: Array, whiten: Array, log_weights: Array) -> tuple[Array,
         return centre, scale, (mean - centre) * scale, whiten / scale
 
 
-def _growth(factor: Array, deviation: Array) -> float:
+def _precision(factor: Array) -> Array:
+    with np.errstate(all="ignore"):
+        precision: Array = factor.swapaxes(1, 2) @ factor
+    return precision
+
+
+def _growth(form: Array, deviation: Array) -> float:
     """How much larger than 1 the terms are that cancel in the quadratic forms, at deviations (k, d) from the pilot."""
     with np.errstate(all="ignore"):
-        size = np.abs(factor.swapaxes(1, 2) @ factor)
-        return float((deviation[:, None] @ size @ deviation[:, :, None]).max())
+        return float((deviation[:, None] @ np.abs(form) @ deviation[:, :, None]).max())
 
 
-def _whitened_growth(factor: Array, deviation: Array) -> float:
+def _whitened_growth(form: Array, deviation: Array) -> float:
     """The same where rows are whitened first, so that what cancels is not yet squared."""
     with np.errstate(all="ignore"):
-        return float((np.abs(factor) @ deviation[:, :, None]).mean(axis=1).max())
+        return float((np.abs(form) @ deviation[:, :, None]).mean(axis=1).max())
 
 
 def _diagonal(a: Array) -> Array:
@@ -167,6 +172,15 @@ def _symmetric(a: Array) -> Array:
 
 
 # -- tiles -------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache
+def _triangle(size: int) -> tuple[Integers, Integers]:
+    """Where what lies on and below the diagonal is in a square matrix, and where each of its cells is among these."""
+    rows, columns = np.tril_indices(size)
+    back = np.empty((size, size), np.int64)
+    back[rows, columns] = back[columns, rows] = np.arange(len(rows))
+    return rows * size + columns, back.ravel()
 
 
 def _whole(m: int) -> int:
