@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from suffice.combinators.compound import Compound
 from suffice.combinators.mixture_answers import MixtureAnswers
 from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_side
 from suffice.core.distribution import Alert, Distribution
@@ -94,6 +95,12 @@ class Mixture(MixtureAnswers, Distribution, register=False):
         if self.components.lone:
             return {"weights": self.weights, **self.components.params}
         return {"weights": self.weights, **_by_member(self.components)}
+
+    @cached_property
+    def parts(self) -> tuple[Any, ...]:
+        """The members, each as a distribution of its own."""
+        stack = self.components
+        return (stack,) * self.n if stack.lone else tuple(map(_alone, stack.each))
 
     @property
     def free(self) -> tuple[Any, ...]:
@@ -239,6 +246,10 @@ class Mixture(MixtureAnswers, Distribution, register=False):
         return {"weights": Dirichlet(np.array([2.0])), "components": weak if isinstance(stack, Stack) else weak[0]}
 
     @property
+    def simple(self) -> bool:
+        return False
+
+    @property
     def guarded(self) -> bool:
         return not isinstance(self.floors, float)
 
@@ -356,6 +367,12 @@ class Mixture(MixtureAnswers, Distribution, register=False):
         )
         raise UnsupportedError(msg)
 
+    def approximate_posterior(self, rows: Any, weights: Any, prior: Any, options: dict[str, Any]) -> Any:
+        """The variational posterior: beliefs about weights and members that are nearest to the true one."""
+        from suffice.combinators.variational import believe
+
+        return believe(self, rows, weights, prior, options)
+
     # ---- asking -------------------------------------------------------------------------------------------------
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw rows, each from a member drawn by the weights."""
@@ -364,17 +381,11 @@ class Mixture(MixtureAnswers, Distribution, register=False):
     def sample_with_members(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
         """Draw rows, and who made each of them."""
         self._require_ready("draw rows")
-    def approximate_posterior(self, rows: Any, weights: Any, prior: Any, options: dict[str, Any]) -> Any:
-        """The variational posterior: beliefs about weights and members that are nearest to the true one."""
-        from suffice.combinators.variational import believe
-
-        return believe(self, rows, weights, prior, options)
-
         rng = np.random.default_rng(random_state)
         who = rng.choice(self.n, size=n, p=self.weights)
         order = np.argsort(np.argsort(who, kind="stable"), kind="stable")
         counts = np.bincount(who, minlength=self.n)
-        drawn = [one.sample(int(count), rng) for one, count in zip(self.components.each, counts, strict=True)]
+        drawn = [one.sample(int(count), rng) for one, count in zip(self.parts, counts, strict=True)]
         return _joined(drawn, order), who
 
     def __eq__(self, other: object) -> bool:
@@ -394,7 +405,7 @@ class Mixture(MixtureAnswers, Distribution, register=False):
         fixed = ".fix('weights')" if self.fixed else ""
         if self.components.lone:
             return f"Mixture({self.components!r}, {self.n}{hard}){fixed}"
-        shown = ", ".join(map(repr, self.components.each))
+        shown = ", ".join(map(repr, self.parts))
         weights = np.array2string(self.weights, precision=4, separator=", ", threshold=12, edgeitems=2)
         return f"Mixture([{shown}], weights={weights}{hard}){fixed}"
 
@@ -407,6 +418,14 @@ def _check_members(given: tuple[Any, ...]) -> None:
         if not isinstance(one, Distribution) or not one.lone:
             msg = f"Mixture: component {index} must be a single distribution, such as Normal(); got {one!r:.60}."
             raise ParameterError(msg)
+
+
+def _alone(member: Any) -> Any:
+    """A member with numbers, not arrays, where it describes a single column."""
+    if isinstance(member, Compound):
+        return member.rebuilt(map(_alone, member.blocks.values()))
+    one = not member.row_vector and member.batch == (1,)
+    return member.reshaped(lambda value: value[0]) if one else member
 
 
 def _by_member(stack: Any) -> dict[Any, Any]:

@@ -122,7 +122,8 @@ def _from_picture(
     best: Climb | None = None
     for _ in range(trials):
         codes = _random(len(small), model.n, rng) if how == "random" else _clusters(places, held, model.n, rng)
-        shares = np.where(codes[:, None] == np.arange(model.n), 1 - BLUR, BLUR / max(model.n - 1, 1))
+        blur = BLUR if model.components.simple else 0.0
+        shares = np.where(codes[:, None] == np.arange(model.n), 1 - blur, blur / max(model.n - 1, 1))
         first = _owned(model, small, shares * held[:, None], rng)
         path = climb(first, staged, w, prior, SHORT if trials > 1 else 1, FLAT)
         best = path if best is None or path.rank > best.rank else best
@@ -135,12 +136,9 @@ def _random(n: int, k: int, rng: Any) -> Array:
 
 
 def _clusters(x: Array, weights: Array, k: int, rng: Any) -> Array:
-    """Owners (n,) by k-means++ and a few rounds of Lloyd."""
-    centres = x[seeds(x, weights, k, rng)]
+    """Owners (n,): the nearest of k rows that lie apart. Rounds of Lloyd would make all trials begin alike."""
     codes = np.zeros(len(x), np.int32)
-    for _ in range(6):
-        _, weight, total, *_ = kernels.nearest(x, centres, weights, codes=codes)
-        centres = centres + total / np.where(weight > 0, weight, 1.0)[:, None]
+    kernels.nearest(x, x[seeds(x, weights, k, rng)], weights, codes=codes)
     return codes
 
 

@@ -74,6 +74,7 @@ class Labels:
     """Rows of labels, numbered column by column; slices like an array of rows × columns."""
 
     columns: tuple[Column, ...]
+    staged: tuple[Any, Array] | None = None  # the places of all cells among some levels, (n, d), for many passes
     ndim = 2
 
     @property
@@ -87,7 +88,19 @@ class Labels:
 
     def __getitem__(self, part: Any) -> Labels:
         """Return some of the rows, numbered as before."""
-        return Labels(tuple(column[part] for column in self.columns))
+        staged = None if self.staged is None else (self.staged[0], self.staged[1][part])
+        return Labels(tuple(column[part] for column in self.columns), staged)
+
+    def among(self, named: tuple[tuple[Any, ...], ...]) -> Array:
+        """The place of every cell among its column's levels, (n, d): −1 for a missing cell and for an unknown label."""
+        if self.staged is not None and self.staged[0] == named:
+            return self.staged[1]
+        width = max(map(len, named), default=0)
+        kind = np.int8 if width < 1 << 7 else np.int16 if width < 1 << 15 else np.int32
+        places = np.empty(self.shape, dtype=kind)
+        for column, (cells, levels) in enumerate(zip(self.columns, named, strict=True)):
+            places[:, column] = cells.among(cells.places(levels))
+        return places
 
 
 def read_labels(x: Any, owner: str, columns: int | None) -> Labels:

@@ -86,6 +86,11 @@ class Member(Answers):
         return self.reshaped(lambda value: value[order])
 
     @property
+    def simple(self) -> bool:
+        """Whether a member is one cluster by itself, rather than several."""
+        return True
+
+    @property
     def symmetric(self) -> bool:
         """Whether hidden members cannot be told apart, so that no pass would ever change that."""
         return False

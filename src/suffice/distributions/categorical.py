@@ -13,6 +13,7 @@ from suffice import kernels
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError, SufficeWarning, UnsupportedError
 from suffice.core.labels import Column, Labels, as_array, in_order, is_missing, plain, read_labels
+from suffice.core.latent import Expectation
 from suffice.core.lazy import special
 from suffice.core.parameters import Array, Domain, parameter
 from suffice.core.posterior import Posterior, conjugate_posterior
@@ -172,6 +173,21 @@ class Categorical(Indicators):
             out += table.T[cells.among(cells.places(levels))]  # −1 is the last: nothing is known, nothing is added
         return out
 
+    def staged(self, rows: Labels) -> Labels:
+        return replace(rows, staged=(self.named, rows.among(self.named)))
+
+    def expect(self, x: Labels, log_weights: Array, weights: Array | None = None) -> Expectation:
+        staged = x.staged is not None and x.staged[0] == self.named  # then unknown labels were looked for
+        if not staged:
+            return super().expect(x, log_weights, weights)
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.probs)
+        found = kernels.table_expect(x.among(self.named), logs, log_weights, weights)
+        likelihood, entropy, count, counts = found
+        if not np.isfinite(likelihood):
+            return super().expect(x, log_weights, weights)
+        return Expectation(likelihood, entropy, Counts(counts, self.named), count)
+
     def suffstats(self, x: Any, weights: Any = None) -> Any:
         """Statistics of the rows; without weights they were counted when the labels were read."""
         rows = self.read(x)
@@ -290,6 +306,14 @@ class Categorical(Indicators):
 
     def predict_with(self, belief: Any) -> Categorical:
         return Categorical(self.levels, belief.mean)
+
+    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+        probs, offset = belief.geometric_mean()
+        return replace(self, probs=probs), offset
+
+    def exposure(self, x: Labels) -> Array | None:
+        seen = x.among(self.named) >= 0
+        return None if seen.all() else seen.astype(float)
 
     def log_prior(self, prior: Any) -> Array:
         return np.asarray(self.aligned(getattr(prior, "belief", prior)).stacked.log_cell(self.stacked.probs))
