@@ -34,6 +34,7 @@ __all__ = [
     "nearest",
     "normal_expect",
     "normal_log_prob",
+    "row_hash",
     "scatter",
     "shared_gaussian_expect",
     "sums",
@@ -276,3 +277,12 @@ def shared_gaussian_expect(
     from suffice.kernels import compiled_expect
 
     return compiled_expect.shared_gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
+
+
+def row_hash(x: Real, seed: int, *, work: int | None = None) -> NDArray[np.uint64]:
+    """A hash (n,) of the values of each row: −0 is 0, every NaN alike, and float32 counts as the float64 it equals."""
+    if _small(x.size, work):
+        return reference.row_hash(x, seed)
+    from suffice.kernels import compiled
+
+    return compiled.row_hash(x, seed)

@@ -128,6 +128,15 @@ def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array) -> Ar
     return out
 
 
+def row_hash(x: Real, seed: int) -> NDArray[np.uint64]:
+    """A hash (n,) of the values of each row: −0 is 0, every NaN alike, and float32 counts as the float64 it equals."""
+    out, start = np.empty(len(x), np.uint64), 0
+    for rows, _, _ in _chunks(x, None, None):
+        tallies.row_hash(rows, np.uint64(seed % 2**64), out[start : start + len(rows)])
+        start += len(rows)
+    return out
+
+
 # -- arguments as the loops expect them --------------------------------------------------------------------------------
 
 

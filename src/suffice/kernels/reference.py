@@ -21,6 +21,7 @@ Integers: TypeAlias = NDArray[np.integer[Any]]
 Moments: TypeAlias = tuple[Array, Array, Array, Array]
 
 LOG_2PI = float(np.log(2 * np.pi))
+HASH_STEP, HASH_FACTORS = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 BLOCK_CELLS = 1 << 15  # a block and its temporaries stay in a core's cache,
 BLOCK_ROWS = 256  # unless the rows are long: merging d × d matrices must cost less than making them
 
@@ -129,6 +130,19 @@ def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array) -> Ar
     return out
 
 
+def row_hash(x: Real, seed: int) -> NDArray[np.uint64]:
+    """A hash (n,) of the values of each row: −0 is 0, every NaN alike, and float32 counts as the float64 it equals."""
+    out = np.empty(len(x), np.uint64)
+    for rows in _cuts(x):
+        hashed = _mix(np.full(len(x[rows]), seed % 2**64, np.uint64))
+        for column in x[rows].T:
+            cells = column.astype(np.float64) + 0.0  # −0 becomes 0
+            cells[np.isnan(cells)] = np.nan
+            hashed = _mix((hashed + HASH_STEP) ^ cells.view(np.uint64))
+        out[rows] = hashed
+    return out
+
+
 # -- one member, one block ---------------------------------------------------------------------------------------------
 
 
@@ -163,6 +177,13 @@ def _level_weights(x: Integers, low: int, high: int, w: Array | None) -> NDArray
     steps = x[inside]
     steps = steps - np.uint64(low) if x.dtype == np.uint64 else steps.astype(np.int64) - low
     return np.bincount(steps.astype(np.int64, copy=False), None if w is None else w[inside], high - low + 1)
+
+
+def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finalizer of splitmix64, a bijection in which every bit moves every other."""
+    z = (z ^ (z >> np.uint64(30))) * HASH_FACTORS[0]
+    z = (z ^ (z >> np.uint64(27))) * HASH_FACTORS[1]
+    return z ^ (z >> np.uint64(31))
 
 
 def _total(x: Array, w: Array | None) -> Array:

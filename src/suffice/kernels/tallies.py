@@ -8,6 +8,13 @@ import numpy as np
 
 from suffice.kernels.jit import kernel
 
+HASH_STEP, FACTOR, SECOND_FACTOR = (
+    np.uint64(0x9E3779B97F4A7C15),
+    np.uint64(0xBF58476D1CE4E5B9),
+    np.uint64(0x94D049BB133111EB),
+)
+NAN_BITS = np.uint64(0x7FF8000000000000)
+
 
 @kernel
 def sums(x, weights, codes, total):
@@ -105,3 +112,24 @@ def extremes_unweighted(x, weight, low, high):
         weight[0, j] += n
         low[0, j], high[0, j] = least[j], most[j]
     return True
+
+
+@kernel
+def mix(z):
+    """The finalizer of splitmix64."""
+    z = (z ^ (z >> np.uint64(30))) * FACTOR
+    z = (z ^ (z >> np.uint64(27))) * SECOND_FACTOR
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel
+def row_hash(x, seed, out):
+    """A hash of the values of each row, into out (n,)."""
+    start = mix(seed)
+    for i in range(x.shape[0]):
+        hashed = start
+        for j in range(x.shape[1]):
+            cell = np.float64(x[i, j])
+            bits = np.uint64(0) if cell == 0 else cell.view(np.uint64)  # both zeros
+            hashed = mix((hashed + HASH_STEP) ^ (NAN_BITS if np.isnan(cell) else bits))
+        out[i] = hashed
