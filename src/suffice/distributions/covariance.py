@@ -82,7 +82,7 @@ def with_unseen(scatter: Array, weight: Array, seen: Array, begin: Array | None)
 
 def resolved(scatter: Array, weight: Array) -> Array:
     """The least covariance that is told from none beside the pooled variances."""
-    return np.diag(np.maximum(RESOLVED * np.einsum("kii->i", scatter) / weight.sum(), 1e-250))
+    return np.diag(np.maximum(RESOLVED * np.abs(np.einsum("kii->ki", scatter)).sum(axis=0) / weight.sum(), 1e-250))
 
 
 def clipped(cov: Array, floor: Array) -> Array:
@@ -100,6 +100,12 @@ def clipped(cov: Array, floor: Array) -> Array:
 def built(vectors: Array, values: Array) -> Array:
     """D diag(v) Dᵀ."""
     return symmetric((vectors * values[:, None, :]) @ np.swapaxes(vectors, -1, -2))
+
+
+def positive(scatter: Array) -> Array:
+    """The scatter without negative eigenvalues, which a step beyond the data may have left in it."""
+    values, vectors = np.linalg.eigh(scatter)
+    return scatter if values.min() >= 0 else built(vectors, np.maximum(values, 0.0))
 
 
 def symmetric(matrix: Array) -> Array:

@@ -15,7 +15,18 @@ import numpy as np
 from suffice.core.parameters import Array
 
 TOLERANCE = 1e-8  # relative: how far from the rule a given value may be
+LIFT = 1e-3  # above the floor, to begin behind a barrier
 TINY = 1e-30  # of the least variance, so that logarithms exist
+
+
+def lifted(volume: Array, shape: Array, least: Array | float) -> Array:
+    """λ_k a_j ≥ least: a column that is too small even in the largest member rises in all, then each volume."""
+    v = np.asarray(volume[:, None] * shape)
+    if (v >= least).all():
+        return v
+    low = np.broadcast_to(least, v.shape)
+    shape = np.maximum(shape, (low / volume.max()).min(axis=0))
+    return np.asarray(np.maximum(volume, (low / shape).max(axis=1))[:, None] * shape)
 
 
 class Spectrum:
@@ -147,7 +158,8 @@ class OneShape(Spectrum):
         d, total = s.shape[1], w.sum()
         if d == 1:
             return np.maximum(s / w[:, None], least)
-        log_s = np.log(np.maximum(s, w[:, None] * least))
+        low = s < w[:, None] * least
+        log_s = np.log(np.where(low, w[:, None] * least, s))
         whole = np.logaddexp.reduce(log_s, axis=1)
         first = (
             np.log(np.exp(log_s - whole[:, None]).T @ w)
@@ -180,7 +192,45 @@ class OneShape(Spectrum):
                 break
             log_a = log_a + size * step
             value, parts, log_sums = tried
-        return lifted(np.exp(log_sums - np.log(d * w)), np.exp(log_a), least)
+        volume, shape = np.exp(log_sums - np.log(d * w)), np.exp(log_a)
+        v = np.asarray(volume[:, None] * shape)
+        if not low.any() and (v >= least).all():
+            return v
+        return self.above(s, w, np.broadcast_to(least, s.shape), lifted(volume, shape, least))
+
+    def above(self, s: Array, w: Array, least: Array, v: Array) -> Array:
+        """The best variances under an active floor, from some above it: Newton steps behind a falling barrier."""
+        (k, d), total = s.shape, w.sum()
+        at = np.concatenate([np.log(v).mean(axis=1) + LIFT, (np.log(v) - np.log(v).mean(axis=1, keepdims=True))[0]])
+        owed = np.concatenate([d * w / total, np.ones(d)])
+        seen, log_least = np.maximum(s, 0.0) / (total * least), np.log(least)
+        fixed = np.outer(*[np.repeat([1.0, -1.0], [k, d])] * 2)  # a factor that volumes and shape may exchange
+
+        def room(at: Array) -> Array:
+            return np.asarray(at[:k, None] + at[k:] - log_least)
+
+        def height(at: Array, force: float) -> float:
+            over = room(at)
+            if over.min() <= 0:
+                return np.inf
+            return float(owed @ at + (seen * np.exp(-over)).sum() - force * np.log(over).sum())
+
+        for force in 0.1 ** np.arange(1, 14):
+            for _ in range(30):
+                over = room(at)
+                pull = seen * np.exp(-over)
+                slope, bend = -pull - force / over, pull + force / over**2
+                slopes = owed + np.concatenate([slope.sum(axis=1), slope.sum(axis=0)])
+                bends = np.block([[np.diag(bend.sum(axis=1)), bend], [bend.T, np.diag(bend.sum(axis=0))]])
+                safe = fixed * bend.mean() + 1e-15 * bends.max() * np.eye(k + d)
+                step = -np.linalg.solve(bends + safe, slopes)
+                gain, size, here = -float(slopes @ step), 1.0, height(at, force)
+                if gain <= 1e-3 * force:
+                    break
+                while height(at + size * step, force) > here - 1e-4 * size * gain and size > 1e-9:
+                    size /= 2
+                at = at + size * step if size > 1e-9 else at
+        return np.asarray(np.exp(at[:k, None] + at[k:]))
 
     def count(self, k: int, d: int) -> int:
         return k + d - 1
@@ -191,16 +241,6 @@ class OneShape(Spectrum):
     def spread(self, k: int, d: int, w: Array) -> Array:
         total = np.nansum(w)
         return np.asarray(2 / (w * d)[:, None, None] + (np.eye(d) - 1 / d) * (2 / total))
-
-
-def lifted(volume: Array, shape: Array, least: Array | float) -> Array:
-    """λ_k a_j ≥ least: a column that is too small even in the largest member rises in all, then each volume."""
-    v = np.asarray(volume[:, None] * shape)
-    if (v >= least).all():
-        return v
-    low = np.broadcast_to(least, v.shape)
-    shape = np.maximum(shape, (low / volume.max()).min(axis=0))
-    return np.asarray(np.maximum(volume, (low / shape).max(axis=1))[:, None] * shape)
 
 
 class OneSize(Spectrum):

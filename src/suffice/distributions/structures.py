@@ -22,13 +22,14 @@ from suffice.distributions.covariance import (
     floored,
     is_round,
     objective,
+    positive,
     resolved,
     symmetric,
     whitening,
     with_unseen,
 )
 from suffice.distributions.orientation import common_axes, generic_axes, generic_mix, proportional
-from suffice.distributions.spectra import SPECTRA, TOLERANCE, Spectrum, lifted
+from suffice.distributions.spectra import SPECTRA, TINY, TOLERANCE, Spectrum, lifted
 
 STRUCTURES: dict[str, Structure] = {}
 
@@ -202,7 +203,7 @@ class Axes(Composed):
         return STRUCTURES["EII" if self.letters[1] == "I" else "EEI"]
 
     def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
-        s = np.einsum("kii->ki", scatter)
+        s = np.maximum(np.einsum("kii->ki", scatter), 0.0)
         if floor is None and self.rule.needs_least:
             floor = resolved(scatter, weight)
         least: Array | float = 0.0 if floor is None else np.diag(floor)
@@ -299,9 +300,7 @@ class CommonAxes(Composed):
 
     def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
         floor = resolved(scatter, weight) if floor is None else floor
-        values, vectors = np.linalg.eigh(scatter)
-        within = scatter if values.min() >= 0 else built(vectors, np.maximum(values, 0.0))
-        within = within + weight[:, None, None] * resolved(scatter, weight)  # so that no axis has none
+        within = positive(scatter) + weight[:, None, None] * resolved(scatter, weight)  # so that no axis has none
         known = None if begin is None or is_round(begin) else generic_axes(begin)
         vectors = common_axes(within, weight, self.rule, known)
         s = np.maximum(np.einsum("kij,ia,ja->ka", scatter, vectors, vectors), 0.0)
@@ -332,20 +331,43 @@ class Proportional(CommonAxes):
     marginal = ""
 
     def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
-        floor = resolved(scatter, weight) if floor is None else floor
-        lower = np.linalg.cholesky(floor)
+        scatter, tiny = positive(scatter), resolved(scatter, weight)
+        cov = self.most_likely(scatter, weight, begin, np.sqrt(np.diag(tiny)))
+        lower = np.linalg.cholesky(tiny if floor is None else floor)
         inverse = np.linalg.inv(lower)
-        inner = symmetric(inverse @ scatter @ inverse.T)
-        pooled = inner.sum(axis=0) / weight.sum()
-        if np.linalg.eigvalsh(pooled)[0] < 1 or (np.einsum("kii->k", inner) < weight).any():
-            inner, pooled = inner + weight[:, None, None] * np.eye(len(pooled)), pooled + np.eye(len(pooled))
-        first = pooled if begin is None else symmetric(inverse @ begin @ inverse.T)[int(np.argmax(weight))]
+        inner, cov = (symmetric(inverse @ matrix @ inverse.T) for matrix in (scatter, cov))
+        return symmetric(lower @ self.lifted(inner, weight, cov) @ lower.T)
+
+    def most_likely(self, scatter: Array, weight: Array, begin: Array | None, unit: Array) -> Array:
+        """The M-step without a floor, in units (d,) of the least deviations that are told from none."""
+        outer, one = unit[:, None] * unit, np.eye(len(unit))
+        inner = scatter / outer
+        if np.linalg.eigvalsh(inner.sum(axis=0))[0] < weight.sum() or (np.einsum("kii->k", inner) < weight).any():
+            inner = inner + weight[:, None, None] * one
+        first = inner.sum(axis=0) / weight.sum() if begin is None else begin[int(np.argmax(weight))] / outer
         volume, shape = proportional(inner, weight, first)
-        cov = volume[:, None, None] * shape
-        values, vectors = np.linalg.eigh(shape)
-        if not (volume.min() * values >= 1).all():
-            cov = built(vectors[None], lifted(volume, values, 1.0))
-        return symmetric(lower @ cov @ lower.T)
+        return np.asarray(volume[:, None, None] * shape * outer)
+
+    def lifted(self, scatter: Array, weight: Array, cov: Array) -> Array:
+        """Covariances of at least the identity; where that binds, volumes and matrix take turns, each climbing."""
+        values, vectors = np.linalg.eigh(cov)
+        if (values >= 1).all():
+            return cov
+        large = np.argmax(values[:, -1])
+        volume = np.exp(np.log(np.maximum(values, TINY)).mean(axis=1))
+        shape = np.maximum(values[large], RELATIVE_FLOOR * values[large, -1]) / volume[large]
+        cov, height = built(vectors[large][None], lifted(volume, shape, 1.0)), -np.inf
+        d = len(shape)
+        for _ in range(100):
+            before, height = height, objective(cov, scatter, weight)
+            if height - before <= 1e-10 * weight.sum():
+                break
+            volume = np.exp(np.linalg.slogdet(cov)[1] / d)
+            mean = symmetric(np.einsum("kij,k->ij", scatter, 1 / volume))[None] / weight.sum()
+            matrix = clipped(mean, np.eye(d) / volume.min())[0]
+            volume = np.einsum("kij,ji->k", scatter, np.linalg.inv(matrix)) / (d * weight)
+            cov = np.maximum(volume, 1 / np.linalg.eigvalsh(matrix)[0])[:, None, None] * matrix
+        return cov
 
     def holds(self, cov: Array) -> bool:
         spread = np.einsum("kii->ki", cov)
