@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ COLLAPSED = {"collapsed", "singular"}
 
 
 def accidents(mixture: Any, stats: Any) -> Array:
-    """Which members (k,) are an accident of a few rows: on the floor, or with fewer rows than parameters of a spread."""
+    """Which members (k,) are an accident of a few rows: on the floor, or with too few rows to have a spread."""
     few = stats.count < _needed(mixture)
     return np.asarray(mixture.components.held(mixture.floors) | (few & (stats.count > EMPTY * stats.count.sum())))
 
@@ -61,7 +62,7 @@ def _twins(mixture: Any, kept: Array) -> tuple[int, int] | None:
     """The first two members that are equal."""
     places = np.flatnonzero(kept)
     each = mixture.components.each
-    for a, b in zip(places, places[1:], strict=False):
+    for a, b in pairwise(places):
         if type(each[a]) is type(each[b]) and each[a].free and each[a].distance(each[b]) < 1e-6:
             return int(a), int(b)
     return None

@@ -69,6 +69,10 @@ class Compound(Distribution, register=False):
 
     row_vector = True
 
+    def rebuilt(self, blocks: Any) -> Self:
+        """The same with other blocks."""
+        raise NotImplementedError
+
     @property
     def params(self) -> dict[Any, Any]:
         """The parameters of each block."""

@@ -161,7 +161,7 @@ class Mixture(MixtureAnswers, Distribution, register=False):
     def log_weights(self) -> Array:
         """Log π (k,)."""
         with np.errstate(divide="ignore"):
-            return np.log(self.weights)
+            return np.asarray(np.log(self.weights))
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def settled(self, x: Any) -> Any:
@@ -187,7 +187,7 @@ class Mixture(MixtureAnswers, Distribution, register=False):
         self.components.remark(rows, where)
 
     def _width(self, rows: Any) -> int:
-        return int(np.prod(np.shape(rows)[1:])) * self.n
+        return int(np.prod(np.shape(rows)[1:]) * self.n)
 
     gather_width = _width
 
@@ -227,7 +227,8 @@ class Mixture(MixtureAnswers, Distribution, register=False):
 
     def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
         rows, prepared, model = self.prepared(x, weights)
-        return model.begin(rows, prepared, np.random.default_rng(rng), None, None)[0]
+        found: Self = model.begin(rows, prepared, np.random.default_rng(rng), None, None)[0]
+        return found
 
     def begin(self, rows: Any, weights: Any, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Any, ...]]:
         from suffice.combinators.starts import begin
@@ -264,15 +265,28 @@ class Mixture(MixtureAnswers, Distribution, register=False):
     def estimate(self, stats: Any, prior: Any = None) -> Self:
         self.check_owner(stats)
         beliefs = self.priors(prior)
-        members = self.components.estimate(stats.members, beliefs.get("components")).raised(self.floors)
+        members = self._raised(stats.members, beliefs.get("components"))
         weights = self.weights if "weights" in self.fixed else self._weights(stats.count, beliefs.get("weights"))
         return replace(self, components=members, weights=weights)
+
+    def _raised(self, stats: Any, prior: Any) -> Any:
+        """The members' estimate above the floor; what the floor made worse than the members at hand is not taken."""
+        best = self.components.estimate(stats, prior)
+        raised = best.raised(self.floors)
+        if raised is best or not self.guarded:
+            return raised
+
+        def height(members: Any) -> float:
+            belief = 0.0 if prior is None else float(np.sum(members.log_prior(prior)))
+            return float(np.sum(members.log_likelihood(stats))) + belief
+
+        return raised if height(raised) >= height(self.components) else self.components
 
     def _weights(self, count: Array, prior: Any) -> Array:
         if prior is not None:
             count = np.maximum(count + np.broadcast_to(prior.alpha, count.shape) - 1.0, 0.0)
         total = count.sum()
-        return count / total if total > 0 else self.weights
+        return np.asarray(count / total if total > 0 else self.weights)
 
     def evidence(self, stats: Any) -> float:
         return float(stats.evidence[0])
@@ -294,7 +308,7 @@ class Mixture(MixtureAnswers, Distribution, register=False):
         return (0 if "weights" in self.fixed else self.n - 1) + int(self.components.n_parameters)
 
     def distance(self, other: Any) -> float:
-        return max(float(np.abs(self.weights - other.weights).max()), self.components.distance(other.components))
+        return float(max(np.abs(self.weights - other.weights).max(), self.components.distance(other.components)))
 
     def sound(self, stats: Any) -> bool:
         from suffice.combinators.collapse import accidents

@@ -248,7 +248,7 @@ class Product(Compound, register=False):
 
     def held(self, floor: Any) -> Array:
         floors = floor or dict.fromkeys(self.blocks)
-        return np.any([block.held(floors[key]) for key, block in self.blocks.items()], axis=0)
+        return np.asarray(np.any([block.held(floors[key]) for key, block in self.blocks.items()], axis=0))
 
     def chosen(self, order: Array) -> Self:
         return self.rebuilt(block.chosen(order) for block in self.blocks.values())

@@ -20,7 +20,7 @@ STALLED = 3  # passes without a rise of the likelihood
 FALL = 1e-9  # relative fall of the objective that rounding cannot explain
 
 
-class Fallen(SufficeError):
+class FallenError(SufficeError):
     """The likelihood fell: an M-step is wrong. Raised where ``SUFFICE_STRICT`` is set, as in tests."""
 
 
@@ -158,7 +158,7 @@ class _Walk:
         self.passes = 0
         self.clock = time.perf_counter()
 
-    def visit(self, distribution: Any, above: float = -np.inf) -> Here | None | Any:
+    def visit(self, distribution: Any, above: float = -np.inf) -> Any:
         """Pass over the rows; None where the objective is not at least ``above``."""
         stats = distribution.suffstats(self.rows, self.weights)
         self.passes += 1
@@ -191,9 +191,9 @@ class _Walk:
 
     def trace(self, moves: list[float]) -> Trace:
         changes = np.array([*moves, np.nan][: len(self.seen)])
-        columns = (np.array(self.column(name)) for name in ("entropy", "seconds", "objective"))
+        entropy, seconds, objective = (np.array(self.column(name)) for name in ("entropy", "seconds", "objective"))
         likelihood, bound = np.array(self.column("log_likelihood")), np.array(self.column("bound"))
-        return Trace(likelihood, bound, changes, *columns, passes=self.passes)
+        return Trace(likelihood, bound, changes, entropy, seconds, objective, self.passes)
 
 
 def _fallen(here: Here, there: Here, number: int) -> str:
@@ -202,7 +202,7 @@ def _fallen(here: Here, there: Here, number: int) -> str:
         f"{there.objective:.17g}: the M-step of {there.distribution.name} is not a maximum"
     )
     if os.environ.get("SUFFICE_STRICT"):
-        raise Fallen(text)
+        raise FallenError(text)
     return text
 
 

@@ -318,7 +318,7 @@ def _prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False)
 def _climbed(
     prototype: Any, rows: Any, weights: Weights, prior: Any, start: Any, rng: Any, options: dict[str, Any]
 ) -> tuple[Climb, tuple[Alert, ...]]:
-    """One climb from a start, and what is to be told about it; members without a given order come in canonical order."""
+    """One climb from a start, and what to tell about it; members without a given order come in canonical order."""
     begin, notes = prototype.begin(rows, weights, rng, start, prior)
     tol = prototype.tolerance if options["tol"] is None else options["tol"]
     options = {**options, "tol": tol, "log_prior": lambda one: _log_prior(one, prior, prototype)}

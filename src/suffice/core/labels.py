@@ -98,8 +98,8 @@ class Labels:
         width = max(map(len, named), default=0)
         kind = np.int8 if width < 1 << 7 else np.int16 if width < 1 << 15 else np.int32
         places = np.empty(self.shape, dtype=kind)
-        for column, (cells, levels) in enumerate(zip(self.columns, named, strict=True)):
-            places[:, column] = cells.among(cells.places(levels))
+        for index, (column, levels) in enumerate(zip(self.columns, named, strict=True)):
+            places[:, index] = column.among(column.places(levels))
         return places
 
 

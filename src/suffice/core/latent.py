@@ -121,7 +121,7 @@ class Joint(Additive):
     @property
     def weight(self) -> Array:
         """Σ w of the cells (1, d) or rows (1,) that were seen, whoever made them."""
-        return np.asarray(self.members.weight).sum(axis=0, keepdims=True)
+        return np.asarray(np.sum(self.members.weight, axis=0, keepdims=True))
 
     def __add__(self, other: Joint) -> Joint:
         same_kind(self, other)

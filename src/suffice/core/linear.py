@@ -117,7 +117,7 @@ def _(stats: Scatter) -> Any:
     return _spread(stats.weight[:, None], stats.mean, np.einsum("kii->ki", stats.scatter))
 
 
-def _products(first: Array, away: Array, pooled: bool) -> Array:
+def _products(first: Array, away: Array, *, pooled: bool) -> Array:
     second = first[:, :, None] * away[:, None, :]
     return second.sum(axis=0, keepdims=True) if pooled else second
 
@@ -127,7 +127,7 @@ def _(stats: Scatter, about: Any) -> Array:
     centre, unit = about
     away = ((stats.centre - centre) + stats.shift) / unit
     first = stats.weight[:, None] * away
-    second = stats.scatter / (unit[:, None] * unit) + _products(first, away, len(stats.scatter) < len(first))
+    second = stats.scatter / (unit[:, None] * unit) + _products(first, away, pooled=len(stats.scatter) < len(first))
     lower = np.tril_indices(len(unit))
     return np.concatenate([stats.weight, first.ravel(), second[:, lower[0], lower[1]].ravel()])
 
@@ -142,7 +142,7 @@ def _(stats: Scatter, vector: Array, about: Any) -> Any:
     lower = np.tril_indices(d)
     second = np.empty((len(stats.scatter), d, d))
     second[:, lower[0], lower[1]] = second[:, lower[1], lower[0]] = packed.reshape(len(second), -1)
-    scatter = second - _products(first, away, len(second) < k)
+    scatter = second - _products(first, away, pooled=len(second) < k)
     if (weight < 0).any() or (np.einsum("kii->ki", scatter) < 0).any():
         return None
     shift = away * unit

@@ -96,15 +96,15 @@ class Member(Answers):
         return False
 
     # ---- the loop -------------------------------------------------------------------------------------------------
-    def evidence(self, stats: Any) -> float:
+    def evidence(self: Any, stats: Any) -> float:
         """Σ w log p(x) of the rows under the parameters that gathered the statistics."""
-        return float(np.sum(self.log_likelihood(stats)))  # type: ignore[attr-defined]
+        return float(np.sum(self.log_likelihood(stats)))
 
-    def begin(self, rows: Any, weights: Any, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Any, ...]]:
+    def begin(self: Any, rows: Any, weights: Any, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Any, ...]]:
         """Where the loop begins, and what to tell about it."""
         del prior
         if start is None:
-            return self.start(rows, weights, rng), ()  # type: ignore[attr-defined]
+            return self.start(rows, weights, rng), ()
         if type(start) is not type(self):
             msg = f"start= of {self.name} is a {self.name} with its parameters; got {start!r:.60}."
             raise ParameterError(msg)
@@ -128,10 +128,10 @@ class Member(Answers):
         del rows, weights
         return prior
 
-    def distance(self, other: Any) -> float:
+    def distance(self: Any, other: Any) -> float:
         """The largest relative move of a parameter; a location is measured against the spread."""
-        if self.blocks:  # type: ignore[attr-defined]
-            return max(block.distance(other.blocks[key]) for key, block in self.blocks.items())  # type: ignore[attr-defined]
+        if self.blocks:
+            return float(max(block.distance(other.blocks[key]) for key, block in self.blocks.items()))
         worst = 0.0
         for name, old in self.params.items():
             new = np.asarray(getattr(other, name))
@@ -143,10 +143,10 @@ class Member(Answers):
             worst = max(worst, float(np.nanmax(ratio, initial=0.0)))
         return worst
 
-    def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
+    def bounds(self: Any, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
         """Estimate ± reach × standard error by parameter, inside its domain; of blocks, by block and parameter."""
-        if self.blocks:  # type: ignore[attr-defined]
-            return {key: block.bounds(errors[key], reach) for key, block in self.blocks.items()}  # type: ignore[attr-defined]
+        if self.blocks:
+            return {key: block.bounds(errors[key], reach) for key, block in self.blocks.items()}
         found: dict[Any, Any] = {}
         for name, error in errors.items():
             value, domain = self.params[name], self.specs()[name].domain

@@ -1,7 +1,7 @@
 """A small picture of many rows: the distinct rows whose hashes are smallest, with their summed weights.
 
-Which rows these are depends on the values and the seed alone: not on the order of the rows, on how often one is repeated
-rather than weighted, or on how they are cut into partitions. Sketches of partitions merge to the sketch of the whole.
+Which rows these are depends on the values and the seed alone: not on the order of the rows, on how often one is
+repeated rather than weighted, or on how they are cut into partitions. Sketches of partitions merge to that of the whole.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice import kernels
 from suffice.core.labels import Column, Labels
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
@@ -56,20 +57,7 @@ def sketch(rows: Any, weights: Weights, size: int, seed: int) -> Sketch:
 @singledispatch
 def row_hash(rows: Any, seed: int) -> Array:
     """A hash (n,) of the values in each row."""
-    return _number_hash(np.asarray(rows).reshape(len(rows), -1), seed)
-
-
-def _number_hash(x: Array, seed: int) -> Array:
-    """Mix the bits of each cell into the hash of its row, as splitmix64 does; −0 is 0, and every NaN is one."""
-    state = np.full(len(x), seed, np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)
-    for column in x.T:
-        bits = np.where(np.isnan(column), np.nan, column.astype(np.float64) + 0.0).view(np.uint64)
-        state ^= bits
-        state *= np.uint64(0xBF58476D1CE4E5B9)
-        state ^= state >> np.uint64(27)
-        state *= np.uint64(0x94D049BB133111EB)
-        state ^= state >> np.uint64(31)
-    return state
+    return kernels.row_hash(np.asarray(rows).reshape(len(rows), -1), seed)
 
 
 @row_hash.register
@@ -78,8 +66,8 @@ def _(rows: Labels, seed: int) -> Array:
 
 
 def _label_hash(column: Column) -> Array:
-    known = np.array([0, *map(_digest, column.vocabulary)], dtype=np.uint64)
-    return known[column.among(np.arange(len(column.vocabulary))) + 1]
+    known: Array = np.array([0, *map(_digest, column.vocabulary)], dtype=np.uint64)
+    return np.asarray(known[column.among(np.arange(len(column.vocabulary))) + 1])
 
 
 def _digest(label: Any) -> int:
@@ -90,13 +78,13 @@ def _digest(label: Any) -> int:
 
 def combined(parts: list[Array], seed: int) -> Array:
     """One hash of several."""
-    return _number_hash(np.stack([part >> np.uint64(11) for part in parts], axis=1).astype(np.float64), seed)
+    return kernels.row_hash(np.stack([part >> np.uint64(11) for part in parts], axis=1).astype(np.float64), seed)
 
 
 # ---- rows as points --------------------------------------------------------------------------------------------------
 @singledispatch
 def points(rows: Any, weights: Array) -> Array:
-    """Rows as points (n, q) between which distance means something: columns in units of their spread, holes at the mean."""
+    """Rows as points (n, q) that have distances: columns in units of their spread, holes at the mean."""
     x = np.asarray(rows, dtype=float).reshape(len(rows), -1)
     seen = np.isfinite(x)
     w = weights[:, None] * seen

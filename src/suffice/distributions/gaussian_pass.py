@@ -17,7 +17,8 @@ from suffice.distributions.normal import HALF_LOG_TAU, Normal
 
 def _full(model: Any, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
     """Any covariance: a scatter matrix of each member."""
-    found = kernels.gaussian_expect(x, model.mean, *model.whitening, log_weights, weights)
+    whiten, log_det = model.whitening
+    found = kernels.gaussian_expect(x, model.mean, whiten, log_det, log_weights, weights)
     likelihood, entropy, count, centre, shift, scatter = found
     return Expectation(likelihood, entropy, Scatter(count, centre, shift, scatter), count)
 

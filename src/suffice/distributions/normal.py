@@ -82,11 +82,11 @@ class Normal(ExponentialFamily):
 
     def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
         found = kernels.normal_expect(x, self.mean, self.std, log_weights, weights)
-        likelihood, entropy, count, *moments = found
+        likelihood, entropy, count, centre, shift, scatter = found
         if not np.isfinite(likelihood):  # holes, or rows that are far from every member
             return super(ExponentialFamily, self).expect(x, log_weights, weights)
         weight = np.repeat(count[:, None], x.shape[1], axis=1)
-        return Expectation(likelihood, entropy, Moments(weight, *moments), count)
+        return Expectation(likelihood, entropy, Moments(weight, centre, shift, scatter), count)
 
     def floor(self, stats: Any) -> Any:
         """A hundred-thousandth of the spread of all rows, in each column."""
