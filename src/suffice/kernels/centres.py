@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels.jit import kernel, minus, wide
-from suffice.kernels.lanes import LANES, fill, load, multiply_add, store, strided, subtract
+from suffice.kernels.lanes import LANES, fill, load, multiply_add, store, strided, subtract, where_less
 
 ROWS = 3 * LANES  # of a tile
 BLOCK = 240
@@ -36,78 +36,94 @@ def write_rows(x, begin, count, pilot, u, stride):
 
 
 @kernel
-def put(a, i, first, second, third):
+def put(a, i, vectors):
     """Store three vectors, one after the other."""
-    store(a, i, first)
-    store(a, i + LANES, second)
-    store(a, i + 2 * LANES, third)
+    store(a, i, vectors[0])
+    store(a, i + LANES, vectors[1])
+    store(a, i + 2 * LANES, vectors[2])
 
 
 @kernel
-def measure(u, d, rows, stride, centres, q, scores):
-    """Squared distances to the four centres from centres[q] on."""
+def compete(score, code, best, second, index):
+    """Let a centre compete: the best scores and whose they are, and the second best; the first of equals wins."""
+    loser = where_less(score, best, best, score)
+    index = where_less(score, best, code, index)
+    best = where_less(score, best, score, best)
+    return best, where_less(loser, second, loser, second), index
+
+
+@kernel
+def compete_thrice(scores, code, best, second, index):
+    """The same for three vectors of rows."""
+    b0, s0, i0 = compete(scores[0], code, best[0], second[0], index[0])
+    b1, s1, i1 = compete(scores[1], code, best[1], second[1], index[1])
+    b2, s2, i2 = compete(scores[2], code, best[2], second[2], index[2])
+    return (b0, b1, b2), (s0, s1, s2), (i0, i1, i2)
+
+
+@kernel
+def measure(u, p, stride, d, centres, q):
+    """Squared distances of three vectors of rows, from u[p] on, to four centres, from centres[q] on."""
+    a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
+    for _ in range(d):
+        u0, u1, u2 = load(u, p), load(u, p + LANES), load(u, p + 2 * LANES)
+        e = fill(centres[q])
+        z0, z1, z2 = subtract(u0, e), subtract(u1, e), subtract(u2, e)
+        a0, a1, a2 = multiply_add(z0, z0, a0), multiply_add(z1, z1, a1), multiply_add(z2, z2, a2)
+        e = fill(centres[q + 1])
+        z0, z1, z2 = subtract(u0, e), subtract(u1, e), subtract(u2, e)
+        b0, b1, b2 = multiply_add(z0, z0, b0), multiply_add(z1, z1, b1), multiply_add(z2, z2, b2)
+        e = fill(centres[q + 2])
+        z0, z1, z2 = subtract(u0, e), subtract(u1, e), subtract(u2, e)
+        c0, c1, c2 = multiply_add(z0, z0, c0), multiply_add(z1, z1, c1), multiply_add(z2, z2, c2)
+        e = fill(centres[q + 3])
+        z0, z1, z2 = subtract(u0, e), subtract(u1, e), subtract(u2, e)
+        d0, d1, d2 = multiply_add(z0, z0, d0), multiply_add(z1, z1, d1), multiply_add(z2, z2, d2)
+        p += stride
+        q += 4
+    return (a0, a1, a2), (b0, b1, b2), (c0, c1, c2), (d0, d1, d2)
+
+
+@kernel
+def multiply(u, p, stride, d, centres, q, half, k):
+    """½ ‖c‖² − x·c for the same; the centres are −c."""
+    a0 = a1 = a2 = fill(half[k])
+    b0 = b1 = b2 = fill(half[k + 1])
+    c0 = c1 = c2 = fill(half[k + 2])
+    d0 = d1 = d2 = fill(half[k + 3])
+    for _ in range(d):
+        u0, u1, u2 = load(u, p), load(u, p + LANES), load(u, p + 2 * LANES)
+        e = fill(centres[q])
+        a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
+        e = fill(centres[q + 1])
+        b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
+        e = fill(centres[q + 2])
+        c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
+        e = fill(centres[q + 3])
+        d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
+        p += stride
+        q += 4
+    return (a0, a1, a2), (b0, b1, b2), (c0, c1, c2), (d0, d1, d2)
+
+
+@kernel
+def search(u, d, rows, stride, centres, half, best, second, index):
+    """Best and second best score of each row, and whose the best is."""
+    far, nobody = fill(np.inf), fill(0.0)
     for t in range(0, rows, ROWS):
-        a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
-        for j in range(d):
-            p, s = t + j * stride, q + 4 * j
-            u0, u1, u2 = load(u, p), load(u, p + LANES), load(u, p + 2 * LANES)
-            e = fill(centres[s])
-            z0, z1, z2 = subtract(u0, e), subtract(u1, e), subtract(u2, e)
-            a0, a1, a2 = multiply_add(z0, z0, a0), multiply_add(z1, z1, a1), multiply_add(z2, z2, a2)
-            e = fill(centres[s + 1])
-            z0, z1, z2 = subtract(u0, e), subtract(u1, e), subtract(u2, e)
-            b0, b1, b2 = multiply_add(z0, z0, b0), multiply_add(z1, z1, b1), multiply_add(z2, z2, b2)
-            e = fill(centres[s + 2])
-            z0, z1, z2 = subtract(u0, e), subtract(u1, e), subtract(u2, e)
-            c0, c1, c2 = multiply_add(z0, z0, c0), multiply_add(z1, z1, c1), multiply_add(z2, z2, c2)
-            e = fill(centres[s + 3])
-            z0, z1, z2 = subtract(u0, e), subtract(u1, e), subtract(u2, e)
-            d0, d1, d2 = multiply_add(z0, z0, d0), multiply_add(z1, z1, d1), multiply_add(z2, z2, d2)
-        put(scores, t, a0, a1, a2)
-        put(scores, stride + t, b0, b1, b2)
-        put(scores, 2 * stride + t, c0, c1, c2)
-        put(scores, 3 * stride + t, d0, d1, d2)
-
-
-@kernel
-def multiply(u, d, rows, stride, centres, q, half, scores):
-    """½ ‖c‖² − x·c for the four centres from centres[q] on; half (4,)."""
-    for t in range(0, rows, ROWS):
-        a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
-        for j in range(d):
-            p, s = t + j * stride, q + 4 * j
-            u0, u1, u2 = load(u, p), load(u, p + LANES), load(u, p + 2 * LANES)
-            e = fill(centres[s])
-            a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
-            e = fill(centres[s + 1])
-            b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
-            e = fill(centres[s + 2])
-            c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
-            e = fill(centres[s + 3])
-            d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
-        e = fill(half[0])
-        put(scores, t, subtract(e, a0), subtract(e, a1), subtract(e, a2))
-        e = fill(half[1])
-        put(scores, stride + t, subtract(e, b0), subtract(e, b1), subtract(e, b2))
-        e = fill(half[2])
-        put(scores, 2 * stride + t, subtract(e, c0), subtract(e, c1), subtract(e, c2))
-        e = fill(half[3])
-        put(scores, 3 * stride + t, subtract(e, d0), subtract(e, d1), subtract(e, d2))
-
-
-@kernel
-def choose(scores, stride, k, best, second, index):
-    """Let the centres k … k + 3 compete with the best so far; the first of equals wins."""
-    wide()
-    count, s, t = best.size, 2 * stride, 3 * stride
-    a, b, c, d = scores[:count], scores[stride : stride + count], scores[s : s + count], scores[t : t + count]
-    for n in range(count):
-        least, loser, code = best[n], second[n], index[n]
-        loser, code, least = min(loser, max(a[n], least)), k if a[n] < least else code, min(least, a[n])
-        loser, code, least = min(loser, max(b[n], least)), k + 1 if b[n] < least else code, min(least, b[n])
-        loser, code, least = min(loser, max(c[n], least)), k + 2 if c[n] < least else code, min(least, c[n])
-        loser, code, least = min(loser, max(d[n], least)), k + 3 if d[n] < least else code, min(least, d[n])
-        best[n], second[n], index[n] = least, loser, code
+        least, loser, code = (far, far, far), (far, far, far), (nobody, nobody, nobody)
+        for k in range(0, half.size, 4):
+            if d <= DIRECT:
+                four = measure(u, t, stride, d, centres, k * d)
+            else:
+                four = multiply(u, t, stride, d, centres, k * d, half, k)
+            least, loser, code = compete_thrice(four[0], fill(float(k)), least, loser, code)
+            least, loser, code = compete_thrice(four[1], fill(float(k + 1)), least, loser, code)
+            least, loser, code = compete_thrice(four[2], fill(float(k + 2)), least, loser, code)
+            least, loser, code = compete_thrice(four[3], fill(float(k + 3)), least, loser, code)
+        put(best, t, least)
+        put(second, t, loser)
+        put(index, t, code)
 
 
 @kernel
@@ -202,22 +218,15 @@ def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, co
     """Inertia, weight (k,) and Σ w (x − c) (k, d); codes (n,) or none. Table and half are about the pilot, padded."""
     wide()
     d, stride, inertia = x.shape[1], BLOCK + 8, 0.0
-    u, scores, apart = np.zeros(d * stride), np.empty(4 * stride), np.empty((BLOCK, d))
-    best, second, index = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64)
+    u, apart, code, index = np.zeros(d * stride), np.empty((BLOCK, d)), np.empty(BLOCK), np.empty(BLOCK, np.int64)
+    best, second = np.empty(BLOCK), np.empty(BLOCK)
     for begin in range(0, x.shape[0], BLOCK):
         block, w = x[begin : begin + BLOCK], weights[begin : begin + BLOCK, 0]
         count = block.shape[0]
-        rows = -(-count // ROWS) * ROWS
         write_rows(x, begin, count, pilot, u, stride)
-        best[:] = np.inf
-        second[:] = np.inf
-        index[:] = 0
-        for k in range(0, half.size, 4):
-            if d <= DIRECT:
-                measure(u, d, rows, stride, table, k * d, scores)
-            else:
-                multiply(u, d, rows, stride, table, k * d, half[k : k + 4], scores)
-            choose(scores, stride, k, best[:count], second[:count], index[:count])
+        search(u, d, -(-count // ROWS) * ROWS, stride, table, half, best, second, code)
+        for n in range(count):
+            index[n] = int(code[n])
         if d <= DIRECT:
             inertia += gather_narrow(u, stride, index[:count], best, w, centres, weight, total)
         else:

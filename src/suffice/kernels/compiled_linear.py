@@ -120,7 +120,7 @@ def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArra
     half = 0.5 * (table * table).sum(axis=1)
     half[k:] = np.inf  # nobody is near the padding
     farthest = 2 * float(half[:k].max())
-    parameters = _plain(centres), _plain(pilot), _fours(table), _plain(half), farthest
+    parameters = _plain(centres), _plain(pilot), _fours(table if direct else -table), _plain(half), farthest
     weight, total, nowhere = np.zeros(k), np.zeros((k, d)), np.empty(0, np.int32)
     for rows, w, _, _ in _chunks(x, weights, np.empty((0, k)), None):
         out = nowhere if codes is None else codes[start : start + len(rows)]

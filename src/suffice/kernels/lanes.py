@@ -140,6 +140,15 @@ def _multiply_add(_context: Any, _a: Any, _b: Any, _c: Any) -> Any:
     return lanes(lanes, lanes, lanes), generate
 
 
+@intrinsic
+def _where_less(_context: Any, _a: Any, _b: Any, _yes: Any, _no: Any) -> Any:
+    def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+        a, b, yes, no = arguments
+        return builder.select(builder.fcmp_ordered("<", a, b), yes, no)
+
+    return lanes(lanes, lanes, lanes, lanes), generate
+
+
 # What Numba calls with a context of its own, the loops call without:
 load: Callable[..., Any] = _load  # load(array, index)
 store: Callable[..., Any] = _store  # store(array, index, vector)
@@ -147,4 +156,5 @@ fill: Callable[..., Any] = _fill  # fill(x): x in all lanes
 strided: Callable[..., Any] = _strided  # strided(array, index, step): every step-th cell, of float64 or float32
 add_totals: Callable[..., Any] = _add_totals  # add_totals(array, index, a, b, c, d): adds Σ a, Σ b, Σ c, Σ d there
 multiply_add: Callable[..., Any] = _multiply_add  # multiply_add(a, b, c) = a b + c
+where_less: Callable[..., Any] = _where_less  # where_less(a, b, yes, no): yes in the lanes where a < b, else no
 multiply, add, subtract = _operation("fmul"), _operation("fadd"), _operation("fsub")
