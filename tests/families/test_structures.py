@@ -1,4 +1,7 @@
-"""The fourteen covariance structures: each M-step against a numerical maximiser, and what the letters promise."""
+"""The fourteen covariance structures: each M-step against a numerical maximiser, and what the letters promise.
+
+One long file, since all of it shares the structures written as free numbers.
+"""
 
 import numpy as np
 import pytest
@@ -95,7 +98,7 @@ class Parametrised:
             value, slopes = self.loss(theta, scatter, weight)
             return value / total, slopes / total
 
-        options = {"ftol": 1e-14, "gtol": 1e-8, "maxiter": 1000}
+        options = {"ftol": 1e-13, "gtol": 1e-8, "maxiter": 400}
         places = rng.normal(size=(starts, self.size))
         return -total * min(
             optimize.minimize(loss, at, jac=True, method="L-BFGS-B", options=options).fun for at in places
@@ -108,10 +111,10 @@ class Parametrised:
 def test_the_m_step_is_the_maximum(name, size):
     scatter, weight = problem(*size)
     ours = objective(estimate(name, scatter, weight), scatter, weight)
-    theirs = Parametrised(name, *size).best(scatter, weight, np.random.default_rng(1), 3)
+    theirs = Parametrised(name, *size).best(scatter, weight, np.random.default_rng(1), 2)
     assert theirs <= ours + 1e-9 * abs(ours)
     assert theirs >= ours - 1e-7 * abs(ours) or theirs >= Parametrised(name, *size).best(
-        scatter, weight, np.random.default_rng(2), 12
+        scatter, weight, np.random.default_rng(2), 6
     )  # where the general maximiser is caught, more starts do not catch up with ours either
 
 
@@ -120,7 +123,7 @@ def test_the_m_step_is_the_maximum(name, size):
 def test_common_axes_are_the_best_of_many_maxima(name, seed):
     scatter, weight = problem(3, 3, seed)
     ours = objective(estimate(name, scatter, weight), scatter, weight)
-    theirs = Parametrised(name, 3, 3).best(scatter, weight, np.random.default_rng(seed), 6)
+    theirs = Parametrised(name, 3, 3).best(scatter, weight, np.random.default_rng(seed), 5)
     assert theirs <= ours + 1e-9 * abs(ours)
 
 

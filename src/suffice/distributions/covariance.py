@@ -113,6 +113,13 @@ def symmetric(matrix: Array) -> Array:
     return np.asarray(0.5 * (matrix + np.swapaxes(matrix, -1, -2)))
 
 
+def doubtful(v: Array) -> tuple[Array, Array]:
+    """Eigenvalues (k, d) and how far rounding of the largest blurs each, relative to it."""
+    top = v[:, -1:]
+    v = np.maximum(v, 1e-16 * top)
+    return v, 1e-14 * v.shape[1] * top / v
+
+
 def is_round(cov: Array) -> bool:
     """Whether the covariances are multiples of the identity, which have no axes to begin at."""
     d = cov.shape[-1]

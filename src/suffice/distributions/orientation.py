@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.core.parameters import Array
-from suffice.distributions.spectra import Spectrum
+from suffice.distributions.covariance import RELATIVE_FLOOR, built, clipped, objective, symmetric
+from suffice.distributions.spectra import TINY, Spectrum, lifted
 
 STEPS, INNER = 200, 40
 LOST = 1e-3  # of the least covariance
@@ -215,3 +216,25 @@ def proportional(scatter: Array, weight: Array, begin: Array) -> tuple[Array, Ar
             break  # a member too flat for a maximum: the rest is the floor's
     root = float(np.exp(2 * np.log(np.diag(lower)).sum() / d))
     return np.asarray(traces * root / (d * weight)), c / root
+
+
+def proportional_above(scatter: Array, weight: Array, cov: Array) -> Array:
+    """Covariances of at least the identity; where that binds, volumes and matrix take turns, each climbing."""
+    values, vectors = np.linalg.eigh(cov)
+    if (values >= 1).all():
+        return cov
+    large = np.argmax(values[:, -1])
+    volume = np.exp(np.log(np.maximum(values, TINY)).mean(axis=1))
+    shape = np.maximum(values[large], RELATIVE_FLOOR * values[large, -1]) / volume[large]
+    cov, height = built(vectors[large][None], lifted(volume, shape, 1.0)), -np.inf
+    d = len(shape)
+    for _ in range(100):
+        before, height = height, objective(cov, scatter, weight)
+        if height - before <= 1e-10 * weight.sum():
+            break
+        volume = np.exp(np.linalg.slogdet(cov)[1] / d)
+        mean = symmetric(np.einsum("kij,k->ij", scatter, 1 / volume))[None] / weight.sum()
+        matrix = clipped(mean, np.eye(d) / volume.min())[0]
+        volume = np.einsum("kij,ji->k", scatter, np.linalg.inv(matrix)) / (d * weight)
+        cov = np.maximum(volume, 1 / np.linalg.eigvalsh(matrix)[0])[:, None, None] * matrix
+    return cov

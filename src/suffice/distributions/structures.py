@@ -19,6 +19,7 @@ from suffice.distributions.covariance import (
     RELATIVE_FLOOR,
     built,
     clipped,
+    doubtful,
     floored,
     is_round,
     objective,
@@ -28,8 +29,8 @@ from suffice.distributions.covariance import (
     whitening,
     with_unseen,
 )
-from suffice.distributions.orientation import common_axes, generic_axes, generic_mix, proportional
-from suffice.distributions.spectra import SPECTRA, TINY, TOLERANCE, Spectrum, lifted
+from suffice.distributions.orientation import common_axes, generic_axes, generic_mix, proportional, proportional_above
+from suffice.distributions.spectra import SPECTRA, TOLERANCE, Spectrum
 
 STRUCTURES: dict[str, Structure] = {}
 
@@ -336,7 +337,7 @@ class Proportional(CommonAxes):
         lower = np.linalg.cholesky(tiny if floor is None else floor)
         inverse = np.linalg.inv(lower)
         inner, cov = (symmetric(inverse @ matrix @ inverse.T) for matrix in (scatter, cov))
-        return symmetric(lower @ self.lifted(inner, weight, cov) @ lower.T)
+        return symmetric(lower @ proportional_above(inner, weight, cov) @ lower.T)
 
     def most_likely(self, scatter: Array, weight: Array, begin: Array | None, unit: Array) -> Array:
         """The M-step without a floor, in units (d,) of the least deviations that are told from none."""
@@ -347,27 +348,6 @@ class Proportional(CommonAxes):
         first = inner.sum(axis=0) / weight.sum() if begin is None else begin[int(np.argmax(weight))] / outer
         volume, shape = proportional(inner, weight, first)
         return np.asarray(volume[:, None, None] * shape * outer)
-
-    def lifted(self, scatter: Array, weight: Array, cov: Array) -> Array:
-        """Covariances of at least the identity; where that binds, volumes and matrix take turns, each climbing."""
-        values, vectors = np.linalg.eigh(cov)
-        if (values >= 1).all():
-            return cov
-        large = np.argmax(values[:, -1])
-        volume = np.exp(np.log(np.maximum(values, TINY)).mean(axis=1))
-        shape = np.maximum(values[large], RELATIVE_FLOOR * values[large, -1]) / volume[large]
-        cov, height = built(vectors[large][None], lifted(volume, shape, 1.0)), -np.inf
-        d = len(shape)
-        for _ in range(100):
-            before, height = height, objective(cov, scatter, weight)
-            if height - before <= 1e-10 * weight.sum():
-                break
-            volume = np.exp(np.linalg.slogdet(cov)[1] / d)
-            mean = symmetric(np.einsum("kij,k->ij", scatter, 1 / volume))[None] / weight.sum()
-            matrix = clipped(mean, np.eye(d) / volume.min())[0]
-            volume = np.einsum("kij,ji->k", scatter, np.linalg.inv(matrix)) / (d * weight)
-            cov = np.maximum(volume, 1 / np.linalg.eigvalsh(matrix)[0])[:, None, None] * matrix
-        return cov
 
     def holds(self, cov: Array) -> bool:
         spread = np.einsum("kii->ki", cov)
@@ -396,13 +376,6 @@ class Pooled(Structure):
 
     def errors(self, cov: Array, weight: Array) -> Array:
         return super().errors(cov, np.broadcast_to(weight.sum(), weight.shape))
-
-
-def doubtful(v: Array) -> tuple[Array, Array]:
-    """Eigenvalues (k, d) and how far rounding of the largest blurs each, relative to it."""
-    top = v[:, -1:]
-    v = np.maximum(v, 1e-16 * top)
-    return v, 1e-14 * v.shape[1] * top / v
 
 
 MODELS: dict[type[Structure], str] = {
