@@ -10,6 +10,7 @@ import numpy as np
 
 from suffice.combinators.compound import Compound
 from suffice.combinators.mixture_answers import MixtureAnswers
+from suffice.combinators.mixture_beliefs import MixtureBeliefs
 from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_side
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, UnsupportedError
@@ -18,12 +19,11 @@ from suffice.core.lazy import special
 from suffice.core.parameters import SIMPLEX, Array, as_parameter
 from suffice.core.statistics import picked
 from suffice.core.weights import Weights
-from suffice.distributions.dirichlet import Dirichlet
 from suffice.engines import local
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mixture(MixtureAnswers, Distribution, register=False):
+class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
     r"""Each row comes from one of several members, and nobody says which: :math:`p(x) = \sum_j \pi_j p_j(x)`.
 
     Parameters
@@ -238,14 +238,6 @@ class Mixture(MixtureAnswers, Distribution, register=False):
     def staged(self, rows: Any) -> Any:
         return self.components.staged(rows)
 
-    def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
-        """``"weak"``: one pseudo-row for the weight of each member, and for a member what is weak for all rows."""
-        if prior != "weak" or not isinstance(prior, str):
-            return prior
-        stack = self.shaped(rows).components
-        weak = [one.weak_prior(one.suffstats(view, weights)) for one, view in _with_views(stack, rows)]
-        return {"weights": Dirichlet(np.array([2.0])), "components": weak if isinstance(stack, Stack) else weak[0]}
-
     @property
     def simple(self) -> bool:
         return False
@@ -281,12 +273,6 @@ class Mixture(MixtureAnswers, Distribution, register=False):
             return float(np.sum(members.log_likelihood(stats))) + belief
 
         return raised if height(raised) >= height(self.components) else self.components
-
-    def _weights(self, count: Array, prior: Any) -> Array:
-        if prior is not None:
-            count = np.maximum(count + np.broadcast_to(prior.alpha, count.shape) - 1.0, 0.0)
-        total = count.sum()
-        return np.asarray(count / total if total > 0 else self.weights)
 
     def evidence(self, stats: Any) -> float:
         return float(stats.evidence[0])
@@ -339,53 +325,6 @@ class Mixture(MixtureAnswers, Distribution, register=False):
         from suffice.combinators.collapse import mixture_alerts
 
         return mixture_alerts(self, stats)
-
-    # ---- believing ----------------------------------------------------------------------------------------------
-    def priors(self, prior: Any) -> dict[str, Any]:
-        """The prior of the weights and that of the members."""
-        if prior is None:
-            return {}
-        if isinstance(prior, dict) and set(prior) <= {"weights", "components"}:
-            given = dict(prior)
-        elif isinstance(prior, Dirichlet) and Dirichlet not in getattr(self.components, "conjugates", ()):
-            given = {"weights": prior}
-        else:
-            given = {"components": prior}
-        belief = given.get("weights")
-        if belief is not None and (
-            not isinstance(belief, Dirichlet) or np.shape(belief.alpha) not in ((1,), (self.n,))
-        ):
-            msg = (
-                f"the weights of a Mixture of {self.n} take Dirichlet([…]) with one entry for each component, or one "
-                f"for all; got {belief!r:.60}."
-            )
-            raise ParameterError(msg)
-        return given
-
-    def log_prior(self, prior: Any) -> Array:
-        beliefs = self.priors(prior)
-        total = 0.0
-        if beliefs.get("weights") is not None:
-            alpha = np.broadcast_to(beliefs["weights"].alpha, self.weights.shape)
-            constant = special.gammaln(alpha.sum()) - special.gammaln(alpha).sum()
-            total += float(constant + special.xlogy(alpha - 1.0, self.weights).sum())
-        if beliefs.get("components") is not None:
-            total += float(np.sum(self.components.log_prior(beliefs["components"])))
-        return np.asarray(total)
-
-    def posterior(self, stats: Any, prior: Any) -> Any:
-        del stats, prior
-        msg = (
-            "a Mixture has no posterior in closed form: sf.posterior(mixture, rows, prior=…) comes near it, and "
-            "sf.fit(…, prior=…) gives its mode."
-        )
-        raise UnsupportedError(msg)
-
-    def approximate_posterior(self, rows: Any, weights: Any, prior: Any, options: dict[str, Any]) -> Any:
-        """The variational posterior: beliefs about weights and members that are nearest to the true one."""
-        from suffice.combinators.variational import believe
-
-        return believe(self, rows, weights, prior, options)
 
     # ---- asking -------------------------------------------------------------------------------------------------
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
@@ -456,10 +395,3 @@ def _joined(drawn: list[Any], order: Array) -> Any:
     if isinstance(drawn[0], dict):
         return {name: _joined([part[name] for part in drawn], order) for name in drawn[0]}
     return np.concatenate(drawn)[order]
-
-
-def _with_views(stack: Any, rows: Any) -> list[tuple[Any, Any]]:
-    """The members, each with the rows as it reads them."""
-    if isinstance(stack, Stack):
-        return list(zip(stack.each, stack.views(rows), strict=True))
-    return [(stack.each[0], rows)]
