@@ -157,11 +157,11 @@ def settle(block, u, stride, centres, farthest, best, second, index):
 
 @kernel
 def leave(block, index, centres, w, apart):
-    """Write x − c into apart (≥ b, d), 0 where a row has no weight."""
+    """Write x − c into apart (≥ b, ≥ d), 0 where a row has no weight."""
     for n in range(block.shape[0]):
         row, centre, out = block[n], centres[index[n]], apart[n]
         if w.size == 0 or w[n] > 0:
-            for j in range(out.size):
+            for j in range(row.size):
                 out[j] = minus(row[j], centre[j])
         else:
             out[:] = 0.0
@@ -169,56 +169,48 @@ def leave(block, index, centres, w, apart):
 
 @kernel
 def gather(apart, index, w, weight, total):
-    """Add w to the weight and w (x − c) to the total of each row's centre; Σ w ‖x − c‖²."""
-    inertia = 0.0
-    if w.size == 0:
-        flat = apart[: index.size].reshape(index.size * apart.shape[1])
-        for t in range(flat.size):
-            inertia += flat[t] * flat[t]
+    """Add w to the weight and w (x − c) to the total of each row's centre, in padded rows; Σ w ‖x − c‖²."""
+    inertia, stride, flat = 0.0, apart.shape[1], apart.reshape(apart.size)
     for n in range(index.size):
-        k, v = np.uint64(index[n]), w[n] if w.size else 1.0
-        row, mine = apart[n], total[k]
-        weight[k] += v
-        if w.size:
-            for j in range(row.size):
-                inertia += v * row[j] * row[j]
-                mine[j] += v * row[j]
-        else:
-            for j in range(row.size):
-                mine[j] += row[j]
+        v = w[n] if w.size else 1.0
+        weight[index[n]] += v
+        for j in range(0, stride, LANES):
+            place = index[n] * stride + j
+            store(total, place, multiply_add(fill(v), load(flat, n * stride + j), load(total, place)))
+    if w.size == 0:
+        for t in range(index.size * stride):
+            inertia += flat[t] * flat[t]
+    else:
+        for n in range(index.size):
+            row, square = apart[n], 0.0
+            for j in range(stride):
+                square += row[j] * row[j]
+            inertia += w[n] * square
     return inertia
 
 
 @kernel
-def gather_narrow(u, stride, index, best, w, centres, weight, total):
+def gather_narrow(block, index, best, w, centres, weight, total, stride):
     """The same for few columns, whose distances are known."""
-    inertia, d = 0.0, centres.shape[1]
-    if w.size == 0:
-        for n in range(index.size):
-            inertia += best[n]
-            weight[np.uint64(index[n])] += 1.0
-    else:
-        for n in range(index.size):
-            inertia += w[n] * best[n] if w[n] > 0 else 0.0
-            weight[np.uint64(index[n])] += w[n]
-    for j in range(d):
-        column = u[j * stride : j * stride + index.size]
-        for n in range(index.size):
-            k = np.uint64(index[n])
-            r = minus(column[n], centres[k, j])
-            if w.size == 0:
-                total[k, j] += r
-            elif w[n] > 0:
-                total[k, j] += w[n] * r
+    inertia = 0.0
+    for n in range(index.size):
+        k, v = index[n], w[n] if w.size else 1.0
+        if v > 0:
+            inertia += v * best[n]
+            weight[k] += v
+            for j in range(block.shape[1]):
+                total[k * stride + j] += v * minus(block[n, j], centres[k, j])
     return inertia
 
 
 @kernel
 def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, codes):
-    """Inertia, weight (k,) and Σ w (x − c) (k, d); codes (n,) or none. Table and half are about the pilot, padded."""
+    """Inertia, weight (k,) and Σ w (x − c), padded to vectors; codes (n,) or none; table, half: about the pilot."""
     wide()
     d, stride, inertia = x.shape[1], BLOCK + 8, 0.0
-    u, apart, code, index = np.zeros(d * stride), np.empty((BLOCK, d)), np.empty(BLOCK), np.empty(BLOCK, np.int64)
+    padded = total.size // weight.size
+    u, apart, code = np.zeros(d * stride), np.zeros((BLOCK, padded)), np.empty(BLOCK)
+    index = np.empty(BLOCK, np.int64)
     best, second = np.empty(BLOCK), np.empty(BLOCK)
     for begin in range(0, x.shape[0], BLOCK):
         block, w = x[begin : begin + BLOCK], weights[begin : begin + BLOCK, 0]
@@ -228,7 +220,7 @@ def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, co
         for n in range(count):
             index[n] = int(code[n])
         if d <= DIRECT:
-            inertia += gather_narrow(u, stride, index[:count], best, w, centres, weight, total)
+            inertia += gather_narrow(block, index[:count], best, w, centres, weight, total, padded)
         else:
             settle(block, u, stride, centres, farthest, best, second, index)
             leave(block, index, centres, w, apart)

@@ -121,12 +121,12 @@ def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArra
     half[k:] = np.inf  # nobody is near the padding
     farthest = 2 * float(half[:k].max())
     parameters = _plain(centres), _plain(pilot), _fours(table if direct else -table), _plain(half), farthest
-    weight, total, nowhere = np.zeros(k), np.zeros((k, d)), np.empty(0, np.int32)
+    weight, total, nowhere = np.zeros(k), np.zeros((k, -(-d // LANES) * LANES)), np.empty(0, np.int32)
     for rows, w, _, _ in _chunks(x, weights, np.empty((0, k)), None):
         out = nowhere if codes is None else codes[start : start + len(rows)]
-        inertia += searches.nearest(rows, w, *parameters, weight, total, out)
+        inertia += searches.nearest(rows, w, *parameters, weight, total.reshape(-1), out)
         start += len(rows)
-    return inertia, weight, total
+    return inertia, weight, total[:, :d].copy()
 
 
 # -- arguments as the loops expect them --------------------------------------------------------------------------------
