@@ -240,8 +240,8 @@ class Product(Compound, register=False):
         parts = zip(self.blocks.values(), rows.parts, strict=True)
         return Table(tuple(block.staged(part) for block, part in parts), len(rows))
 
-    def floor(self, stats: Any) -> Any:
-        return {key: block.floor(part) for (key, block), part in zip(self.blocks.items(), stats.parts, strict=True)}
+    def floor(self) -> Any:
+        return {key: block.floor() for key, block in self.blocks.items()}
 
     def raised(self, floor: Any) -> Self:
         return self if floor is None else self.rebuilt(block.raised(floor[key]) for key, block in self.blocks.items())

@@ -118,8 +118,8 @@ class Stack(Compound, register=False):
         views = self.views(rows)
         return Readings(tuple(one.staged(view) for one, view in zip(self.parts, views, strict=True)), len(rows))
 
-    def floor(self, stats: Any) -> Any:
-        return [one.floor(part) for one, part in zip(self.parts, stats.parts, strict=True)]
+    def floor(self) -> Any:
+        return [one.floor() for one in self.parts]
 
     def raised(self, floor: Any) -> Self:
         if floor is None:

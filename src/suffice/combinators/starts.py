@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
+from suffice.combinators.stack import Stack
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, climb
 from suffice.core.errors import DataError, ParameterError
@@ -94,11 +95,12 @@ def _picture(model: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, We
 
 def _floors(model: Any, rows: Any, weights: Weights) -> Any:
     """What the members are held above, from all rows together; what the caller gave stays."""
-    if model.floors is not None:
-        return model.floors
-    every = replace(weights, values=np.broadcast_to(weights.dense(), (len(rows), model.n)), members=model.n)
     stack = model.components
-    return stack.floor(stack.suffstats(rows, every)) if len(rows) else None
+    if model.floors is not None or not stack.simple or not len(rows):
+        return model.floors
+    if isinstance(stack, Stack):
+        return [one.start(view, weights).floor() for one, view in zip(stack.each, stack.views(rows), strict=True)]
+    return stack.each[0].start(rows, weights).floor()
 
 
 def _from_picture(

@@ -13,6 +13,9 @@ from suffice.core.errors import ParameterError
 from suffice.core.parameters import Array
 
 
+SHARPEST = 1e6  # no member is narrower than a thousandth of all rows, as far as its family has no floor of its own
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Member(Answers):
     """The part of the contract that mixtures and the loop ask for; every family inherits a general answer."""
@@ -38,22 +41,37 @@ class Member(Answers):
         return rows
 
     # ---- the floor under a member ---------------------------------------------------------------------------------
-    def floor(self, stats: Any) -> Any:
-        """What estimates are held above, from statistics of all rows: no member may shrink to a point; None: nothing.
+    @property
+    def sharpness(self) -> Array | None:
+        """How narrow each cell is, like 1 / variance but for a constant factor, (k, d); None: it cannot become a point."""
+        return None
 
-        It is fixed for a whole fit, a constraint under which every M-step still maximises.
+    def blunted(self, by: Array) -> Self:
+        """The stack with its sharpness divided by factors (k, d), and its middle where it was."""
+        del by
+        return self
+
+    def floor(self) -> Any:
+        """What members of a mixture are held above, where this is the estimate of all rows; None: nothing.
+
+        It is fixed for a whole fit: no member may shrink to a point.
         """
-        del stats
+        sharpness = self.stacked.sharpness
+        return None if sharpness is None else SHARPEST * sharpness[0]
 
     def raised(self, floor: Any) -> Self:
         """The best parameters that are not below the floor, given that these are the best of all."""
-        del floor
-        return self
+        sharpness = None if floor is None else self.stacked.sharpness
+        if sharpness is None or not (sharpness > floor).any():
+            return self
+        return self.like(self.stacked.blunted(np.maximum(sharpness / floor, 1.0)))
 
     def held(self, floor: Any) -> Array:
         """Which members lie on the floor, (k,)."""
-        del floor
-        return np.zeros(self.members, bool)
+        sharpness = None if floor is None else self.stacked.sharpness
+        if sharpness is None:
+            return np.zeros(self.members, bool)
+        return np.asarray((sharpness >= floor * (1 - 1e-6)).any(axis=1))
 
     @property
     def guarded(self) -> bool:

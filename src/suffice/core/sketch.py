@@ -1,7 +1,7 @@
 """A small picture of many rows: the distinct rows whose hashes are smallest, with their summed weights.
 
 Which rows these are depends on the values and the seed alone: not on the order of the rows, on how often one is
-repeated rather than weighted, or on how they are cut into partitions. Sketches of partitions merge to that of the whole.
+repeated rather than weighted, or on how they are cut into partitions. Sketches of partitions merge.
 """
 
 from __future__ import annotations

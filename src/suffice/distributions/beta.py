@@ -89,6 +89,13 @@ class Beta(ExponentialFamily):
         )
         return (*super().alerts(stats), ("collapsed", text))
 
+    @property
+    def sharpness(self) -> Array:
+        return np.asarray(self.a + self.b)
+
+    def blunted(self, by: Array) -> Self:
+        return replace(self, a=self.a / by, b=self.b / by)
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return rng.beta(self.a, self.b, (n, *self.batch))
 

@@ -129,6 +129,13 @@ class Dirichlet(ExponentialFamily):
         return (("collapsed", text),)
 
     # ---- asking -------------------------------------------------------------------------------------------------
+    @property
+    def sharpness(self) -> Array:
+        return np.asarray(self.alpha.sum(axis=-1))
+
+    def blunted(self, by: Array) -> Self:
+        return replace(self, alpha=self.alpha / by[..., None])
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         parts = rng.standard_gamma(np.where(self._present, self.alpha, 1.0) + 1.0, (n, *self.alpha.shape))
         with np.errstate(all="ignore"):  # in logs, so that small concentrations do not underflow to 0/0

@@ -99,6 +99,13 @@ class Gamma(ExponentialFamily):
         )
         return (*super().alerts(stats), ("collapsed", text))
 
+    @property
+    def sharpness(self) -> Array:
+        return np.asarray(self.shape)
+
+    def blunted(self, by: Array) -> Self:
+        return replace(self, shape=self.shape / by, rate=self.rate / by)
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return rng.gamma(self.shape, 1 / np.asarray(self.rate), (n, *self.batch))
 

@@ -155,6 +155,13 @@ class Laplace(Iterative):
         )
         return (*super().alerts(stats), ("collapsed", text))
 
+    @property
+    def sharpness(self) -> Array:
+        return np.asarray(1 / np.square(self.scale))
+
+    def blunted(self, by: Array) -> Self:
+        return replace(self, scale=self.scale * np.sqrt(by))
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return rng.laplace(self.loc, self.scale, (n, *self.batch))
 

@@ -99,6 +99,13 @@ class LogNormal(ExponentialFamily):
         )
         return (("collapsed", text),)
 
+    @property
+    def sharpness(self) -> Array:
+        return np.asarray(1 / np.square(self.sigma))
+
+    def blunted(self, by: Array) -> Self:
+        return replace(self, sigma=self.sigma * np.sqrt(by))
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return rng.lognormal(self.mu, self.sigma, (n, *self.batch))
 

@@ -19,7 +19,7 @@ from suffice.core.statistics import Scatter, share
 from suffice.core.weights import Weights
 from suffice.distributions.covariance import deficiency, root, score_incomplete, whitening
 from suffice.distributions.gaussian_pass import PASSES, kept
-from suffice.distributions.normal import FLOOR, HALF_LOG_TAU, spread_floor
+from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.structures import Structure, structure
 
@@ -197,11 +197,10 @@ class MultivariateNormal(ExponentialFamily):
             return found
         return super(ExponentialFamily, self).expect(x, log_weights, weights)
 
-    def floor(self, stats: Any) -> Any:
+    def floor(self) -> Any:
         """A small multiple of the variances of all rows, as a matrix (d, d)."""
-        rows = stats.weight[0] * len(stats.weight) / len(stats.scatter)
-        variances = np.diagonal(stats.scatter[0]) / np.where(rows > 0, rows, 1.0)
-        return np.diag(np.maximum(FLOOR**2 * variances, np.square(spread_floor(stats.mean[0]))))
+        std = np.sqrt(np.diagonal(self.stacked.cov[0]))
+        return np.diag(np.square(wide_floor(self.stacked.mean[0], std)))
 
     def raised(self, floor: Any) -> Self:
         if floor is None or "cov" not in self.free:

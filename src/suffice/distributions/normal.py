@@ -34,6 +34,12 @@ def spread_floor(centre: Array, least: float = 1e-150) -> Array:
     return np.maximum(4 * np.finfo(float).eps * np.abs(centre), least)
 
 
+def wide_floor(mean: Array, std: Array) -> Array:
+    """The least spread of a member where all rows have this one; a column that is constant has any."""
+    least = np.maximum(FLOOR * std, spread_floor(mean))
+    return np.where(std <= 2 * spread_floor(mean), 1e-6 * np.where(mean == 0, 1.0, np.abs(mean)), least)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Normal(ExponentialFamily):
     r"""Sums of many small effects: :math:`p(x) = e^{-(x-\mu)^2/2\sigma^2} / \sigma\sqrt{2\pi}`.
@@ -88,9 +94,9 @@ class Normal(ExponentialFamily):
         weight = np.repeat(count[:, None], x.shape[1], axis=1)
         return Expectation(likelihood, entropy, Moments(weight, centre, shift, scatter), count)
 
-    def floor(self, stats: Any) -> Any:
+    def floor(self) -> Any:
         """A hundred-thousandth of the spread of all rows, in each column."""
-        return np.maximum(FLOOR * np.sqrt(stats.var[0]), spread_floor(stats.mean[0]))
+        return wide_floor(self.stacked.mean[0], self.stacked.std[0])
 
     def raised(self, floor: Any) -> Self:
         if floor is None or "std" in self.fixed or not (np.asarray(self.std) < floor).any():

@@ -217,6 +217,13 @@ class StudentT(Iterative):
             found = (*found, ("collapsed", text))
         return found
 
+    @property
+    def sharpness(self) -> Array:
+        return np.asarray(1 / np.square(self.scale))
+
+    def blunted(self, by: Array) -> Self:
+        return replace(self, scale=self.scale * np.sqrt(by))
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return np.asarray(self.loc + self.scale * rng.standard_t(self.df, (n, *self.batch)))
 

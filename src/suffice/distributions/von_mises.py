@@ -143,6 +143,13 @@ class VonMises(ExponentialFamily):
             found.append(("collapsed", text))
         return tuple(found)
 
+    @property
+    def sharpness(self) -> Array:
+        return np.asarray(np.maximum(self.concentration, 1e-6))
+
+    def blunted(self, by: Array) -> Self:
+        return replace(self, concentration=self.concentration / by)
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return np.asarray(self.loc + rng.vonmises(0.0, self.concentration, (n, *self.batch)))
 

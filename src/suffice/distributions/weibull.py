@@ -127,6 +127,13 @@ class Weibull(Iterative):
         )
         return (*super().alerts(stats), ("collapsed", text))
 
+    @property
+    def sharpness(self) -> Array:
+        return np.asarray(np.square(self.shape))
+
+    def blunted(self, by: Array) -> Self:
+        return replace(self, shape=self.shape / np.sqrt(by))
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return np.asarray(self.scale * rng.standard_exponential((n, *self.batch)) ** (1 / np.asarray(self.shape)))
 
