@@ -18,6 +18,7 @@ SETTLED = 3e-12  # relative move of the parameters that rounding can no longer t
 TINY, SMALL = 1e-10, 1e-8  # moves that may be rounding: by themselves, and where the likelihood stalls
 STALLED = 3  # passes without a rise of the likelihood
 FALL = 1e-9  # relative fall of the objective that rounding cannot explain
+ROUGH = 1e-6  # the same where a member is an accident: what is singular but for its floor has half of its digits
 
 
 class FallenError(SufficeError):
@@ -131,7 +132,9 @@ def climb(
                     speed.stepped(refused=proposed is not None)
                 there = walk.visit(following)
             if start.guarded and not there.objective >= here.objective - FALL * (1 + abs(here.objective)):
-                fell, reason = True, _fallen(here, there, len(walk.seen))
+                converged = _rough(here, there)
+                fell = not converged
+                reason = _fallen(here, there, len(walk.seen)) if fell else "the likelihood is flat, to rounding"
                 walk.seen.pop()
                 break
             here = there
@@ -194,6 +197,12 @@ class _Walk:
         entropy, seconds, objective = (np.array(self.column(name)) for name in ("entropy", "seconds", "objective"))
         likelihood, bound = np.array(self.column("log_likelihood")), np.array(self.column("bound"))
         return Trace(likelihood, bound, changes, entropy, seconds, objective, self.passes)
+
+
+def _rough(here: Here, there: Here) -> bool:
+    """Whether a fall is rounding: it is small, and some member has no spread of its own in some direction."""
+    small = there.objective >= here.objective - ROUGH * (1 + abs(here.objective))
+    return bool(small and not here.distribution.sound(here.statistics))
 
 
 def _fallen(here: Here, there: Here, number: int) -> str:

@@ -105,12 +105,26 @@ class MixtureShell(DensityMixin, BaseEstimator):
         """Whether cells may be missing."""
         return False
 
+    _remedy: ClassVar[str] = "MixtureModel(Normal())"  # for rows with missing cells
+
     # ---- rows -----------------------------------------------------------------------------------------------------
     def _rows(self, X: Any, *, reset: bool = False, least: int = 1) -> Any:
         """Rows as the mixture takes them."""
-        finite = "allow-nan" if self._holes else True
+        return self._numbers(X, reset=reset, least=least)
+
+    def _numbers(self, X: Any, *, reset: bool, least: int) -> Array:
+        """Rows of numbers, with missing cells only where there may be some."""
         kinds = [np.float64, np.float32]
-        return validate_data(self, X, reset=reset, dtype=kinds, ensure_min_samples=least, ensure_all_finite=finite)
+        rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_min_samples=least, ensure_all_finite="allow-nan")
+        if not self._holes and np.isnan(np.min(rows)):
+            row, column = np.argwhere(np.isnan(rows))[0].tolist()
+            msg = (
+                f"Input X contains NaN: row {row}, column {column} is missing. {type(self).__name__} learns from "
+                f"complete rows here. Drop or impute such rows, or use {self._remedy}, which takes each column by "
+                "itself and leaves out single cells."
+            )
+            raise ValueError(msg)
+        return np.asarray(rows)
 
     def _asked(self, X: Any) -> tuple[Any, Any]:
         """The learned mixture, and rows that it is asked about."""
@@ -147,6 +161,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         """Climb from each start, keep the best, and tell how it went."""
         best: Climb | None = None
         if self.max_iter == 0:
+            self.__dict__.pop("statistics_", None)
             self.distribution_, self.converged_, self.n_iter_ = next(firsts), False, 0
             self.lower_bound_, self.lower_bounds_ = -np.inf, []
             self._show()

@@ -30,7 +30,7 @@ class FitShell(MixtureShell):
 
     def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
         """What the caller gave, checked as scikit-learn checks it."""
-        raise NotImplementedError
+        return self._numbers(X, reset=reset, least=least)
 
     def _reader(self, X: Any) -> Any:
         """The mixture before it has seen rows."""

@@ -138,6 +138,8 @@ class GaussianMixture(MixtureShell):
     def _holes(self) -> bool:
         return self.covariance_type in INDEPENDENT
 
+    _remedy = "covariance_type='diag'"
+
     def _prototype(self, rows: Any) -> Any:
         component = MultivariateNormal(structure=self.covariance_type)
         floors: Any = float(self.reg_covar)
@@ -159,7 +161,7 @@ class GaussianMixture(MixtureShell):
     def _found(self, model: Any, rows: Any, weights: Weights, rng: Any, mean: Any, prior: Any) -> Any:
         """The start that the library finds, under its own floors: they tell clusters from accidents."""
         start = self._start(rows, weights, rng, mean)
-        if not np.isnan(rows).any():
+        if not np.isnan(np.min(rows)):
             found = replace(model, floors=None).begin(rows, weights, rng, start, prior)[0]
             found = found if isinstance(start, np.ndarray) else found.ordered()
             return replace(

@@ -109,9 +109,11 @@ class MixtureModel(FitShell):
         if hasattr(X, "columns") and getattr(self.prototype, "named", False):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return {name: np.asarray(X[name]) for name in X.columns}
-        finite = "allow-nan" if self._holes else True
-        kind = None if self._labels else "numeric"
-        return validate_data(self, X, reset=reset, dtype=kind, ensure_min_samples=least, ensure_all_finite=finite)
+        if self._labels:
+            return validate_data(
+                self, X, reset=reset, dtype=None, ensure_min_samples=least, ensure_all_finite="allow-nan"
+            )
+        return super()._validated(X, reset=reset, least=least)
 
     def _reader(self, X: Any) -> Any:
         if isinstance(self.prototype, (list, tuple)):

@@ -1,0 +1,51 @@
+"""scikit-learn's own checks: all of them, none expected to fail."""
+
+import pytest
+from sklearn.utils import estimator_checks as checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import suffice as sf
+
+ESTIMATORS = [
+    sf.KMeans(n_clusters=3),
+    sf.GaussianMixture(),
+    sf.GaussianMixture(n_components=2, covariance_type="diag"),
+    sf.MixtureModel(),
+    sf.MixtureModel(sf.Normal()),
+    sf.LatentClass(),
+]
+BEYOND = [
+    checks.check_dataframe_column_names_consistency,
+    checks.check_param_validation,
+    checks.check_set_output_transform,
+    checks.check_n_features_in_after_fitting,
+    checks.check_sample_weight_equivalence_on_dense_data,
+    checks.check_inplace_ensure_writeable,
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("check", BEYOND, ids=lambda check: check.__name__)
+def test_checks_beyond(estimator, check):
+    check(type(estimator).__name__, estimator)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        checks.check_transformer_get_feature_names_out,
+        checks.check_set_output_transform_pandas,
+        checks.check_set_output_transform_polars,
+        checks.check_global_output_transform_pandas,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_k_means_transforms_like_others(check):
+    check("KMeans", sf.KMeans(n_clusters=3))
