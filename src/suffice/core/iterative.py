@@ -43,7 +43,12 @@ class Iterative(Distribution):
         for index, member in enumerate(self.each):
             with np.errstate(all="ignore"):
                 terms, base = member.terms(x), member.log_cell(x)
-            parts.append(weighted_sums(terms, np.asarray(base), seen, w.of_member(index), exact=False))
+            mine = w.of_member(index)
+            if mine.values is not None and not (mine.values > 0).all():  # far rows may overflow: 0 · ∞ is nothing
+                counted = (mine.values > 0)[:, None]
+                base = np.where(counted, base, 0.0)
+                terms = np.where(counted.reshape(-1, *(1,) * (terms.ndim - 1)), terms, 0.0)
+            parts.append(weighted_sums(terms, np.asarray(base), seen, mine, exact=False))
         return Sums(
             np.concatenate([part.weight for part in parts]),
             np.concatenate([part.base for part in parts]),

@@ -12,8 +12,7 @@ from suffice.core.answers import Answers
 from suffice.core.errors import ParameterError
 from suffice.core.parameters import Array
 
-
-SHARPEST = 1e6  # no member is narrower than a thousandth of all rows, as far as its family has no floor of its own
+SHARPEST = 1e5  # no member is narrower than a three-hundredth of all rows, as far as its family has no floor of its own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,7 +42,7 @@ class Member(Answers):
     # ---- the floor under a member ---------------------------------------------------------------------------------
     @property
     def sharpness(self) -> Array | None:
-        """How narrow each cell is, like 1 / variance but for a constant factor, (k, d); None: it cannot become a point."""
+        """How narrow each cell is, (k, d), as 1 / variance but for a factor; None: it cannot become a point."""
         return None
 
     def blunted(self, by: Array) -> Self:

@@ -231,7 +231,7 @@ class Moments(Additive):
 class Scatter(Additive):
     """Weight (k,), mean (k, d) as centre + shift, and the matrix Σ w (x − mean)(x − mean)ᵀ (k, d, d).
 
-    Members that share a covariance keep only the sum of their matrices, (1, d, d).
+    An E-step keeps what its members need: only the ``diagonal`` of the matrices, or only their sum, (1, d, d).
     """
 
     weight: Array
@@ -239,6 +239,7 @@ class Scatter(Additive):
     shift: Array
     scatter: Array
     exact: bool = True
+    diagonal: bool = False
 
     @property
     def mean(self) -> Array:
@@ -250,17 +251,26 @@ class Scatter(Additive):
         return self.scatter + self._between(self.weight, (self.centre - point) + self.shift)
 
     def _between(self, weight: Array, away: Array) -> Array:
-        """Σ w away awayᵀ, in the shape of the scatter."""
+        """Σ w away awayᵀ, as far as the scatter is kept."""
         between = (weight[:, None] * away)[:, :, None] * away[:, None, :]
+        between = between * np.eye(away.shape[1]) if self.diagonal else between
         return between.sum(axis=0, keepdims=True) if len(self.scatter) < len(weight) else between
+
+    def kept_as(self, other: Scatter) -> Scatter:
+        """No more of the scatter than ``other`` keeps."""
+        scatter = self.scatter * np.eye(self.scatter.shape[-1]) if other.diagonal > self.diagonal else self.scatter
+        pooled = len(other.scatter) < len(scatter)
+        scatter = scatter.sum(axis=0, keepdims=True) if pooled else scatter
+        return self if scatter is self.scatter else replace(self, scatter=scatter, diagonal=other.diagonal)
 
     def __add__(self, other: Scatter) -> Scatter:
         same_kind(self, other)
+        mine, theirs = self.kept_as(other), other.kept_as(self)
         left, right = self.weight[:, None], other.weight[:, None]
         centre, shift, delta = _merged_centre(self, other, left, right)
         weight = self.weight + other.weight
-        scatter = self.scatter + other.scatter + self._between(self.weight * share(other.weight, weight), delta)
-        return replace(self, weight=weight, centre=centre, shift=shift, scatter=scatter)
+        between = mine._between(self.weight * share(other.weight, weight), delta)
+        return replace(mine, weight=weight, centre=centre, shift=shift, scatter=mine.scatter + theirs.scatter + between)
 
     def __mul__(self, factor: float) -> Scatter:
         factor = checked_factor(factor)
@@ -268,13 +278,15 @@ class Scatter(Additive):
 
     def __sub__(self, other: Scatter) -> Scatter:
         same_kind(self, other)
+        mine, theirs = self.kept_as(other), other.kept_as(self)
         weight = refuse_negative(self.weight, other.weight)
         kept = (weight > 0)[:, None]
         delta = (other.centre - self.centre) + (other.shift - self.shift)
         shift = np.where(kept, self.shift - delta * share(other.weight, weight)[:, None], 0.0)
-        scatter = self.scatter - other.scatter - self._between(other.weight * share(self.weight, weight), delta)
+        between = mine._between(other.weight * share(self.weight, weight), delta)
+        scatter = mine.scatter - theirs.scatter - between
         scatter = np.where(kept[:, :, None] if len(scatter) == len(kept) else kept.any(), scatter, 0.0)
-        return replace(self, weight=weight, centre=np.where(kept, self.centre, 0.0), shift=shift, scatter=scatter)
+        return replace(mine, weight=weight, centre=np.where(kept, self.centre, 0.0), shift=shift, scatter=scatter)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -31,7 +31,7 @@ def _diagonal(model: Any, x: Array, log_weights: Array, weights: Array | None) -
         return _filled(Normal(model.mean, std), x, log_weights, weights)
     likelihood, entropy, count, centre, shift, squares = found
     scatter = squares[:, :, None] * np.eye(squares.shape[1])
-    return Expectation(likelihood, entropy, Scatter(count, centre, shift, scatter), count)
+    return Expectation(likelihood, entropy, Scatter(count, centre, shift, scatter, diagonal=True), count)
 
 
 def _filled(columns: Any, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
@@ -41,7 +41,8 @@ def _filled(columns: Any, x: Array, log_weights: Array, weights: Array | None) -
     guess = Moments(absent, columns.mean, np.zeros_like(columns.mean), absent * columns.std**2)
     whole = replace(found.statistics, family="") + guess
     entropy = found.entropy + float((absent * (HALF_LOG_TAU + 0.5 + np.log(columns.std))).sum())
-    scatter = Scatter(found.count, whole.centre, whole.shift, whole.scatter[:, :, None] * np.eye(x.shape[1]))
+    squares = whole.scatter[:, :, None] * np.eye(x.shape[1])
+    scatter = Scatter(found.count, whole.centre, whole.shift, squares, diagonal=True)
     return Expectation(found.log_likelihood, entropy, scatter, found.count)
 
 
@@ -54,10 +55,3 @@ def _pooled(model: Any, x: Array, log_weights: Array, weights: Array | None) -> 
 
 
 PASSES: dict[str, Callable[..., Expectation]] = {"full": _full, "diagonal": _diagonal, "pooled": _pooled}
-
-
-def kept(stats: Scatter, keeps: str) -> Scatter:
-    """What a structure keeps of the members' scatter: all, the diagonals, or the sum."""
-    if keeps == "diagonal":
-        return replace(stats, scatter=stats.scatter * np.eye(stats.scatter.shape[-1]))
-    return replace(stats, scatter=stats.scatter.sum(axis=0, keepdims=True)) if keeps == "pooled" else stats

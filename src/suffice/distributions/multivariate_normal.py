@@ -18,7 +18,7 @@ from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
 from suffice.core.statistics import Scatter, share
 from suffice.core.weights import Weights
 from suffice.distributions.covariance import deficiency, root, score_incomplete, whitening
-from suffice.distributions.gaussian_pass import PASSES, kept
+from suffice.distributions.gaussian_pass import PASSES
 from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.structures import Structure, structure
@@ -149,11 +149,11 @@ class MultivariateNormal(ExponentialFamily):
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def gather(self, x: Array, w: Weights) -> Scatter:
-        return kept(self._scatter(x, w), self.keeps)
+        return self._scatter(x, w)
 
     @property
     def keeps(self) -> str:
-        """What statistics keep of the scatter: ``full`` matrices, the ``diagonal``, or one ``pooled`` matrix."""
+        """What an E-step keeps of the scatter: ``full`` matrices, the ``diagonal``, or one ``pooled`` matrix."""
         return self.form.keeps
 
     def _scatter(self, x: Array, w: Weights) -> Scatter:
