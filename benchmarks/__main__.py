@@ -1,6 +1,7 @@
 """Every benchmark, one after the other."""
 
-from benchmarks import estimation, machine
+from benchmarks import estimation, machine, mixtures
 
 machine.main()
 estimation.main()
+mixtures.main([])

@@ -1,0 +1,394 @@
+"""Mixtures: passes of EM and whole fits against scikit-learn, oneDAL, faiss, StepMix and mixle.
+
+Run ``python -m benchmarks.mixtures [--quick] [section …]``; the sections are gaussian, kmeans, labels, families,
+solution, memory, linear, startup and select. Ours and the peers take turns in one process, two threads for all, and
+answers are compared first. A ratio above 1 says how many times faster we are. The share of dgemm counts 4·n·k·m
+operations in a pass over n rows with m features of k members: what the logits and the statistics need.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+os.environ.setdefault("SUFFICE_THREADS", "2")  # before any of them is loaded
+os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.mixture import GaussianMixture
+from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
+from threadpoolctl import threadpool_limits
+
+import suffice as sf
+from benchmarks import machine, mixture_fits
+from benchmarks.turns import Task, absent, agree, duration, peer, per_pass, take_turns, timed
+from suffice.core.weights import Weights
+
+ROUNDS = 7
+SAME = 1e-9  # relative: the same arithmetic in another order
+
+Size = tuple[int, int, int]  # rows, columns, members
+
+
+@dataclass(frozen=True)
+class Case:
+    """Our task and those of the peers, and what any of them has to compute and to read."""
+
+    name: str
+    ours: Task
+    peers: dict[str, Task]
+    gigaflops: float
+    gigabytes: float
+
+
+def run(cases: Iterator[Case]) -> None:
+    """Print a line for each case."""
+    peak, read = machine.dgemm(2), machine.Reader(2)
+    print(f"two threads, dgemm {peak:.0f} GFLOP/s, median of {ROUNDS} rounds")
+    for case in cases:
+        ours, *others, reading = take_turns([case.ours, *case.peers.values(), timed(read)], ROUNDS)
+        against = ", ".join(
+            f"{name} {duration(seconds)} ({seconds / ours:.1f}×)"
+            for name, seconds in zip(case.peers, others, strict=True)
+        )
+        share = f"{case.gigaflops / ours / peak:.0%} of dgemm"
+        bandwidth = f"{case.gigabytes / ours * reading / read.gigabytes:.0%} of x·x's bandwidth"
+        print(f"{case.name:44}{duration(ours):>9}  {against or 'no peer'}; {share}, {bandwidth}", flush=True)
+
+
+def title(text: str) -> None:
+    """Print what follows."""
+    print(f"\n== {text}")
+
+
+# ---- one pass of EM over Gaussian members ----------------------------------------------------------------------------
+FULL = ((100_000, 10, 10), (1_000_000, 16, 16), (1_000_000, 2, 3), (100_000, 50, 20), (20_000, 200, 5))
+DIAGONAL = ((100_000, 10, 10), (1_000_000, 16, 16), (1_000_000, 2, 3))
+TIED = ((100_000, 10, 10), (1_000_000, 16, 16), (100_000, 50, 20))
+STRUCTURES = {"full": FULL, "diag": DIAGONAL, "spherical": DIAGONAL, "tied": TIED}
+STORAGE = {"full": "full", "diag": "diagonal"}  # as oneDAL calls them
+
+
+def clusters(n: int, d: int, k: int, apart: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of k overlapping spheres, and where these are."""
+    rng = np.random.default_rng(0)
+    x, places = rng.standard_normal((n, d)), apart * rng.standard_normal((k, d))
+    x += places[rng.integers(k, size=n)]
+    return x, places
+
+
+def begun(x: np.ndarray, places: np.ndarray, structure: str) -> Any:
+    """A mixture two passes after wider spheres beside the true ones: parameters as a fit sees them."""
+    mean = places + 0.5 * np.random.default_rng(1).standard_normal(places.shape)
+    cov = np.broadcast_to(1.5 * np.eye(x.shape[1]), (*mean.shape, x.shape[1]))
+    return passes(sf.Mixture(sf.MultivariateNormal(mean, cov, structure=structure)), x, 2)
+
+
+def passes(model: Any, rows: Any, count: int) -> Any:
+    """Plain EM."""
+    every = Weights.of(None, len(rows))
+    for _ in range(count):
+        model = model.estimate(model.suffstats(rows, every))
+    return model
+
+
+def shown(model: Any, structure: str) -> list[np.ndarray]:
+    """Weights, means and covariances in scikit-learn's shapes."""
+    cov = np.asarray(model.components.cov)
+    variances = np.einsum("kii->ki", cov)
+    kept = {"full": cov, "diag": variances, "spherical": variances[:, 0], "tied": cov[0]}[structure]
+    return [model.weights, np.asarray(model.components.mean), kept]
+
+
+def features(d: int, structure: str) -> int:
+    """Numbers of a row that a member's logit is linear in; what all members share does not count."""
+    return {"full": (d + 1) * (d + 2) // 2, "diag": 2 * d + 1, "spherical": d + 2, "tied": d + 1}[structure]
+
+
+def in_sklearn(model: Any, x: np.ndarray, structure: str) -> Callable[[], list[np.ndarray]]:
+    """The same pass in scikit-learn."""
+    peer = GaussianMixture(model.n, covariance_type=structure, reg_covar=0.0)
+    weights, means, cov = shown(model, structure)
+    root = _compute_precision_cholesky(cov, structure)
+
+    def step() -> list[np.ndarray]:
+        peer.weights_, peer.means_, peer.covariances_, peer.precisions_cholesky_ = weights, means, cov, root
+        _, shares = peer._e_step(x)  # noqa: SLF001 (one iteration of its fit)
+        peer._m_step(x, shares)  # noqa: SLF001
+        return [peer.weights_, peer.means_, peer.covariances_]
+
+    return step
+
+
+def in_onedal(model: Any, x: np.ndarray, structure: str) -> Callable[[int], list[np.ndarray]] | None:
+    """A fit of some passes in oneDAL, which offers no single one."""
+    daal = peer("daal4py") if structure in STORAGE else None
+    if daal is None:
+        return None
+    daal.daalinit(2)
+    weights, means, cov = shown(model, structure)
+    begin = (weights[None], np.ascontiguousarray(means), [np.atleast_2d(one).copy() for one in cov])
+
+    def fit(count: int) -> list[np.ndarray]:
+        found = daal.em_gmm(
+            model.n, covarianceStorage=STORAGE[structure], maxIterations=count, accuracyThreshold=1e-300
+        ).compute(x, *begin)
+        return [found.weights[0], found.means, np.array(found.covariances).reshape(np.shape(cov))]
+
+    return fit
+
+
+def gaussian_case(structure: str, size: Size) -> Case:
+    """One pass from the same parameters."""
+    n, d, k = size
+    x, places = clusters(*size)
+    model = begun(x, places, structure)
+    rows, every = model.read(x), Weights.of(None, n)
+    theirs, onedal = in_sklearn(model, x, structure), in_onedal(model, x, structure)
+    peers: dict[str, Task] = {}
+    if agree(shown(passes(model, rows, 1), structure), theirs(), SAME):
+        peers["scikit-learn"] = timed(theirs)
+    if onedal is not None and agree(shown(passes(model, rows, 2), structure), onedal(2), SAME):
+        peers["oneDAL"] = per_pass(onedal, 1, 5)
+    missed = {"scikit-learn", *(["oneDAL"] if onedal else [])} - set(peers)
+    differ = f" [{', '.join(sorted(missed))} differs]" if missed else ""
+    return Case(
+        f"{structure} ({n:.0e}, {d}, {k}){differ}".replace("e+0", "e"),
+        timed(lambda: model.estimate(model.suffstats(rows, every))),
+        peers,
+        1e-9 * n * (4 * k * features(d, structure) + (d * (d + 1) if structure == "tied" else 0)),
+        1e-9 * x.nbytes,
+    )
+
+
+def gaussian(*, quick: bool) -> None:
+    """One pass of EM under each structure of covariances."""
+    title("one pass of EM, Gaussian members (rows, columns, members)")
+    run(gaussian_case(s, (n // (10 if quick else 1), d, k)) for s, sizes in STRUCTURES.items() for n, d, k in sizes)
+
+
+# ---- k-means ---------------------------------------------------------------------------------------------------------
+CENTRES = ((1_000_000, 16, 64), (100_000, 2, 8))
+
+
+def kmeans_case(size: Size, few: int = 2, many: int = 8) -> Case:
+    """One round of Lloyd, as the difference of two fits."""
+    n, d, k = size
+    x, _ = clusters(n, d, k, apart=1.0)
+    init = x[np.random.default_rng(1).choice(n, k, replace=False)]
+    options = {"n_clusters": k, "init": init, "n_init": 1, "tol": 0.0}
+    ours = lambda count: sf.KMeans(max_iter=count, **options).fit(x)  # noqa: E731
+    theirs = lambda count: KMeans(max_iter=count, algorithm="lloyd", **options).fit(x)  # noqa: E731
+    mine, other = ours(many), theirs(many)
+    same = agree([mine.cluster_centers_, mine.inertia_], [other.cluster_centers_, other.inertia_], SAME)
+    peers = {"scikit-learn": per_pass(theirs, few, many)} if same else {}
+    faiss = peer("faiss")
+    if faiss is not None:
+        faiss.omp_set_num_threads(2)
+        single, begin = x.astype(np.float32), init.astype(np.float32)
+
+        def train(count: int) -> Any:
+            model = faiss.Kmeans(d, k, niter=count, max_points_per_centroid=n, min_points_per_centroid=1)
+            model.train(single, init_centroids=begin)
+            return model.centroids
+
+        if agree([mine.cluster_centers_], [train(mine.n_iter_)], 1e-2):  # single precision: a few rows change sides
+            peers["faiss float32"] = per_pass(train, few, many)
+    differ = "" if same else " [scikit-learn differs]"
+    return Case(
+        f"k-means ({n:.0e}, {d}, {k}){differ}".replace("e+0", "e"),
+        per_pass(ours, few, many),
+        peers,
+        2e-9 * n * k * d,
+        1e-9 * x.nbytes,
+    )
+
+
+def kmeans(*, quick: bool) -> None:
+    """Rounds of Lloyd."""
+    title("one round of Lloyd from the same centres")
+    run(kmeans_case((n // (10 if quick else 1), d, k)) for n, d, k in CENTRES)
+
+
+# ---- latent classes --------------------------------------------------------------------------------------------------
+def labels_case(n: int, d: int = 20, levels: int = 5, k: int = 4) -> Case:
+    """One pass of EM from the same responsibilities, as the difference of two fits."""
+    rng = np.random.default_rng(0)
+    tables = rng.dirichlet(np.full(levels, 0.7), (k, d)).cumsum(axis=2)
+    drawn = rng.random((n, d))[:, :, None] > tables[rng.integers(k, size=n)]
+    x = np.minimum(drawn.sum(axis=2), levels - 1)
+    shares = np.random.RandomState(0).uniform(size=(n, k))  # what StepMix draws
+    shares /= shares.sum(axis=1, keepdims=True)
+    prototype = sf.Mixture(sf.Categorical(), k)
+    rows, every = prototype.read(x), Weights.of(None, n)
+    # StepMix learns the members from the first shares, but not the weights.
+    first = prototype.shaped(rows).begin(rows, every, rng, shares, None)[0]
+    first = sf.Mixture(first.components, weights=np.full(k, 1 / k))
+    staged, peers = first.staged(rows), {}
+    stepmix = peer("stepmix")
+    if stepmix is not None:
+
+        def fit(count: int) -> Any:
+            model = stepmix.StepMix(
+                k, measurement="categorical", max_iter=count, abs_tol=0.0, random_state=0, progress_bar=0
+            )
+            return model.fit(x)
+
+        found, mine = fit(3), passes(first, staged, 3)
+        own = [mine.weights, np.sum(mine.log_prob(x)) / n]
+        if agree(own, [found.weights_, found.score(x)], SAME):
+            peers["StepMix"] = per_pass(fit, 2, 6)
+        else:
+            print("StepMix differs: not timed")
+    return Case(
+        f"latent classes ({n:.0e}, {d} of {levels} levels, {k})".replace("e+0", "e"),
+        timed(lambda: first.estimate(first.suffstats(staged, every))),
+        peers,
+        2e-9 * n * k * d,
+        1e-9 * n * d,
+    )
+
+
+def labels(*, quick: bool) -> None:
+    """Latent classes."""
+    title("one pass of EM, latent classes")
+    run(iter([labels_case(10_000 if quick else 100_000)]))
+
+
+# ---- other families --------------------------------------------------------------------------------------------------
+def poisson_case(n: int, k: int = 3) -> Case:
+    """Counts in one column."""
+    rng = np.random.default_rng(0)
+    x = rng.poisson(np.array([2.0, 8.0, 20.0])[rng.integers(k, size=n)])
+    rates, weights = np.array([1.0, 6.0, 15.0]), np.full(k, 1 / k)
+    model = sf.Mixture([sf.Poisson(rate) for rate in rates], weights=weights)
+
+    def members(stats: Any) -> list[Any]:
+        return [stats.PoissonDistribution(rate) for rate in rates]
+
+    def told(found: Any) -> list[Any]:
+        return [found.w, [one.lam for one in found.components]]
+
+    return _against_mixle(
+        f"Poisson ({n:.0e}, 1, {k})".replace("e+0", "e"),
+        model,
+        x,
+        x.tolist(),
+        members,
+        told,
+        lambda mine: [mine.weights, np.ravel(mine.components.rate)],
+        4e-9 * n * k * 2,
+    )
+
+
+def mixed_case(n: int, k: int = 3) -> Case:
+    """A column of numbers, one of counts and one of labels."""
+    rng = np.random.default_rng(0)
+    who = rng.integers(k, size=n)
+    x = {
+        "length": rng.normal(np.array([0.0, 2.0, 5.0])[who], 1.0),
+        "visits": rng.poisson(np.array([2.0, 8.0, 3.0])[who]),
+        "kind": np.array(list("abc"))[(who + (rng.random(n) < 0.3)) % 3],
+    }
+    means, rates = np.array([-1.0, 2.0, 4.0]), np.array([1.0, 6.0, 4.0])
+    tables = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]])
+    model = sf.Mixture(
+        [
+            sf.Product({"length": sf.Normal(m, 1.5), "visits": sf.Poisson(r), "kind": sf.Categorical(list("abc"), p)})
+            for m, r, p in zip(means, rates, tables, strict=True)
+        ],
+        weights=np.full(k, 1 / k),
+    )
+
+    def members(stats: Any) -> list[Any]:
+        return [
+            stats.CompositeDistribution(
+                (
+                    stats.GaussianDistribution(m, 1.5**2),
+                    stats.PoissonDistribution(r),
+                    stats.CategoricalDistribution(dict(zip("abc", p, strict=True))),
+                )
+            )
+            for m, r, p in zip(means, rates, tables, strict=True)
+        ]
+
+    def told(found: Any) -> list[Any]:
+        parts = [one.dists for one in found.components]
+        return [found.w, [one[0].mu for one in parts], [one[1].lam for one in parts]]
+
+    def own(mine: Any) -> list[Any]:
+        each = [one.blocks for one in mine.parts]
+        return [mine.weights, [float(one["length"].mean) for one in each], [float(one["visits"].rate) for one in each]]
+
+    rows = list(zip(x["length"].tolist(), x["visits"].tolist(), x["kind"].tolist(), strict=True))
+    name = f"Normal × Poisson × Categorical ({n:.0e}, 3, {k})".replace("e+0", "e")
+    return _against_mixle(name, model, x, rows, members, told, own, 4e-9 * n * k * 6)
+
+
+def _against_mixle(
+    name: str, model: Any, x: Any, listed: Any, members: Any, told: Any, own: Any, gigaflops: float
+) -> Case:
+    """One pass from the same parameters; mixle's as the difference of two fits of data that it has encoded before."""
+    rows = model.read(x)
+    staged, every, peers = model.staged(rows), Weights.of(None, len(rows)), {}
+    mixle = peer("mixle.inference")
+    if mixle is not None:
+        stats = peer("mixle.stats")
+        begin = stats.MixtureDistribution(members(stats), model.weights.tolist())
+        estimator = begin.estimator()
+        encoded = stats.seq_encode(listed, model=begin)
+
+        def fit(count: int) -> Any:
+            return mixle.optimize(
+                None, estimator, max_its=count, delta=None, prev_estimate=begin, enc_data=encoded, out=None
+            )
+
+        if agree(own(passes(model, staged, 2)), told(fit(2)), SAME):
+            peers["mixle"] = per_pass(fit, 2, 6)
+        else:
+            print(f"mixle differs: not timed ({own(passes(model, staged, 2))} against {told(fit(2))})")
+    return Case(name, timed(lambda: model.estimate(model.suffstats(staged, every))), peers, gigaflops, 8e-9 * len(rows))
+
+
+def families(*, quick: bool) -> None:
+    """Members of other families."""
+    title("one pass of EM, other families")
+    n = 20_000 if quick else 1_000_000
+    run(make(n) for make in (poisson_case, mixed_case))
+    if peer("pomegranate") is None:
+        print("pomegranate is not installed: skipped")
+
+
+SECTIONS: dict[str, Callable[..., None]] = {
+    "gaussian": gaussian,
+    "kmeans": kmeans,
+    "labels": labels,
+    "families": families,
+    "solution": mixture_fits.solution,
+    "memory": mixture_fits.memory,
+    "linear": mixture_fits.linear,
+    "startup": mixture_fits.startup,
+    "select": mixture_fits.select,
+}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the sections asked for, or all."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mixtures", description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; all by default")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, for a look")
+    options = parser.parse_args(arguments)
+    for name in options.sections or SECTIONS:
+        with threadpool_limits(2), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # peers that are stopped after some passes say that they did not converge
+            SECTIONS[name](quick=options.quick)
+    absent()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Taking turns: tasks are timed round by round in one process, so that what disturbs one disturbs all."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+Task = Callable[[], float]  # does its work and tells how many seconds of it count
+
+ABSENT: dict[str, str] = {}  # peers that could not be imported, and why
+
+
+def peer(name: str) -> ModuleType | None:
+    """A peer's module; None where it is not there, which `absent` then tells."""
+    if name in ABSENT:
+        return None
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        ABSENT[name] = str(error)
+        return None
+
+
+def absent() -> None:
+    """Say which peers were skipped."""
+    for name, reason in ABSENT.items():
+        print(f"{name} is skipped: {reason}")
+
+
+def timed(action: Callable[[], Any]) -> Task:
+    """All of the action counts."""
+
+    def task() -> float:
+        begin = time.perf_counter()
+        action()
+        return time.perf_counter() - begin
+
+    return task
+
+
+def per_pass(fit: Callable[[int], Any], few: int, many: int) -> Task:
+    """What one more pass costs: a fit of many passes less one of few."""
+    short, long = timed(lambda: fit(few)), timed(lambda: fit(many))
+    return lambda: (long() - short()) / (many - few)
+
+
+def take_turns(tasks: Sequence[Task], rounds: int) -> list[float]:
+    """Median seconds of each task."""
+    seen = [[task() for task in tasks] for _ in range(rounds)]
+    return [median(column) for column in zip(*seen, strict=True)]
+
+
+def agree(ours: Sequence[Any], theirs: Sequence[Any], tolerance: float) -> bool:
+    """Whether two answers, arrays in one order, are the same; each array is judged beside its largest entry."""
+    for a, b in zip(ours, theirs, strict=True):
+        size = float(np.abs(np.asarray(b)).max())
+        if np.shape(a) != np.shape(b) or not np.allclose(a, b, rtol=tolerance, atol=tolerance * size):
+            return False
+    return True
+
+
+def duration(seconds: float) -> str:
+    """Seconds in a unit that suits them."""
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
