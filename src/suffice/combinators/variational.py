@@ -7,8 +7,9 @@ posterior. Both steps raise one lower bound of the log evidence, so the loop cli
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -275,9 +276,6 @@ def settle(model: Any, rows: Any, weights: Weights, prior: Any) -> dict[str, Any
     if isinstance(prior, VariationalPosterior):
         prior = prior.belief
     if isinstance(prior, str):
-        if prior != "weak":
-            msg = f"prior={prior!r} is not known; the only prior with a name is 'weak'."
-            raise UnsupportedError(msg)
         prior = {"components": prior}
     given = dict(prior) if isinstance(prior, dict) else prior
     broken = (
@@ -287,12 +285,46 @@ def settle(model: Any, rows: Any, weights: Weights, prior: Any) -> dict[str, Any
     if given.get("components") is None:
         msg = "the prior says nothing of the components: give {'components': …} beside the weights, or 'weak'."
         raise UnsupportedError(msg)
-    if isinstance(given["components"], str):
-        given["components"] = model.settle_prior(given["components"], rows, weights)["components"]
+    components = _named(given["components"], lambda: model.settle_prior("weak", rows, weights)["components"])
+    _check_conjugate(model.components, components)
     shares: Any = broken or DirichletShares(given.get("weights") or Dirichlet(np.array([1.0 / model.n])))
     if "weights" in model.fixed:
         shares = KnownShares(model.weights)
-    return {"weights": shares.of(model.n), "components": given["components"]}
+    return {"weights": shares.of(model.n), "components": components}
+
+
+def _named(prior: Any, weak: Callable[[], Any]) -> Any:
+    """The prior with what names stand for: from all rows, and the same in every pass."""
+    if isinstance(prior, str):
+        if prior != "weak":
+            msg = f"prior={prior!r} is not known; the only prior with a name is 'weak'."
+            raise UnsupportedError(msg)
+        return weak()
+    if isinstance(prior, dict):
+        return {key: _named(one, partial(_part, weak, key)) for key, one in prior.items()}
+    return prior
+
+
+def _part(whole: Callable[[], Any], key: Any) -> Any:
+    return whole()[key]
+
+
+def _check_conjugate(stack: Any, prior: Any) -> None:
+    """Refuse a prior under which a member's belief has no closed form."""
+    if stack.blocks and isinstance(prior, dict):
+        for key, one in prior.items():
+            if key in stack.blocks:
+                _check_conjugate(stack.blocks[key], one)
+        return
+    belief = getattr(prior, "belief", prior)
+    if stack.blocks or isinstance(belief, stack.conjugates):
+        return
+    kinds = " or ".join(dict.fromkeys(one.__name__ for one in stack.conjugates)) or "none"
+    msg = (
+        f"the belief about a mixture needs a conjugate prior of its components, and {stack.name} has {kinds}; got "
+        f"{prior!r:.60}. sf.fit(…, prior=…) takes any prior."
+    )
+    raise UnsupportedError(msg)
 
 
 def begin(
