@@ -1,0 +1,275 @@
+"""GaussianMixture beside scikit-learn's."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.mixture import GaussianMixture as Theirs
+
+import suffice as sf
+from suffice.estimators.gaussians import STRUCTURE_NAMES
+
+IRIS = load_iris().data
+SHARED = ["full", "tied", "diag", "spherical"]
+FITTED = ["weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"]
+MATRIX = 2.0 * np.eye(4) + 0.3
+PRECISIONS = {
+    "full": np.array([MATRIX, 2 * MATRIX, 3 * MATRIX]),
+    "tied": MATRIX,
+    "diag": np.arange(1.0, 13.0).reshape(3, 4),
+    "spherical": np.array([1.0, 2.0, 3.0]),
+}
+
+
+def given(kind):
+    return {
+        "covariance_type": kind,
+        "weights_init": [0.2, 0.3, 0.5],
+        "means_init": IRIS[[0, 60, 120]],
+        "precisions_init": PRECISIONS[kind],
+    }
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 5, 12])
+@pytest.mark.parametrize("kind", SHARED)
+def test_the_same_start_gives_the_same_passes(kind, max_iter):
+    options = {**given(kind), "max_iter": max_iter, "tol": 0.0}
+    ours, theirs = sf.GaussianMixture(3, **options).fit(IRIS), Theirs(3, **options).fit(IRIS)
+    for name in [*FITTED, "lower_bound_"]:
+        assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-9, atol=1e-12, err_msg=name)
+    assert_allclose(ours.lower_bounds_, theirs.lower_bounds_, rtol=1e-10)
+    assert ours.n_iter_ == theirs.n_iter_
+    assert ours.converged_ == theirs.converged_
+    assert_array_equal(ours.predict(IRIS), theirs.predict(IRIS))
+    assert_allclose(ours.predict_proba(IRIS), theirs.predict_proba(IRIS), atol=1e-9)
+    assert_allclose(ours.score_samples(IRIS), theirs.score_samples(IRIS), rtol=1e-9)
+    for name in ("score", "bic", "aic"):
+        assert_allclose(getattr(ours, name)(IRIS), getattr(theirs, name)(IRIS), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_the_same_tolerance_ends_after_as_many_passes(kind):
+    for tol in (1e-2, 1e-4, 1e-6):
+        options = {**given(kind), "max_iter": 500, "tol": tol}
+        ours, theirs = sf.GaussianMixture(3, **options).fit(IRIS), Theirs(3, **options).fit(IRIS)
+        assert (ours.n_iter_, ours.converged_) == (theirs.n_iter_, True)
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_one_start_is_as_good_as_their_best_of_five(kind):
+    theirs = Theirs(3, covariance_type=kind, n_init=5, random_state=0).fit(IRIS)
+    for seed in range(3):
+        ours = sf.GaussianMixture(3, covariance_type=kind, random_state=seed).fit(IRIS)
+        assert ours.score(IRIS) >= theirs.score(IRIS) - 1e-4
+        for name in [*FITTED, "lower_bounds_", "lower_bound_", "n_iter_", "converged_", "n_features_in_"]:
+            assert np.shape(getattr(ours, name)) == np.shape(getattr(theirs, name)) or name == "lower_bounds_"
+        assert type(ours.n_iter_) is int
+        assert type(ours.converged_) is bool
+
+
+def test_the_constructor_takes_what_theirs_takes():
+    ours, theirs = sf.GaussianMixture().get_params(), Theirs().get_params()
+    assert {name: ours[name] for name in theirs} == theirs
+    assert set(ours) - set(theirs) == {"prior"}
+
+
+@pytest.mark.parametrize("how", ["kmeans", "k-means++", "random", "random_from_data"])
+def test_every_start_finds_separate_clusters(how):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(80, 2)) + place for place in ([0, 0], [30, 0], [0, 30])])
+    for seed in range(3):
+        model = sf.GaussianMixture(3, init_params=how, random_state=seed, n_init=5, max_iter=500).fit(X)
+        assert_allclose(model.weights_, 1 / 3, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", STRUCTURE_NAMES)
+def test_structures_are_those_of_the_library(kind):
+    model = sf.GaussianMixture(2, covariance_type=kind, random_state=0, tol=1e-9, max_iter=1000).fit(IRIS)
+    fit = sf.fit(sf.Mixture(sf.MultivariateNormal(structure=kind), 2), IRIS, random_state=0)
+    assert_allclose(model.score(IRIS) * 150, fit.log_likelihood, rtol=1e-5)
+    assert_allclose(model.bic(IRIS), fit.bic, rtol=1e-5)
+    assert model.covariances_.shape == (2, 4, 4)
+    assert_allclose(model.precisions_ @ model.covariances_, np.broadcast_to(np.eye(4), (2, 4, 4)), atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", [*SHARED, "VEV"])
+def test_a_weight_is_a_repetition(kind):
+    weights = np.random.default_rng(1).integers(0, 4, len(IRIS))
+    options = {"covariance_type": kind, "random_state": 3}
+    weighted = sf.GaussianMixture(3, **options).fit(IRIS, sample_weight=weights)
+    repeated = sf.GaussianMixture(3, **options).fit(np.repeat(IRIS, weights, axis=0)[::-1])
+    for name in [*FITTED, "lower_bound_"]:
+        assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-7, atol=1e-9, err_msg=name)
+
+
+# ---- going on ------------------------------------------------------------------------------------------------------
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_warm_start_goes_on():
+    whole = sf.GaussianMixture(3, **given("full"), max_iter=6, tol=0.0).fit(IRIS)
+    steps = sf.GaussianMixture(3, **given("full"), max_iter=2, tol=0.0, warm_start=True)
+    for _ in range(3):
+        steps.fit(IRIS)
+    assert_allclose(steps.means_, whole.means_, rtol=1e-12)
+    once = sf.GaussianMixture(3, **given("full"), max_iter=1, tol=1e-6, warm_start=True)
+    scores = []
+    while not getattr(once, "converged_", False):
+        scores.append(once.fit(IRIS).score(IRIS))
+    assert (np.diff(scores) > -1e-7).all()
+    assert 3 < len(scores) < 300
+
+
+def test_online_steps_are_what_is_stated():
+    first, second = IRIS[::2], IRIS[1::2]
+    model = sf.GaussianMixture(3, **given("full")).partial_fit(first)
+    before, statistics = model.distribution_, model.statistics_
+    model.partial_fit(second)
+    step = 0.5**0.6
+    expected = before.estimate(statistics * (1 - step) + before.suffstats(second) * step)
+    assert_allclose(model.means_, expected.components.mean, rtol=1e-12)
+    assert_allclose(model.weights_, expected.weights, rtol=1e-12)
+    assert (model.n_seen_, model.n_iter_) == (150.0, 2)
+
+
+def test_many_online_steps_come_near_a_fit():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(2000, 2)), rng.normal(size=(1000, 2)) + 6])[rng.permutation(3000)]
+    model = sf.GaussianMixture(2, random_state=0)
+    for part in np.array_split(X, 15):
+        model.partial_fit(part)
+    fit = sf.GaussianMixture(2, random_state=0).fit(X)
+    order = np.argsort(model.means_[:, 0])
+    assert_allclose(model.means_[order], fit.means_, atol=0.15)
+    assert_allclose(model.weights_[order], fit.weights_, atol=0.05)
+    assert model.score(X) > fit.score(X) - 0.01
+
+
+def test_online_steps_go_on_from_a_fit():
+    model = sf.GaussianMixture(3, random_state=0).fit(IRIS)
+    means = model.means_.copy()
+    model.partial_fit(IRIS)
+    assert_allclose(model.means_, means, atol=0.02)
+    assert model.n_seen_ == 300.0
+
+
+# ---- holes ---------------------------------------------------------------------------------------------------------
+def holed():
+    X = IRIS.copy()
+    X[np.random.default_rng(2).random(X.shape) < 0.2] = np.nan
+    return X
+
+
+def test_holes_of_independent_columns_are_left_out():
+    X = holed()
+    model = sf.GaussianMixture(3, covariance_type="diag", random_state=0, tol=1e-9, max_iter=2000, reg_covar=0.0).fit(X)
+    fit = sf.fit(sf.Mixture(sf.Normal(), 3), X, random_state=0)
+    assert_allclose(model.score(X) * 150, fit.log_likelihood, rtol=1e-6)
+    assert_allclose(model.score_samples(X), fit.log_prob(X), rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("kind", ["spherical", "EII", "VII", "EEI", "VEI", "EVI", "VVI"])
+def test_holes_climb_under_every_diagonal_structure(kind):
+    X = holed()
+    model = sf.GaussianMixture(3, covariance_type=kind, random_state=0, tol=1e-8, max_iter=3000, reg_covar=0.0).fit(X)
+    assert model.converged_
+    assert (np.diff(model.lower_bounds_) > -1e-9).all()
+    bound = model.distribution_.log_likelihood(model.distribution_.suffstats(X))
+    assert_allclose(bound, model.score(X) * 150, rtol=1e-10)
+    least = sf.GaussianMixture(1, covariance_type=kind).fit(X).score(X)
+    assert model.score(X) > least + 0.5
+
+
+def test_holes_in_full_covariances_are_refused_with_a_remedy():
+    with pytest.raises(ValueError, match=r"contains NaN: row \d+, column \d.*covariance_type='diag'"):
+        sf.GaussianMixture(3).fit(holed())
+    model = sf.GaussianMixture(3, random_state=0).fit(IRIS)
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.predict(holed())
+
+
+# ---- as an estimator -----------------------------------------------------------------------------------------------
+def test_a_prior_is_respected():
+    prior = {"weights": sf.Dirichlet([1e6])}
+    assert_allclose(sf.GaussianMixture(3, prior=prior, random_state=0).fit(IRIS).weights_, 1 / 3, atol=1e-4)
+    free = sf.GaussianMixture(3, random_state=0).fit(IRIS)
+    weak = sf.GaussianMixture(3, prior="weak", random_state=0).fit(IRIS)
+    assert weak.score(IRIS) < free.score(IRIS)
+    assert np.linalg.eigvalsh(weak.covariances_).min() > np.linalg.eigvalsh(free.covariances_).min()
+
+
+def test_a_climb_that_does_not_end_warns():
+    with pytest.warns(ConvergenceWarning, match="did not converge.*max_iter"):
+        sf.GaussianMixture(3, **given("full"), max_iter=1).fit(IRIS)
+    model = sf.GaussianMixture(3, **given("full"), max_iter=0).fit(IRIS)
+    assert (model.n_iter_, model.lower_bound_, model.lower_bounds_) == (0, -np.inf, [])
+    assert_allclose(model.means_, IRIS[[0, 60, 120]])
+
+
+def test_samples_come_with_their_members():
+    model = sf.GaussianMixture(3, random_state=0).fit(IRIS)
+    X, y = model.sample(3000)
+    assert (np.diff(y) >= 0).all()
+    assert_allclose(np.bincount(y) / 3000, model.weights_, atol=0.03)
+    for j in range(3):
+        assert_allclose(X[y == j].mean(axis=0), model.means_[j], atol=0.1)
+    assert_array_equal(model.sample(5)[0], model.sample(5)[0])
+    with pytest.raises(ValueError, match="n_samples"):
+        model.sample(0)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_keep_their_names(frame):
+    names = ["a", "b", "c", "d"]
+    data = frame(IRIS, names) if frame is pl.DataFrame else frame(IRIS, columns=names)
+    model = sf.GaussianMixture(3, random_state=0).fit(data)
+    assert model.feature_names_in_.tolist() == names
+    assert_array_equal(model.means_, sf.GaussianMixture(3, random_state=0).fit(IRIS).means_)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(data[names[::-1]])
+
+
+def test_copies_are_equal():
+    model = sf.GaussianMixture(3, covariance_type="tied", random_state=0, prior=sf.Dirichlet([2.0])).fit(IRIS)
+    again = pickle.loads(pickle.dumps(model))  # noqa: S301 (our own bytes)
+    assert_array_equal(again.predict_proba(IRIS), model.predict_proba(IRIS))
+    assert_array_equal(again.partial_fit(IRIS).means_, model.partial_fit(IRIS).means_)
+    assert clone(model).get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        clone(model).predict(IRIS)
+
+
+def test_single_precision_is_as_good():
+    model = sf.GaussianMixture(3, random_state=0).fit(IRIS.astype(np.float32))
+    assert_allclose(model.score(IRIS), sf.GaussianMixture(3, random_state=0).fit(IRIS).score(IRIS), atol=1e-4)
+
+
+def test_verbose_climbs_tell(capsys):
+    sf.GaussianMixture(3, **given("full"), verbose=2, verbose_interval=1).fit(IRIS)
+    told = capsys.readouterr().out
+    assert "Initialization 0" in told
+    assert "  Iteration 2\t lower bound" in told
+    assert "converged" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"weights_init": [0.5, 0.6]}, "normalized"),
+        ({"weights_init": [1.5, -0.5]}, r"range \[0, 1\]"),
+        ({"weights_init": [1.0]}, r"'weights' should have the shape of \(2,\)"),
+        ({"means_init": [[0.0, 1.0]]}, r"'means' should have the shape of \(2, 4\)"),
+        ({"precisions_init": np.eye(4)}, "'full precision' should have the shape"),
+        ({"precisions_init": [-np.eye(4), np.eye(4)]}, "symmetric, positive-definite"),
+        ({"covariance_type": "diag", "precisions_init": -np.ones((2, 4))}, "'diag precision' should be positive"),
+        ({"covariance_type": "round"}, "'covariance_type' parameter of GaussianMixture must be"),
+    ],
+)
+def test_bad_starts_are_named(options, words):
+    with pytest.raises(ValueError, match=words):
+        sf.GaussianMixture(2, **options).fit(IRIS)

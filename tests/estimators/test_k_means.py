@@ -1,0 +1,136 @@
+"""KMeans beside scikit-learn's."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.cluster import KMeans as Theirs
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+
+import suffice as sf
+from suffice.combinators.centres import Centres
+from suffice.core.weights import Weights
+
+IRIS = load_iris().data
+BLOBS, WHO = make_blobs(600, centers=5, n_features=3, random_state=0)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-4, 1e-2])
+@pytest.mark.parametrize("X", [IRIS, BLOBS, BLOBS + 1e6], ids=["iris", "blobs", "far"])
+def test_the_same_start_gives_the_same_answer(X, tol):
+    first = X[[3, 50, 90, 120]]
+    ours = sf.KMeans(4, init=first, tol=tol).fit(X)
+    theirs = Theirs(4, init=first, tol=tol).fit(X)
+    assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, rtol=1e-9)
+    assert_array_equal(ours.labels_, theirs.labels_)
+    assert_allclose(ours.inertia_, theirs.inertia_, rtol=1e-7)
+    assert ours.n_iter_ == theirs.n_iter_
+    assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-2 if X.max() > 1e5 else 1e-9)
+    assert_allclose(ours.score(X), theirs.score(X), rtol=1e-7)
+    assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert ours.labels_.dtype == theirs.labels_.dtype
+
+
+def test_the_constructor_takes_what_theirs_takes():
+    assert sf.KMeans().get_params() == Theirs().get_params()
+
+
+@pytest.mark.parametrize("how", ["k-means++", "random"])
+def test_starts_find_the_clusters(how):
+    best = Theirs(5, n_init=20, random_state=0).fit(BLOBS).inertia_
+    for seed in range(5):
+        model = sf.KMeans(5, init=how, n_init=10, random_state=seed).fit(BLOBS)
+        assert_allclose(model.inertia_, best, rtol=1e-6)
+
+
+@pytest.mark.parametrize("how", ["k-means++", "random"])
+def test_a_weight_is_a_repetition_and_order_does_not_matter(how):
+    weights = np.random.default_rng(1).integers(0, 5, len(BLOBS))
+    weighted = sf.KMeans(5, init=how, random_state=2).fit(BLOBS, sample_weight=weights)
+    rows = np.repeat(np.arange(len(BLOBS)), weights)
+    repeated = sf.KMeans(5, init=how, random_state=2).fit(BLOBS[np.random.default_rng(0).permutation(rows)])
+    assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, rtol=1e-10)
+    assert_allclose(weighted.inertia_, repeated.inertia_, rtol=1e-10)
+    assert weighted.n_iter_ == repeated.n_iter_
+
+
+def test_empty_centres_move_to_the_farthest_rows():
+    X = np.array([[0.0, 0.0], [0.5, 0.0], [0.5, 1.0], [1.0, 1.0]])
+    model = sf.KMeans(2, init=np.array([[0.5, 0.5], [3.0, 3.0]])).fit(X)
+    assert_allclose(model.inertia_, 0.25)
+    assert_allclose(np.sort(model.cluster_centers_[:, 0]), [0.25, 0.75])
+    for seed in range(5):
+        far = np.random.default_rng(seed).normal(size=(6, 3)) + 100
+        assert len(np.unique(sf.KMeans(6, init=far).fit(BLOBS).labels_)) == 6
+
+
+def test_passes_never_raise_the_inertia():
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        X = rng.normal(size=(50, 2)).round(1)
+        first = Centres(rng.normal(size=(8, 2)) * 3)
+        path = first.climb(X, Weights.of(rng.random(50), 50), 100)
+        assert (np.diff(path.trace.objective) >= -1e-12).all(), seed
+        assert path.converged
+
+
+def test_fewer_distinct_rows_than_centres_warn():
+    X = np.repeat([[0.0, 1.0], [2.0, 3.0]], 5, axis=0)
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(2\)"):
+        model = sf.KMeans(3, random_state=0).fit(X)
+    assert model.inertia_ == 0
+    with pytest.raises(ValueError, match=r"n_samples=10 should be >= n_clusters=11"):
+        sf.KMeans(11).fit(X)
+
+
+def test_sparse_matrices_are_refused():
+    with pytest.raises(TypeError, match="dense data is required"):
+        sf.KMeans(2).fit(csr_array(IRIS))
+
+
+def test_functions_and_arrays_begin_the_climb():
+    asked = []
+
+    def first(X, n_clusters, random_state):
+        asked.append(random_state.randint(10**6))
+        return X[:n_clusters]
+
+    model = sf.KMeans(3, init=first, n_init=4, random_state=0).fit(IRIS)
+    assert len(set(asked)) == 4
+    assert_allclose(model.inertia_, sf.KMeans(3, init=IRIS[:3]).fit(IRIS).inertia_)
+    with pytest.warns(RuntimeWarning, match="performing only one init"):
+        sf.KMeans(3, init=IRIS[:3], n_init=2).fit(IRIS)
+    with pytest.raises(ValueError, match=r"initial centers \(2, 4\) does not match the number of clusters 3"):
+        sf.KMeans(3, init=IRIS[:2]).fit(IRIS)
+    with pytest.raises(ValueError, match="number of features of the data 4"):
+        sf.KMeans(3, init=IRIS[:3, :2]).fit(IRIS)
+
+
+def test_transforms_are_named_columns():
+    frame = pd.DataFrame(IRIS, columns=list("abcd"))
+    model = sf.KMeans(3, random_state=0).set_output(transform="pandas").fit(frame)
+    assert model.transform(frame).columns.tolist() == ["kmeans0", "kmeans1", "kmeans2"]
+    assert model.get_feature_names_out().tolist() == ["kmeans0", "kmeans1", "kmeans2"]
+    assert_allclose(model.fit_transform(frame).to_numpy().min(axis=1) ** 2 @ np.ones(150), model.inertia_)
+
+
+def test_both_algorithms_are_one(capsys):
+    lloyd = sf.KMeans(3, random_state=0, verbose=1).fit(IRIS)
+    elkan = sf.KMeans(3, random_state=0, algorithm="elkan").fit(IRIS)
+    assert_array_equal(lloyd.labels_, elkan.labels_)
+    told = capsys.readouterr().out
+    assert "Iteration 0, inertia" in told
+    assert "Converged at iteration" in told
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sf.KMeans(1).fit(IRIS)
+
+
+def test_large_problems_begin_on_a_part():
+    X, _ = make_blobs(60_000, centers=6, n_features=4, cluster_std=2.0, random_state=1)
+    ours = sf.KMeans(6, random_state=0).fit(X)
+    assert ours.inertia_ <= Theirs(6, n_init=3, random_state=0).fit(X).inertia_ * 1.001
