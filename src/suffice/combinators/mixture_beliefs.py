@@ -63,7 +63,7 @@ class MixtureBeliefs:
 
     def approximate_posterior(self, rows: Any, weights: Any, prior: Any, options: dict[str, Any]) -> Any:
         """The variational posterior: beliefs about weights and members that are nearest to the true one."""
-        from suffice.combinators.variational import believe
+        from suffice.combinators.variational_posterior import believe
 
         return believe(self, rows, weights, prior, options)
 

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from suffice.combinators.centres import Centres
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.shares import DirichletShares, StickBreaking
-from suffice.combinators.variational import VariationalMixture, owned, posterior_of
+from suffice.combinators.variational import VariationalMixture, largest_first, owned, posterior_of
 from suffice.core.parameters import Array
 from suffice.core.sketch import picture
 from suffice.core.weights import OneHot, Weights
@@ -191,7 +191,8 @@ class BayesianGaussianMixture(MixtureShell):
     def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> VariationalMixture:
         del prior
         stats = owned(model, *self._first(rows, weights, rng))
-        return posterior_of(model, stats, self._believed(rows, weights))
+        believed = self._believed(rows, weights)
+        return posterior_of(model, stats if self._given_order else largest_first(stats), believed)
 
     def _first(self, rows: Array, weights: Weights, rng: Any) -> tuple[Array, Weights]:
         """Rows, and to whom they first belong."""
