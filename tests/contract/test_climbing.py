@@ -57,6 +57,18 @@ def rows_of(mixture, rng, n, holes):
     return rows
 
 
+def rounding(fit):
+    """What rounding may cost where members are so sharp that the terms of their likelihood cancel."""
+    stack, stats = fit.distribution.components, fit.statistics.members
+    if isinstance(stack, sf.MultivariateNormal):
+        spread = np.sqrt(np.diagonal(np.cov(stack.mean.T, aweights=fit.distribution.weights).reshape(2, 2)) + 1e-300)
+        spread = np.maximum(spread, np.sqrt(np.einsum("kii->ki", stack.cov)).max(axis=0))
+        return 1e-15 * fit.n / np.linalg.eigvalsh(stack.cov / (spread[:, None] * spread))[:, 0].min()
+    if hasattr(stack, "natural") and hasattr(stats, "total"):
+        return 1e-14 * np.abs(np.asarray(stack.natural()) * stats.total).sum()
+    return 0.0
+
+
 NAMES = [*FITTED, *STRUCTURES, "Product", "Nested", "Unlike"]
 
 
@@ -88,7 +100,7 @@ def test_nothing_falls_and_the_bound_is_tight(name):
         trace = fit.trace
         size = 1 + np.abs(trace.objective)
         assert (np.diff(trace.objective) >= -1e-9 * size[1:]).all()
-        assert (np.abs(trace.bound - trace.log_likelihood) <= 1e-12 * size + 1e-11).all()
+        assert (np.abs(trace.bound - trace.log_likelihood) <= 1e-12 * size + rounding(fit)).all()
         assert np.isfinite(trace.log_likelihood).all()
 
     check()

@@ -110,9 +110,8 @@ def _from_picture(
         msg = f"start={how!r} is not known; it is 'k-means++', 'random', labels, responsibilities or a distribution."
         raise ParameterError(msg)
     small, w = _picture(model, rows, weights, rng)
-    if len(small) == 0:
-        msg = "Mixture cannot begin: no row has a weight; give at least one row."
-        raise DataError(msg)
+    if len(small) == 0:  # a member of another mixture that got no row: any will do
+        small, w = _picture(model, rows, Weights(len(rows)), rng)
     model = replace(model, floors=_floors(model, small, w))
     notes: tuple[Alert, ...] = ()
     if len(small) < model.n:
@@ -149,13 +148,21 @@ def seeds(x: Array, weights: Array, k: int, rng: Any) -> Array:
     """Rows (k,) that lie apart: each the best of several drawn by its distance to those before, as k-means++ does."""
     chance = weights / weights.sum()
     chosen = [int(rng.choice(len(x), p=chance))]
-    gap = ((x - x[chosen[0]]) ** 2).sum(axis=1)
+    x = x - chance @ x
+    norms = np.einsum("nd,nd->n", x, x)
+    none = 1e-13 * norms.max()  # of a squared distance: rounding
+
+    def gaps(rows: Array) -> Array:
+        found = norms[:, None] - 2.0 * (x @ x[rows].T) + norms[rows]
+        return np.where(found > none, found, 0.0)
+
+    gap = gaps(np.array(chosen))[:, 0]
     for _ in range(k - 1):
         mass = weights * gap
         total = mass.sum()
         drawn = rng.choice(len(x), size=2 + int(np.log(k)), p=mass / total if total > 0 else chance)
-        gaps = np.minimum(gap, ((x[drawn][:, None, :] - x[None]) ** 2).sum(axis=2))
-        best = int(np.argmin((gaps * weights).sum(axis=1)))
+        nearer = np.minimum(gap[:, None], gaps(drawn))
+        best = int(np.argmin(weights @ nearer))
         chosen.append(int(drawn[best]))
-        gap = gaps[best]
+        gap = nearer[:, best]
     return np.array(chosen)

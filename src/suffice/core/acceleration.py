@@ -55,7 +55,8 @@ class Ahead:
             if stats is None:
                 continue
             try:
-                proposed = here.distribution.estimate(stats, prior)
+                with np.errstate(all="ignore"):  # what no rows could have gathered may have no estimate either
+                    proposed = here.distribution.estimate(stats, prior)
             except (SufficeError, np.linalg.LinAlgError):
                 continue
             self.source, self.chain = vector, []
