@@ -70,7 +70,20 @@ def _positive_definite(value: Array) -> Array:
     spread = np.sqrt(np.where(variances > 0, variances, 1.0))
     scaled = np.where(np.isfinite(value), value, 0.0) / spread[..., :, None] / spread[..., None, :]
     symmetric = np.abs(scaled - np.swapaxes(scaled, -2, -1)).max(axis=(-2, -1), initial=0.0) <= 1e-8
-    return np.asarray(positive & symmetric & (np.linalg.eigvalsh(scaled)[..., 0] > 0))
+    return np.asarray(positive & symmetric & (surely_above(scaled, 1e-14) or np.linalg.eigvalsh(scaled)[..., 0] > 0))
+
+
+def surely_above(matrices: Array, least: float) -> bool:
+    """Whether all eigenvalues of symmetric matrices (…, d, d) pass d × ``least``: a root tells it sooner than they do.
+
+    No is no answer: it may be rounding.
+    """
+    d = matrices.shape[-1]
+    try:
+        np.linalg.cholesky(matrices - least * d * np.eye(d))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 REAL = Domain("a finite number")
@@ -122,7 +135,7 @@ def parameter(domain: Domain, *, default: Any = None, typical: tuple[float, floa
 def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
     """A checked, read-only float64 array of a parameter, or an error that names owner, parameter and value."""
     try:
-        raw = np.asarray(value)
+        raw = _distinct(np.asarray(value))
         objects = raw.dtype.kind == "O"
         array: Array = raw.astype(np.float64, casting="unsafe" if objects else "same_kind")  # else text is read
     except (TypeError, ValueError) as error:
@@ -140,7 +153,15 @@ def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
         msg = f"{owner}: {name} must be {domain.words}; got {shown}{where}."
         raise ParameterError(msg)
     array.flags.writeable = False
-    return array
+    return np.broadcast_to(array, np.shape(value)) if array.size < np.size(value) else array
+
+
+def _distinct(array: Array) -> Array:
+    """The array without the repetitions that broadcasting made: what all members share is checked and kept once."""
+    if 0 not in array.strides:
+        return array
+    steps = zip(array.strides, array.shape, strict=True)
+    return array[tuple(slice(None) if step or size < 2 else slice(1) for step, size in steps)]
 
 
 def check_level(level: Any) -> None:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.parameters import Array
+from suffice.core.parameters import Array, surely_above
 
 RELATIVE_FLOOR = (
     1e-12  # times d: the least eigenvalue of a correlation matrix that is inverted without losing all digits
 )
 UNSEEN = 1e-20  # the share of all rows that a member without rows counts for: too little to move the others
 RESOLVED = 1e-13  # of the pooled variance: the least variance where a structure needs one
+WHOLE = 32  # columns of a triangle that is inverted as a whole
 ROUND = 1e-8  # relative: what is told from a multiple of the identity
 
 
@@ -30,6 +31,8 @@ def floored(cov: Array, least: Array) -> Array:
     outer = spread[:, :, None] * spread[:, None, :]
     correlation = np.where(low[:, :, None] | low[:, None, :], 0.0, cov / outer)
     correlation[:, np.arange(d), np.arange(d)] = 1.0
+    if not low.any() and surely_above(correlation, RELATIVE_FLOOR):
+        return cov
     values, vectors = np.linalg.eigh(correlation)
     bad = values[:, 0] < RELATIVE_FLOOR * d
     if not (bad.any() or low.any()):
@@ -52,11 +55,25 @@ def deficiency(cov: Array, least: Array) -> tuple[int, list[int]]:
 
 def whitening(cov: Array) -> tuple[Array, Array]:
     """W (k, d, d) with W Σ Wᵀ = I, and log|W| (k,)."""
-    d = cov.shape[-1]
+    if len(cov) > 1 and cov.strides[0] == 0:  # one covariance for all
+        whiten, log_det = whitening(cov[:1])
+        return np.repeat(whiten, len(cov), axis=0), np.repeat(log_det, len(cov))
     spread = np.sqrt(np.einsum("kii->ki", cov))
     factor = np.linalg.cholesky(cov / (spread[:, :, None] * spread[:, None, :]))
-    inverse = np.tril(np.linalg.solve(factor, np.broadcast_to(np.eye(d), cov.shape))) / spread[:, None, :]
+    inverse = _inverse(factor) / spread[:, None, :]
     return np.ascontiguousarray(inverse), -(np.log(spread) + np.log(np.einsum("kii->ki", factor))).sum(axis=1)
+
+
+def _inverse(lower: Array) -> Array:
+    """The inverse of lower triangles (k, d, d), by halves: matrix products where d is large."""
+    d = lower.shape[-1]
+    if d <= WHOLE:
+        return np.tril(np.linalg.solve(lower, np.broadcast_to(np.eye(d), lower.shape)))
+    half, out = d // 2, np.zeros(lower.shape)
+    out[:, :half, :half] = above = _inverse(lower[:, :half, :half])
+    out[:, half:, half:] = below = _inverse(lower[:, half:, half:])
+    out[:, half:, :half] = -below @ (lower[:, half:, :half] @ above)
+    return out
 
 
 def root(cov: Array) -> Array:
@@ -82,7 +99,7 @@ def with_unseen(scatter: Array, weight: Array, seen: Array, begin: Array | None)
 
 def resolved(scatter: Array, weight: Array) -> Array:
     """The least covariance that is told from none beside the pooled variances."""
-    return np.diag(np.maximum(RESOLVED * np.abs(np.einsum("kii->ki", scatter)).sum(axis=0) / weight.sum(), 1e-250))
+    return np.diag(np.maximum(RESOLVED * np.abs(np.einsum("kii->ki", scatter)).sum(axis=0) / weight.sum(), 1e-300))
 
 
 def clipped(cov: Array, floor: Array) -> Array:
