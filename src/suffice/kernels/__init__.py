@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 LARGE = 1 << 20  # cells times members: some 10 ms in NumPy
+LARGE_PASS = 1 << 17  # of a pass that is made a hundred times: some 4 ms each, where loading Numba takes 400
 _job = threading.local()
 
 
@@ -56,14 +57,14 @@ def job(work: int) -> Iterator[None]:
         _job.work = outer
 
 
-def _small(cells: int, work: int | None, members: int = 1) -> bool:
+def _small(cells: int, work: int | None, members: int = 1, large: int = LARGE) -> bool:
     chosen = os.environ.get("SUFFICE_KERNELS", "").strip()
     if chosen:
         if chosen in {"reference", "compiled"}:
             return chosen == "reference"
         msg = f"SUFFICE_KERNELS must be 'reference' or 'compiled', got {chosen!r}; unset it to let the work decide"
         raise ValueError(msg)
-    return max(cells, getattr(_job, "work", 0) if work is None else work) * members < LARGE
+    return max(cells, getattr(_job, "work", 0) if work is None else work) * members < large
 
 
 def _columns(weights: Array | None) -> int:
@@ -179,7 +180,7 @@ def normal_expect(
 
     Log-likelihood, entropy, weight (k,), and centre, shift, scatter (k, d) as `moments` of the responsibilities.
     """
-    if _small(x.size, work, len(mean)):
+    if _small(x.size, work, len(mean), LARGE_PASS):
         return reference_linear.normal_expect(x, mean, std, log_weights, weights)
     from suffice.kernels import compiled_linear
 
@@ -197,7 +198,7 @@ def linear_expect(
     work: int | None = None,
 ) -> Expected:
     """One EM pass with logits features·eta − offset + base: log-likelihood, entropy, weight (k,), Σ w r f (k, m)."""
-    if _small(features.size, work, len(eta)):
+    if _small(features.size, work, len(eta), LARGE_PASS):
         return reference_linear.linear_expect(features, eta, offset, base, log_weights, weights)
     from suffice.kernels import compiled_linear
 
@@ -211,7 +212,7 @@ def table_expect(
 
     A level outside 0 … L−1 is missing.
     """
-    if _small(levels.size, work, len(tables)):
+    if _small(levels.size, work, len(tables), LARGE_PASS):
         return reference_linear.table_expect(levels, tables, log_weights, weights)
     from suffice.kernels import compiled_linear
 
@@ -230,7 +231,7 @@ def nearest(
 
     Of several that are equally near the first is taken; ``codes`` (n,) is filled with which.
     """
-    if _small(x.size, work, len(centres)):
+    if _small(x.size, work, len(centres), LARGE_PASS):
         return reference_linear.nearest(x, centres, weights, codes)
     from suffice.kernels import compiled_linear
 
@@ -254,7 +255,7 @@ def gaussian_expect(
     those of `scatter` under the weights w r. A log-likelihood that is not finite tells of a cell that is not, which
     spoils all of the answer, or of a row that may belong to nobody, which has no part in the rest of it.
     """
-    if _small(x.size, work, len(mean)):
+    if _small(x.size, work, len(mean), LARGE_PASS):
         return reference_expect.gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
     from suffice.kernels import compiled_expect
 
@@ -272,7 +273,7 @@ def shared_gaussian_expect(
     work: int | None = None,
 ) -> GaussianExpected:
     """The same for members with one covariance, whiten (d, d); the scatter (1, d, d) is the sum of the members'."""
-    if _small(x.size, work, len(mean)):
+    if _small(x.size, work, len(mean), LARGE_PASS):
         return reference_expect.shared_gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
     from suffice.kernels import compiled_expect
 
