@@ -20,6 +20,7 @@ from suffice.engines import local
 
 CELLS = 1 << 21  # of the picture that a start is drawn from
 ROWS = 20000  # and its most rows
+TRIALS, FEW = 4, 5  # starts, of which the best goes on, and the passes that decide it
 SHORT = 30  # passes over the picture before those over all rows
 
 
@@ -59,7 +60,10 @@ class Centres:
 
     @classmethod
     def drawn(cls, rows: Array, weights: Weights, k: int, rng: Any, *, apart: bool = True) -> Self:
-        """Centres at rows of a sketch: drawn far apart, as k-means++ does, or just drawn."""
+        """Centres from a sketch of the rows: the best of several that were drawn apart, as k-means++ does, and rested.
+
+        Without ``apart`` they are just drawn.
+        """
         size = int(np.clip(CELLS // rows.shape[1], max(10 * k, 1000), max(10 * k, ROWS)))
         small, held = picture(rows, weights, size, int(rng.integers(1 << 62)))
         if len(small) == 0:
@@ -68,7 +72,8 @@ class Centres:
         small, w = np.asarray(small, dtype=float), held.dense()[:, 0]
         if not apart:
             return cls(small[rng.choice(len(small), k, replace=len(small) < k, p=w / w.sum())])
-        first = cls(small[seeds(small, w, k, rng)])
+        climbs = (cls(small[seeds(small, w, k, rng)]).climb(small, held, FEW) for _ in range(TRIALS if k > 1 else 1))
+        first: Self = max(climbs, key=lambda path: path.rank).distribution
         return first if len(small) < size else first.climb(small, held, SHORT).distribution
 
     @staticmethod

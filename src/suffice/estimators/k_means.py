@@ -30,8 +30,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     n_clusters
         How many centres.
     init
-        "k-means++", "random", an array (k, d), or a function of (X, n_clusters, random_state). The names draw from a
-        sketch of the rows; where that is a part of them only, the first passes go over it alone.
+        "k-means++" (the best of several after a few passes), "random", an array (k, d), or a function of (X,
+        n_clusters, random_state). The names draw from a sketch of the rows; where that is a part of them only, the
+        first passes go over it alone.
     n_init
         Number of climbs, of which the best stands; "auto" is 1 with "k-means++" or an array, else 10.
     max_iter

@@ -41,8 +41,8 @@ class LatentClass(FitShell):
     Examples
     --------
     >>> words = ["0000", "0001", "0000", "1111", "1101", "1111"]
-    >>> sf.LatentClass(2, random_state=0).fit(words).predict(["0010", "1011"])
-    array([0, 1])
+    >>> sf.LatentClass(2, random_state=0).fit(words).predict_proba(["0010", "1011"]).max(axis=1).round(3)
+    array([1., 1.])
     """
 
     def __init__(
