@@ -266,5 +266,22 @@ def test_stacks_say_what_they_cannot_do():
         sf.Stack([sf.Normal(), sf.Normal([[0.0], [1.0]], 1.0)])
     with pytest.raises(sf.DataError, match=r"member 1: .*row 2 has -1"):
         sf.Stack([sf.Normal(), sf.Exponential()]).suffstats([1.0, 2.0, -1.0])
-    with pytest.raises(sf.UnsupportedError, match="ask each member"):
-        sf.Stack([sf.Normal()]).posterior(None, "weak")
+    stack = sf.Stack([sf.Normal(), sf.Exponential()])
+    stats = stack.suffstats([1.0, 2.0])
+    with pytest.raises(sf.ParameterError, match="3 priors for 2 members"):
+        stack.posterior(stats, ["weak"] * 3)
+
+
+def test_the_posterior_of_a_stack_is_that_of_each_member():
+    stack, x, w = (
+        sf.Stack([sf.Normal(), sf.Exponential()]),
+        np.array([1.0, 2.0, 5.0]),
+        np.array([[1, 2], [3, 1], [0, 4]]),
+    )
+    priors = [sf.NormalInverseGamma(0, 1, 1, 1), sf.Gamma(2, 1)]
+    post = stack.posterior(stack.suffstats(x, w), priors)
+    for j, prior in enumerate(priors):
+        alone = sf.posterior(stack.each[j], x, weights=w[:, j], prior=prior)
+        assert post[j].belief == alone.belief
+        assert post.log_evidence[j] == pytest.approx(alone.log_evidence, rel=1e-12)
+    assert [one.name for one in post.predictive().each] == ["StudentT", "Lomax"]

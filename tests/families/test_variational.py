@@ -290,6 +290,27 @@ def test_a_posterior_is_the_prior_of_more_rows() -> None:
     assert first.log_evidence + second.log_evidence < both.log_evidence + 1.0
 
 
+@pytest.mark.parametrize("accelerate", [False, True])
+def test_members_of_different_kinds(accelerate: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SUFFICE_STRICT", "1")
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(20.0, 1.0, 150), rng.exponential(3.0, 100), [np.nan]])
+    mixture = sf.Mixture([sf.Normal(), sf.Exponential()])
+    prior = {"components": [sf.NormalInverseGamma(10.0, 0.1, 1.0, 1.0), sf.Gamma(1.0, 1.0)]}
+    post = sf.posterior(mixture, x, prior=prior, weights=rng.random(len(x)), random_state=0, accelerate=accelerate)
+    _climbs(post.trace.objective)
+    np.testing.assert_allclose(post.trace.bound, post.trace.objective, rtol=1e-11)
+    assert post.weights == pytest.approx([0.6, 0.4], abs=0.05)
+    assert post.mean["components"][0]["mean"] == pytest.approx(20.0, abs=0.3)
+    assert [one.name for one in post.predictive().components.each] == ["StudentT", "Lomax"]
+    told = post.belief["components"].divergence()
+    alone = [sf.NormalInverseGamma(10.0, 0.1, 1.0, 1.0), sf.Gamma(1.0, 1.0)]
+    beliefs = [one.belief for one in post.belief["components"]]
+    np.testing.assert_allclose(told, [b.kl(p) for b, p in zip(beliefs, alone, strict=True)], rtol=1e-10)
+    more = sf.posterior(mixture, x[:100], prior=post)
+    assert more.belief["components"][0].count > post.belief["components"][0].count
+
+
 def test_fixed_weights_stay() -> None:
     mixture = sf.Mixture([sf.Poisson(1.0), sf.Poisson(9.0)], weights=[0.3, 0.7]).fix("weights")
     post = sf.posterior(mixture, DATA["counts"], prior=sf.Gamma(1, 0.1), random_state=0)
@@ -330,6 +351,8 @@ def test_stick_breaking_breaks_a_stick() -> None:
         (sf.Mixture(sf.Poisson(), 2), sf.Beta(1, 1), UnsupportedError, "Poisson has Gamma"),
         (sf.Mixture(sf.Poisson(), 1), lambda rate: np.exp(-rate), UnsupportedError, "conjugate"),
         (sf.Mixture(sf.Poisson(), 2, hard=True), sf.Gamma(1, 1), UnsupportedError, "hard=True"),
+        (sf.Mixture([sf.Poisson(), sf.Geometric()]), [sf.Gamma(1, 1)], ParameterError, "1 priors for 2 members"),
+        (sf.Mixture([sf.Poisson(), sf.Geometric()]), sf.Gamma(1, 1), UnsupportedError, "Geometric has Beta"),
         (sf.Mixture(sf.Laplace(), 2), sf.Gamma(1, 1), UnsupportedError, "Laplace has none"),
         (sf.Mixture(sf.Poisson(), 2), {"weights": sf.Beta(1, 1), "components": "weak"}, ParameterError, "Dirichlet"),
     ],

@@ -63,6 +63,16 @@ def width_of(block: Any) -> int | None:
     return lengths[0] * int(block.columns or 1) if lengths else None
 
 
+def filled(exposure: Any, block: Any, n: int) -> Any:
+    """The exposure (n, cells) of a block's rows, where None is 1 everywhere."""
+    return np.ones((n, _cells(block))) if exposure is None else exposure
+
+
+def _cells(block: Any) -> int:
+    """How many cells a block sees in a row: a vector is one."""
+    return sum(map(_cells, block.blocks.values())) if block.blocks else 1 if block.row_vector else int(block.batch[-1])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Compound(Distribution, register=False):
     """A distribution made of ``blocks``; its statistics are theirs, side by side."""

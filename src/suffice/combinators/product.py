@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.combinators.compound import Compound, Table, naming, width_of
+from suffice.combinators.compound import Compound, Table, filled, naming, width_of
 from suffice.combinators.product_posterior import ProductPosterior
 from suffice.combinators.stack import stacked_or_side_by_side
 from suffice.core.data import cells, listed, refuse_what_is_no_data
@@ -258,8 +258,7 @@ class Product(Compound, register=False):
         if all(part is None for part in parts):
             return None
         paired = zip(parts, self.blocks.values(), strict=True)
-        cells = [np.ones((len(x), _cells(block))) if part is None else part for part, block in paired]
-        return np.concatenate(cells, axis=1)
+        return np.concatenate([filled(part, block, len(x)) for part, block in paired], axis=1)
 
     def exposed(self, stats: Any) -> Array:
         return np.concatenate([block.exposed(part) for block, part in self._each_with(stats)], axis=1)
@@ -400,11 +399,6 @@ def _keyed(x: Any) -> bool:
 def _array(x: Any, owner: str) -> Any:
     """An array, whose mask is left to the part that reads it."""
     return x if isinstance(x, np.ma.MaskedArray) else cells(x, owner)
-
-
-def _cells(block: Any) -> int:
-    """How many cells a block sees in a row: a vector is one."""
-    return sum(map(_cells, block.blocks.values())) if block.blocks else 1 if block.row_vector else int(block.batch[-1])
 
 
 def _columns_of(block: Any, kept: list[int]) -> Any:

@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.combinators.compound import Compound, Table, naming
+from suffice.combinators.compound import Compound, Table, filled, naming
+from suffice.combinators.stack_posterior import StackPosterior, diagonal
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import Array
@@ -157,10 +158,31 @@ class Stack(Compound, register=False):
         paired = zip(self.parts, stats.parts, strict=True)
         return np.array([[np.sum(member.log_likelihood(part))] for member, part in paired])
 
-    def posterior(self, stats: Any, prior: Any) -> Any:
-        del stats, prior
-        msg = "Stack has no posterior as a whole; ask each member, as in stack.each[0].posterior(…)."
-        raise UnsupportedError(msg)
+    def priors(self, prior: Any) -> tuple[Any, ...]:
+        """The prior of each member, from one for all or as many as there are members."""
+        found = tuple(prior) if isinstance(prior, (list, tuple, StackPosterior)) else (prior,) * self.members
+        if len(found) != self.members:
+            msg = f"there are {len(found)} priors for {self.members} members; give one for each, or one for all."
+            raise ParameterError(msg)
+        return found
+
+    def posterior(self, stats: Any, prior: Any) -> StackPosterior:
+        """What to believe of each member; ``prior`` is one for all or as many as there are members."""
+        self.check_owner(stats)
+        paired = zip(self.parts, stats.parts, self.priors(prior), strict=True)
+        return StackPosterior(self, tuple(member.posterior(part, belief) for member, part, belief in paired))
+
+    def exposure(self, x: Any) -> Array | None:
+        """Of each member's cells side by side."""
+        stacks = [member.stacked for member in self.parts]
+        parts = [stack.exposure(view) for stack, view in zip(stacks, self.views(x), strict=True)]
+        if all(part is None for part in parts):
+            return None
+        return np.concatenate([filled(part, stack, len(x)) for part, stack in zip(parts, stacks, strict=True)], axis=1)
+
+    def exposed(self, stats: Any) -> Array:
+        paired = zip(self.parts, stats.parts, strict=True)
+        return diagonal([member.stacked.exposed(part) for member, part in paired])
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         paired = zip(self.parts, stats.parts, strict=True)

@@ -21,6 +21,8 @@ from suffice.core.parameters import Array
 from suffice.core.weights import Weights
 from suffice.distributions.dirichlet import Dirichlet
 
+SORTED = 5  # most climbs that go on with the members by falling weight, where weights have an order
+
 
 @dataclass(frozen=True, eq=False)
 class VariationalPosterior:
@@ -116,22 +118,25 @@ def believe(mixture: Any, rows: Any, weights: Weights, prior: Any, options: dict
     start = prior.mixture if options["start"] is None and isinstance(prior, VariationalPosterior) else options["start"]
     tol = VariationalMixture.tolerance if options["tol"] is None else options["tol"]
     found: list[tuple[Climb, tuple[Alert, ...]]] = []
+    free = start is None or isinstance(start, str)
+    ordered = free and not settled["weights"].exchangeable and not isinstance(model.components, Stack)
+
+    def climbed(first: VariationalMixture) -> Climb:
+        more = {"accelerate": options["accelerate"], "callback": options["callback"]}
+        return climb(first, first.staged(rows), weights, None, options["max_iter"], tol, **more)
+
     for _ in range(options["n_init"]):
         first, notes = begin(model, rows, weights, rng, start, settled)
-        path = climb(
-            first,
-            first.staged(rows),
-            weights,
-            None,
-            options["max_iter"],
-            tol,
-            accelerate=options["accelerate"],
-            callback=options["callback"],
-        )
+        path = climbed(first)
+        for _ in range(SORTED if ordered and path.converged else 0):
+            after = climbed(posterior_of(path.distribution, largest_first(path.statistics), settled))
+            if not after.trace.objective[-1] > path.trace.objective[-1] + 1e-6 * abs(path.trace.objective[-1]):
+                break
+            path = after
         found.append((path, notes))
     path, notes = max(found, key=lambda one: one[0].rank)
     learned, stats = path.distribution, path.statistics
-    if start is None or isinstance(start, str):
+    if free:
         learned, stats = learned.in_order(stats)
     alerts = list(notes)
     if path.fell:
@@ -170,6 +175,8 @@ def _named(prior: Any, weak: Callable[[], Any]) -> Any:
             msg = f"prior={prior!r} is not known; the only prior with a name is 'weak'."
             raise UnsupportedError(msg)
         return weak()
+    if isinstance(prior, (list, tuple)):
+        return [_named(one, partial(_part, weak, j)) for j, one in enumerate(prior)]
     if isinstance(prior, dict):
         return {key: _named(one, partial(_part, weak, key)) for key, one in prior.items()}
     return prior
@@ -181,8 +188,10 @@ def _part(whole: Callable[[], Any], key: Any) -> Any:
 
 def _check_conjugate(stack: Any, prior: Any) -> None:
     """Refuse a prior under which a member's belief has no closed form."""
-    if stack.blocks and isinstance(prior, dict):
-        for key, one in prior.items():
+    if isinstance(stack, Stack):
+        prior = list(stack.priors(prior))
+    if stack.blocks and isinstance(prior, (dict, list)):
+        for key, one in prior.items() if isinstance(prior, dict) else enumerate(prior):
             if key in stack.blocks:
                 _check_conjugate(stack.blocks[key], one)
         return
