@@ -64,6 +64,28 @@ def heavy_tails() -> None:
     print(f"\nA Normal believes in a standard deviation of {sf.fit(sf.Normal(), x).distribution.std:.1f}.")
 
 
+def half_lives() -> None:
+    """A thousand half-lives of two kinds of particles, and nobody saw which was which."""
+    title("Two kinds of particles, not told apart: EM")
+    truth = sf.Mixture([sf.Normal(4, 0.8), sf.Normal(8, 2)], weights=[0.3, 0.7])
+    lives = truth.sample(1000, random_state=3)
+    print(sf.fit(sf.Mixture(sf.Normal(), 2), lives, random_state=0))
+    print()
+    print(sf.select(sf.Normal(), lives, n_components=range(1, 5), random_state=0))
+
+
+def noisy_strings() -> None:
+    """Strings of three hidden kinds, each symbol flipped with probability 0.1."""
+    title("Three hidden kinds of strings, one symbol in ten wrong: latent classes")
+    rng = np.random.default_rng(0)
+    patterns = np.array([list("01000010"), list("11110000"), list("00001111")])
+    clean = patterns[rng.integers(3, size=300)]
+    noisy = np.where(rng.random(clean.shape) < 0.1, np.where(clean == "0", "1", "0"), clean)
+    model = sf.LatentClass(3, random_state=0).fit(["".join(row) for row in noisy])
+    for weight, kind in zip(model.weights_, model.fit_.distribution.parts, strict=True):
+        print(f"{weight:.2f}  {''.join(kind.mode)}")
+
+
 def consistency() -> None:
     """Estimates come to the truth as the sample grows."""
     title("Consistency: P(|estimate − truth| > 0.1) for Poisson(rate=3)")
@@ -76,4 +98,6 @@ if __name__ == "__main__":
     strings()
     linear_map()
     heavy_tails()
+    half_lives()
+    noisy_strings()
     consistency()

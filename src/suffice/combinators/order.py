@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.stack import Stack
-from suffice.core.errors import SufficeError
+from suffice.core.errors import ParameterError, SufficeError
 from suffice.core.parameters import Array
 
 
@@ -26,23 +26,77 @@ def canonical(mixture: Any) -> Array:
 
 def _places(stack: Any) -> Array | None:
     """The means of the members as points (k, q); None where they have no numbers."""
-    try:
-        means = [_flat(one.mean) for one in stack.each]
-    except (SufficeError, AttributeError, TypeError, ValueError):
-        return None
-    places = np.array(means, dtype=float)
+    places = np.array([_mean(one) for one in stack.each], dtype=float)
     return places if places.size and np.isfinite(places).all() else None
 
 
-def _flat(mean: Any) -> Array:
-    if isinstance(mean, dict):
-        parts = [_number(value) for value in mean.values()]
-        return np.concatenate([part for part in parts if part is not None] or [np.empty(0)])
-    return np.asarray(mean, dtype=float).ravel()
-
-
-def _number(value: Any) -> Array | None:
+def _mean(member: Any) -> Array:
+    """The mean of a member's columns, as far as they have one."""
+    if member.blocks:
+        return np.concatenate([_mean(block) for block in member.blocks.values()])
     try:
-        return np.asarray(value, dtype=float).ravel()
-    except (TypeError, ValueError):
+        return np.asarray(member.mean, dtype=float).ravel()
+    except (SufficeError, AttributeError, TypeError, ValueError):
+        return np.empty(0)
+
+
+def align(a: Any, b: Any, data: Any = None) -> Array:
+    """Which member of ``b`` corresponds to each member of ``a``: ``b.permuted(align(a, b))`` stands in the order of a.
+
+    Members are matched so that the sum of their divergences D(i‖j) + D(j‖i) is smallest. Where families have none, so
+    that both most often give the same rows to matching members: of ``data``, or else of rows drawn from both.
+
+    Parameters
+    ----------
+    a, b
+        Mixtures, or fits of them. Where ``a`` has more members, those without a partner get −1.
+    data
+        Rows by which to match.
+
+    Examples
+    --------
+    >>> a = sf.Mixture([sf.Normal(0, 1), sf.Normal(5, 1)])
+    >>> b = sf.Mixture([sf.Normal(4.8, 1), sf.Normal(0.1, 1)])
+    >>> sf.align(a, b)
+    array([1, 0])
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    left, right = (_mixture(one) for one in (a, b))
+    cost = None if data is not None else _divergences(left, right)
+    if cost is None:
+        cost = -_overlap(left, right, data)
+    places, partners = linear_sum_assignment(cost)
+    order = np.full(left.n, -1)
+    order[places] = partners
+    return order
+
+
+def _mixture(one: Any) -> Any:
+    found = getattr(one, "distribution", one)
+    if not hasattr(found, "parts") or not hasattr(found, "weights"):
+        msg = f"align takes two mixtures or fits of them; got {one!r:.60}."
+        raise ParameterError(msg)
+    return found
+
+
+def _divergences(left: Any, right: Any) -> Array | None:
+    """D(i‖j) + D(j‖i), (k, k); None where members cannot be compared so."""
+    cost = np.empty((left.n, right.n))
+    try:
+        for i, one in enumerate(left.parts):
+            for j, other in enumerate(right.parts):
+                if type(one) is not type(other):
+                    return None
+                cost[i, j] = float(one.kl(other)) + float(other.kl(one))
+    except (SufficeError, AttributeError, TypeError, ValueError):
         return None
+    return None if np.isnan(cost).any() else np.minimum(cost, 1e12)
+
+
+def _overlap(left: Any, right: Any, data: Any, draws: int = 2000) -> Array:
+    """How much of the rows both give to members i and j, (k, k)."""
+    if data is not None:
+        return np.asarray(left.predict_proba(data).T @ right.predict_proba(data))
+    both = [one.sample(draws, np.random.default_rng(0)) for one in (left, right)]
+    return np.asarray(sum(left.predict_proba(x).T @ right.predict_proba(x) for x in both))
