@@ -72,7 +72,9 @@ class Centres:
         small, w = np.asarray(small, dtype=float), held.dense()[:, 0]
         if not apart:
             return cls(small[rng.choice(len(small), k, replace=len(small) < k, p=w / w.sum())])
-        climbs = (cls(small[seeds(small, w, k, rng)]).climb(small, held, FEW) for _ in range(TRIALS if k > 1 else 1))
+        part = slice(max(50 * k, 2000))  # by rising hash: the first rows are a sketch of the sketch
+        firsts = (cls(small[seeds(small[part], w[part], k, rng)]) for _ in range(TRIALS if k > 1 else 1))
+        climbs = (first.climb(small, held, FEW) for first in firsts)
         first: Self = max(climbs, key=lambda path: path.rank).distribution
         return first if len(small) < size else first.climb(small, held, SHORT).distribution
 
