@@ -52,12 +52,15 @@ class Poisson(ExponentialFamily):
     def mean_statistic(self) -> Array:
         return np.asarray(self.rate)
 
+    @property
+    def plain_score(self) -> bool:
+        return bool(np.max(self.rate, initial=0.0) <= MANY)  # beyond, η·u − A would cancel
+
     def log_density(self, x: Array) -> Array:
-        large = np.max(self.rate, initial=0.0) > MANY  # there η·u − A would cancel
-        return Distribution.log_density(self, x) if large else super().log_density(x)
+        return super().log_density(x) if self.plain_score else Distribution.log_density(self, x)
 
     def log_cell(self, x: Array) -> Array:
-        if np.max(self.rate, initial=0.0) > MANY:
+        if not self.plain_score:
             return log_poisson(x, self.rate)
         return np.asarray(special.xlogy(x, self.rate) - self.rate + self.log_base(x))
 

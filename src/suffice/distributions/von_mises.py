@@ -80,9 +80,12 @@ class VonMises(ExponentialFamily):
         fall = 2 * self.concentration * np.square(np.sin((x - self.loc) / 2))
         return np.asarray(-fall - np.log(2 * np.pi * special.i0e(self.concentration)))
 
+    @property
+    def plain_score(self) -> bool:
+        return bool(np.max(self.concentration, initial=0.0) <= 1e3)  # beyond, η·u − A would cancel
+
     def log_density(self, x: Array) -> Array:
-        large = np.max(self.concentration, initial=0.0) > 1e3  # there η·u − A would cancel
-        return Distribution.log_density(self, x) if large else super().log_density(x)
+        return super().log_density(x) if self.plain_score else Distribution.log_density(self, x)
 
     def from_mean(self, mean: Array) -> Self:
         return self._solve(mean, np.ones(mean.shape[:-1]))
