@@ -26,6 +26,8 @@ _NAMES = {
         "Weibull"
     ),
     "suffice.combinators": "Mixture Product Stack StickBreaking",
+    "suffice.combinators.order": "align",
+    "suffice.combinators.select": "Selection select",
     "suffice.estimators": "BayesianGaussianMixture GaussianMixture KMeans LatentClass MixtureModel",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

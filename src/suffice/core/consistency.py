@@ -88,7 +88,8 @@ def consistency(
     Parameters
     ----------
     distribution
-        The truth θ₀. Its free parameters are learned again from every sample.
+        The truth θ₀. Its free parameters are learned again from every sample. Of a mixture, EM begins at the truth,
+        and members are brought into its order before they are compared.
     sizes, repeats
         Rows per sample, and samples per size.
     epsilon
@@ -155,17 +156,25 @@ def _errors(truth: Any, sample: Any, size: int, repeats: int) -> Array:
         learned = truth.estimate(truth.suffstats(sample, OneHot(codes, repeats)))
         moved = [_moved(getattr(learned, name), getattr(truth, name), repeats) for name in truth.free]
         return np.asarray(np.sqrt(np.sum([np.square(part).sum(axis=1) for part in moved], axis=0)))
-    out = np.empty(repeats)
+    out, rows = np.empty(repeats), truth.read(sample)
     for index in range(repeats):
-        part = truth.read(sample[index * size : (index + 1) * size])
+        part = rows[index * size : (index + 1) * size]
         if truth.exact:
             learned = truth.estimate(truth.suffstats(part))
         else:
-            start = truth.start(part, None, np.random.default_rng(index))
-            learned = climb(start, part, Weights.of(None, size), None, 500, 1e-10).distribution
-        moved = [np.ravel(np.asarray(getattr(learned, name)) - np.asarray(getattr(truth, name))) for name in truth.free]
+            whole = Weights.of(None, size)
+            start = truth.first_guess(part, whole, np.random.default_rng(index))
+            learned = climb(start, part, whole, None, 500, 1e-10).distribution.matched(truth)
+        moved = [_flat(learned.params[name]) - _flat(truth.params[name]) for name in truth.free]
         out[index] = float(np.sqrt(sum(np.square(part).sum() for part in moved)))
     return out
+
+
+def _flat(value: Any) -> Array:
+    """A parameter, or those of a block, as one vector."""
+    if isinstance(value, dict):
+        return np.concatenate([_flat(part) for part in value.values()])
+    return np.ravel(np.asarray(value, dtype=float))
 
 
 def _moved(learned: Any, true: Any, repeats: int) -> Array:

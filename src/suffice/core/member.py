@@ -140,6 +140,15 @@ class Member(Answers):
         """The same distribution and statistics with hidden members in canonical order."""
         return self, stats
 
+    def matched(self, other: Any) -> Any:
+        """The same distribution with hidden members in the order of those of ``other``."""
+        del other
+        return self
+
+    def first_guess(self, rows: Any, weights: Any, rng: Any) -> Any:
+        """Where a fit begins that these parameters made the rows of; by default it knows nothing of them."""
+        return self.start(rows, weights, rng)  # type: ignore[attr-defined]
+
     def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
         """The prior that a name stands for, where it must be known before the first pass."""
         del rows, weights

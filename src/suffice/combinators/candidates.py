@@ -1,0 +1,117 @@
+"""The mixtures that `select` compares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from suffice.combinators.mixture import Mixture
+from suffice.core.distribution import Distribution
+from suffice.core.errors import ParameterError
+
+FOURTEEN = ("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mixture without its parameters, and its names in the table."""
+
+    mixture: Any
+    family: str
+    structure: str
+
+    @property
+    def n(self) -> int:
+        """Number of members."""
+        return int(self.mixture.n)
+
+    def like(self, other: Candidate) -> bool:
+        """Whether the structures differ in one letter only: in volume, shape or orientation."""
+        letters = zip(self.structure, other.structure, strict=False)
+        return len(self.structure) == len(other.structure) == 3 and sum(a != b for a, b in letters) == 1
+
+
+def candidates(component: Any, n_components: Any, structures: Any, families: Any) -> list[list[Candidate]]:
+    """Candidates in groups of one family and one number of members, which share their starts."""
+    prototypes = [*([] if component is None else [component]), *(families or [])]
+    if not prototypes:
+        msg = "select needs a prototype, as in select(MultivariateNormal(), x, n_components=range(1, 10))."
+        raise ParameterError(msg)
+    names = _structures(structures)
+    groups = []
+    for prototype in prototypes:
+        if not isinstance(prototype, Distribution) or not prototype.lone:
+            msg = f"select compares prototypes such as Normal(), or mixtures; got {prototype!r:.60}."
+            raise ParameterError(msg)
+        for mixture in _sizes(prototype, n_components):
+            own = [(name, _structured(mixture, name)) for name in names] if names else [("", mixture)]
+            groups.append([Candidate(one, _family(one), name) for name, one in own])
+    return groups
+
+
+def _structures(given: Any) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    names = (
+        FOURTEEN if isinstance(given, str) and given == "all" else (given,) if isinstance(given, str) else tuple(given)
+    )
+    if not names:
+        msg = "structures is a list of names such as ['EEE', 'VVV'], or 'all'; got none."
+        raise ParameterError(msg)
+    return names
+
+
+def _sizes(prototype: Any, n_components: Any) -> list[Any]:
+    """Mixtures of the prototype of every size; one that knows its members keeps them."""
+    mixture = isinstance(prototype, Mixture)
+    if mixture and (n_components is None or _unlike(prototype)):
+        return [prototype]
+    if n_components is None:
+        msg = "select needs n_components, such as range(1, 9): the numbers of members to compare."
+        raise ParameterError(msg)
+    sizes = [n_components] if isinstance(n_components, (int, np.integer)) else list(n_components)
+    if not sizes:
+        msg = "n_components is empty; give at least one number of members."
+        raise ParameterError(msg)
+    if not mixture:
+        return [Mixture(prototype, size) for size in sizes]
+    member = prototype.parts[0]
+    return [replace(prototype, components=member, n=size, weights=None) for size in sizes]
+
+
+def _unlike(mixture: Any) -> bool:
+    return len({type(one) for one in mixture.parts}) > 1
+
+
+def _structured(mixture: Any, name: str) -> Any:
+    """The mixture with another covariance structure in its members, or in the blocks of them that have one."""
+    member, found = _with_structure(mixture.parts[0], name)
+    if not found:
+        msg = f"structures are those of MultivariateNormal, which {mixture.parts[0]!r:.60} has none of; leave them out."
+        raise ParameterError(msg)
+    return replace(mixture, components=member, n=mixture.n)
+
+
+def _with_structure(member: Any, name: str) -> tuple[Any, bool]:
+    if hasattr(member, "structure"):
+        free = {key: None for key in ("mean", "cov") if key not in member.fixed}
+        return replace(member, structure=name, **free), True
+    if not member.blocks:
+        return member, False
+    parts = [_with_structure(block, name) for block in member.blocks.values()]
+    return member.rebuilt(part for part, _ in parts), any(found for _, found in parts)
+
+
+def _family(mixture: Any) -> str:
+    names = dict.fromkeys(_name(one) for one in mixture.parts)
+    return " + ".join(names)
+
+
+def _name(member: Any) -> str:
+    if isinstance(member, Mixture):
+        return f"Mixture({_family(member)})"
+    if member.blocks:
+        return f"{member.name}({', '.join(dict.fromkeys(_name(block) for block in member.blocks.values()))})"
+    return str(member.name)

@@ -1,0 +1,130 @@
+"""Choosing a mixture: the table, the criteria, what never wins, and that workers change nothing."""
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.combinators import search
+
+
+def two_groups(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(0, 1, n // 3), rng.normal(6, 1.5, n - n // 3)])
+
+
+def test_the_table_and_the_best():
+    x = two_groups()
+    found = sf.select(sf.Normal(), x, n_components=range(1, 5), random_state=0)
+    assert found.best.distribution.n == 2
+    assert sorted(found.table["n_components"]) == [1, 2, 3, 4]
+    for row, fit in zip(found.table, found.fits, strict=True):
+        entropy = float(np.sum(fit.statistics.entropy))
+        proba = fit.distribution.predict_proba(x)
+        assert entropy == pytest.approx(-np.sum(proba * np.log(np.maximum(proba, 1e-300))), abs=1e-6)
+        assert row["bic"] == pytest.approx(fit.n_parameters * np.log(len(x)) - 2 * fit.log_likelihood)
+        assert row["entropy"] == entropy
+        assert row["icl"] == pytest.approx(row["bic"] - 2 * np.log(proba.max(axis=1)).sum())
+        assert row["aic"] == pytest.approx(2 * fit.n_parameters - 2 * fit.log_likelihood)
+        assert row["log_likelihood"] == pytest.approx(float(np.sum(fit.log_prob(x))))
+    heights = {row["n_components"]: row["log_likelihood"] for row in found.table}
+    assert heights[1] < heights[2] <= heights[3] + 1e-6
+    assert "2 × Normal by bic, of 4 candidates" in repr(found)
+
+
+def test_families_are_compared():
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.gamma(2.0, 1.0, 300), rng.gamma(60.0, 0.5, 200)])
+    found = sf.select(sf.Normal(), x, n_components=[1, 2], families=[sf.Gamma(), sf.LogNormal()], random_state=0)
+    assert len(found.table) == 6
+    assert (found.table[0]["family"], found.table[0]["n_components"]) == ("Gamma", 2)
+    assert "Gamma" in repr(found)
+
+
+def test_held_out_rows_are_not_fitted():
+    x = two_groups(200, 2)
+    found = sf.select(sf.Normal(), x, n_components=[1, 2, 5], criterion="held_out", random_state=0)
+    rows = {row["n_components"]: row for row in found.table}
+    assert found.table[0]["held_out"] == max(row["held_out"] for row in found.table)
+    assert rows[2]["held_out"] > rows[1]["held_out"]
+    for row in found.table:  # rows that were not seen are described worse than rows that were
+        assert row["held_out"] < row["log_likelihood"] / len(x)
+    once = sf.select(sf.Normal(), x, n_components=2, holdout=0.25, random_state=0)
+    assert np.isfinite(once.table[0]["held_out"])
+
+
+def test_weights_count_as_repetition():
+    x = two_groups(120, 3)
+    w = np.random.default_rng(4).integers(1, 4, len(x))
+    once = sf.select(sf.Normal(), x, n_components=[1, 2], weights=w.astype(float), random_state=0)
+    many = sf.select(sf.Normal(), np.repeat(x, w), n_components=[1, 2], random_state=0)
+    np.testing.assert_allclose(once.table["bic"], many.table["bic"], rtol=1e-6)
+
+
+def test_a_spurious_optimum_never_wins():
+    rng = np.random.default_rng(5)
+    x = np.concatenate([rng.normal(0, 1, 60), np.full(4, 0.31)])  # ties that a narrow member would love
+    found = sf.select(sf.Normal(), x, n_components=[1, 2], random_state=0)
+    assert not found.table[0]["spurious"]
+    std = found.best.params["std"]
+    assert std.min() > 1e-3 * x.std()
+
+
+def test_only_spurious_candidates_are_marked():
+    found = sf.select(sf.Normal(), [1.0, 1.0, 5.0, 5.0], n_components=[2], random_state=0)
+    assert found.table[0]["spurious"]
+    assert "spurious" in dict(found.alerts)
+    assert "spurious" in repr(found)
+
+
+def test_workers_change_nothing(monkeypatch):
+    x = np.random.default_rng(6).normal(size=(80, 2)) + np.repeat([[0, 0], [4, 4]], 40, axis=0)
+    options = {"n_components": [1, 2, 3], "structures": ["EII", "VVV"], "random_state": 3}
+    alone = sf.select(sf.MultivariateNormal(), x, n_jobs=1, **options)
+    monkeypatch.setattr(search, "WORTH", 0.0)
+    together = sf.select(sf.MultivariateNormal(), x, n_jobs=2, **options)
+    assert [row["log_likelihood"] for row in together.table] == [row["log_likelihood"] for row in alone.table]
+    assert together.best.distribution == alone.best.distribution
+    assert np.isfinite(together.best.standard_errors["mean"]).all()  # the rows are known here too
+
+
+def test_interrupted_it_returns_what_is_there(monkeypatch):
+    usual = search.searched
+
+    def stopping(group):
+        if group.candidates[0].n == 3:
+            raise KeyboardInterrupt
+        return usual(group)
+
+    monkeypatch.setattr(search, "searched", stopping)
+    found = sf.select(sf.Normal(), two_groups(), n_components=[1, 2, 3], random_state=0, n_jobs=1)
+    assert sorted(found.table["n_components"]) == [1, 2]
+    assert "1 candidates were not fitted" in dict(found.alerts)["interrupted"]
+
+
+def test_products_and_mixtures_as_components():
+    rng = np.random.default_rng(7)
+    who = rng.random(200) < 0.5
+    rows = {"a": np.where(who, rng.normal(0, 1, 200), rng.normal(5, 1, 200)), "b": rng.poisson(np.where(who, 2, 8))}
+    product = sf.Product({"a": sf.Normal(), "b": sf.Poisson()})
+    found = sf.select(product, rows, n_components=[1, 2, 3], random_state=0)
+    assert found.best.distribution.n == 2
+    unlike = sf.Mixture([sf.Normal(), sf.Exponential()])
+    x = np.concatenate([rng.exponential(1.0, 200), rng.normal(9, 1, 200)])
+    found = sf.select(unlike, x, n_components=[1, 2], families=[sf.Normal()], random_state=0)
+    assert len(found.table) == 3
+    assert found.table[0]["family"] == "Normal + Exponential"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_components": 2, "criterion": "best"}, "criterion"),
+        ({"n_components": []}, "empty"),
+        ({}, "n_components"),
+        ({"n_components": 2, "structures": ["VVV"]}, "MultivariateNormal"),
+        ({"n_components": 2, "holdout": 1.5}, "holdout"),
+    ],
+)
+def test_what_is_wrong_is_named(arguments, message):
+    with pytest.raises(sf.ParameterError, match=message):
+        sf.select(sf.Normal(), [1.0, 2.0, 3.0], **arguments)
