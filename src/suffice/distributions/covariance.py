@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.lazy import linalg
 from suffice.core.parameters import Array, surely_above
 
 RELATIVE_FLOOR = (
@@ -15,6 +16,7 @@ RELATIVE_FLOOR = (
 UNSEEN = 1e-20  # the share of all rows that a member without rows counts for: too little to move the others
 RESOLVED = 1e-13  # of the pooled variance: the least variance where a structure needs one
 WHOLE = 32  # columns of a triangle that is inverted as a whole
+GRADED = 10.0  # spreads of columns that differ by more have units of their own
 ROUND = 1e-8  # relative: what is told from a multiple of the identity
 
 
@@ -64,6 +66,11 @@ def whitening(cov: Array) -> tuple[Array, Array]:
     return np.ascontiguousarray(inverse), -(np.log(spread) + np.log(np.einsum("kii->ki", factor))).sum(axis=1)
 
 
+def traces(whiten: Array, scatter: Array) -> Array:
+    """tr W S Wᵀ of each member, (k,)."""
+    return np.asarray(np.einsum("kij,kij->k", whiten @ scatter, whiten))
+
+
 def _inverse(lower: Array) -> Array:
     """The inverse of lower triangles (k, d, d), by halves: matrix products where d is large."""
     d = lower.shape[-1]
@@ -85,7 +92,7 @@ def root(cov: Array) -> Array:
 def objective(cov: Array, scatter: Array, weight: Array) -> float:
     """−½ Σ (weight log|Σ| + tr Σ⁻¹ scatter)."""
     whiten, log_det = whitening(cov)
-    return float((weight * log_det).sum() - 0.5 * np.einsum("kij,kjl,kil->", whiten, scatter, whiten))
+    return float((weight * log_det).sum() - 0.5 * traces(whiten, scatter).sum())
 
 
 def with_unseen(scatter: Array, weight: Array, seen: Array, begin: Array | None) -> tuple[Array, Array]:
@@ -114,6 +121,34 @@ def clipped(cov: Array, floor: Array) -> Array:
     return np.where(low[:, None, None], mended, cov)
 
 
+def eigen(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues (k, d), rising, and eigenvectors (k, d, d) of scatter matrices.
+
+    Where the units of the columns differ, each eigenvalue has the digits that the correlations have: by Jacobi's
+    rotations of a factor whose rows have those units. The usual way has none left of a column that is 10⁻⁸ of another.
+    """
+    spread = np.sqrt(np.maximum(np.einsum("kii->ki", matrix), 0.0))
+    graded = (spread.min(axis=1) * GRADED < spread.max(axis=1)) & (spread.min(axis=1) > 0)
+    if not graded.any():
+        values, vectors = np.linalg.eigh(matrix)
+        return values, vectors
+    found = [
+        _graded(one, unit) if apart else np.linalg.eigh(one)
+        for one, unit, apart in zip(matrix, spread, graded, strict=True)
+    ]
+    return np.stack([one[0] for one in found]), np.stack([one[1] for one in found])
+
+
+def _graded(matrix: Array, spread: Array) -> tuple[Array, Array]:
+    values, vectors = np.linalg.eigh(matrix / (spread[:, None] * spread))
+    factor = spread[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+    order = np.argsort(-spread)
+    singular, left, _, work, *_ = linalg.lapack.dgejsv(factor[order], joba=2, jobu=0, jobv=3)
+    axes = np.empty_like(left)
+    axes[order] = left
+    return np.square(singular * (work[0] / work[1]))[::-1], np.ascontiguousarray(axes[:, ::-1])
+
+
 def built(vectors: Array, values: Array) -> Array:
     """D diag(v) Dᵀ."""
     return symmetric((vectors * values[:, None, :]) @ np.swapaxes(vectors, -1, -2))
@@ -121,8 +156,11 @@ def built(vectors: Array, values: Array) -> Array:
 
 def positive(scatter: Array) -> Array:
     """The scatter without negative eigenvalues, which a step beyond the data may have left in it."""
-    values, vectors = np.linalg.eigh(scatter)
-    return scatter if values.min() >= 0 else built(vectors, np.maximum(values, 0.0))
+    spread = np.sqrt(np.maximum(np.einsum("kii->ki", scatter), 0.0))
+    spread = np.where(spread > 0, spread, 1.0)
+    outer = spread[:, :, None] * spread[:, None, :]
+    values, vectors = np.linalg.eigh(scatter / outer)
+    return scatter if values.min() >= 0 else built(vectors, np.maximum(values, 0.0)) * outer
 
 
 def symmetric(matrix: Array) -> Array:

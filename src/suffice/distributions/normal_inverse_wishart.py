@@ -13,7 +13,7 @@ from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, check_count, check_level, parameter
 from suffice.core.special import ratio_excess
 from suffice.core.statistics import share
-from suffice.distributions.covariance import root, whitening
+from suffice.distributions.covariance import root, traces, whitening
 from suffice.distributions.multivariate_student_t import MultivariateStudentT
 from suffice.distributions.normal import HALF_LOG_TAU
 
@@ -94,7 +94,7 @@ class NormalInverseWishart(Distribution, register=False):
         d, df, before = self.columns, np.asarray(self.df), np.asarray(other.df)
         whiten, half = whitening(np.asarray(self.scale))
         away = np.einsum("kij,kj->ki", whiten, self.mean - other.mean)
-        trace = np.einsum("kij,kjl,kil->k", whiten, np.broadcast_to(other.scale, whiten.shape), whiten)
+        trace = traces(whiten, other.scale)
         log_ratio = 2 * (whitening(np.asarray(other.scale))[1] - half)  # log |scale| / |other scale|
         gammas = (
             _log_multigamma(before / 2, d) - _log_multigamma(df / 2, d) + 0.5 * (df - before) * _digammas(df / 2, d)
@@ -117,7 +117,7 @@ class NormalInverseWishart(Distribution, register=False):
         about_mean = d * (0.5 * np.log(self.count) - HALF_LOG_TAU) + log_det - 0.5 * self.count * (away**2).sum(axis=1)
         log_scale = -2 * whitening(np.asarray(self.scale))[1]
         constant = 0.5 * df * (log_scale - d * np.log(2)) - _log_multigamma(df / 2, d)
-        trace = np.einsum("kij,kjl,kil->k", whiten, np.broadcast_to(self.scale, whiten.shape), whiten)
+        trace = traces(whiten, self.scale)
         return np.asarray(about_mean), np.asarray(constant + (df + d + 1) * log_det - 0.5 * trace)
 
     def log_cell(self, x: Any) -> Array:
