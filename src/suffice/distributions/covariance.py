@@ -67,7 +67,7 @@ def whitening(cov: Array) -> tuple[Array, Array]:
 
 
 def traces(whiten: Array, scatter: Array) -> Array:
-    """tr W S Wᵀ of each member, (k,)."""
+    """The trace of W S Wᵀ of each member, (k,)."""
     return np.asarray(np.einsum("kij,kij->k", whiten @ scatter, whiten))
 
 
