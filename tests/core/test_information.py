@@ -330,3 +330,26 @@ def test_intervals_stay_inside_the_domain():
     assert (fit.interval(0.999)["weights"][0] >= 0).all()
     assert (fit.interval(0.999)["weights"][1] <= 1).all()
     assert (fit.interval(0.9999)["std"][0] >= 0).all()
+
+
+def shapes(values):
+    if isinstance(values, dict):
+        return {key: shapes(value) for key, value in values.items()}
+    return np.shape(values)
+
+
+FAMILIES = (
+    "Bernoulli Beta Binomial Categorical Dirichlet Exponential Gamma Geometric Laplace LogNormal Multinomial "
+    "MultivariateNormal NegativeBinomial Normal Poisson StudentT Uniform VonMises Weibull"
+)
+
+
+@pytest.mark.parametrize("name", FAMILIES.split())
+def test_every_family_has_errors_in_the_shape_of_its_parameters(name):
+    rng = np.random.default_rng(14)
+    one = getattr(sf, name).example(rng)
+    x = one.sample(150, random_state=15)
+    fit = sf.fit(sf.Mixture(one, 2), x, random_state=0, max_iter=50)
+    assert shapes(fit.standard_errors) == shapes(fit.params)
+    assert shapes({key: value[0] for key, value in fit.interval().items()}) == shapes(fit.params)
+    assert "weight" in fit.summary()
