@@ -17,7 +17,8 @@ class LatentClass(FitShell):
     """Rows of labels from several hidden classes, learned by EM: naive Bayes whose class is never seen.
 
     Data are strings of equal length (one symbol per column), an array (n, d) of whole numbers or of any labels, or a
-    DataFrame of categories. None and NaN are missing cells. Every distinct value of a column is a level of it.
+    DataFrame of categories. None and NaN are missing cells. Every distinct value of a column is a level of it; for
+    ``partial_fit`` the first rows say which there are, or ``MixtureModel(Categorical(levels=…))`` declares them.
 
     Parameters
     ----------
