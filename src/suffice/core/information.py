@@ -20,7 +20,7 @@ from suffice.core.weights import Weights
 
 Score = tuple[Array, Array]  # columns (q,), and the derivatives by those coordinates (n, q)
 SINGULAR = 1e-10  # of the information scaled to a unit diagonal: eigenvalues below it are 0
-LOST = 1e-6  # share of a parameter's gradient along what is not known, that makes its error unknown
+LOST = 1e-3  # share of a parameter's gradient along what is not known, that makes its error unknown
 
 
 class Chart:
