@@ -48,8 +48,16 @@ class Gain(NamedTuple):
 class MixtureAnswers:
     """Questions to a mixture, as a base class of it."""
 
-    parts: tuple[Any, ...]
+    n: Any  # of the mixture itself, as all of these
     weights: Any
+    parts: Any
+    begin: Any
+    log_prob: Any
+    permuted: Any
+    read: Any
+    sample: Any
+    scores: Any
+    _require_ready: Any
 
     # ---- how sure ---------------------------------------------------------------------------------------------------
     def standard_errors(self, stats: Any) -> dict[Any, Any]:
@@ -113,7 +121,7 @@ class MixtureAnswers:
         )
 
     def _ask(self, what: str) -> None:
-        self._require_ready(what)  # type: ignore[attr-defined]
+        self._require_ready(what)
 
     # ---- probabilities ----------------------------------------------------------------------------------------------
     def cdf(self, x: Any) -> Any:
@@ -137,7 +145,7 @@ class MixtureAnswers:
     def entropy(self) -> Any:
         """−E log p in nats: by quadrature over one column, else from draws, with a standard error in ``.error``."""
         self._ask("have an entropy")
-        return self._expected(lambda x: -np.asarray(self.log_prob(x)))  # type: ignore[attr-defined]
+        return self._expected(lambda x: -np.asarray(self.log_prob(x)))
 
     def kl(self, other: Any) -> Any:
         """D(self‖other) in nats: by quadrature over one column, else from draws, with its standard error ``.error``."""
@@ -145,7 +153,7 @@ class MixtureAnswers:
         if not hasattr(other, "log_prob"):
             msg = f"kl compares with another distribution, such as Normal(); got {other!r:.60}."
             raise UnsupportedError(msg)
-        return self._expected(lambda x: np.asarray(self.log_prob(x)) - np.asarray(other.log_prob(x)))  # type: ignore[attr-defined]
+        return self._expected(lambda x: np.asarray(self.log_prob(x)) - np.asarray(other.log_prob(x)))
 
     def _expected(self, f: Any) -> float:
         """E f(X): member by member, so that none is too narrow to be seen."""
@@ -153,7 +161,7 @@ class MixtureAnswers:
         if all(not one.row_vector and not one.support.core and not one.batch for _, one in leaves):
             return float(sum(weight * _mean_of(one, f) for weight, one in leaves if weight > 0))
         with np.errstate(all="ignore"):
-            draws = f(self.sample(DRAWS, np.random.default_rng(0)))  # type: ignore[attr-defined]
+            draws = f(self.sample(DRAWS, np.random.default_rng(0)))
             return Simulated(float(np.mean(draws)), float(np.std(draws) / np.sqrt(DRAWS)))
 
     # ---- fewer columns ----------------------------------------------------------------------------------------------
@@ -176,27 +184,27 @@ class MixtureAnswers:
         (True, True)
         """
         self._ask("be compared")
-        if getattr(other, "n", None) != self.n:  # type: ignore[attr-defined]
+        if getattr(other, "n", None) != self.n:
             msg = f"gain compares two mixtures of as many members; got {other!r:.60}."
             raise ParameterError(msg)
-        rows = self.read(x)  # type: ignore[attr-defined]
+        rows = self.read(x)
         held = Weights.of(weights, len(rows))
 
         def part(where: slice) -> Array:
-            return _gain(self.scores(rows[where]), other.scores(rows[where]), held[where].dense()[:, 0])  # type: ignore[attr-defined]
+            return _gain(self.scores(rows[where]), other.scores(rows[where]), held[where].dense()[:, 0])
 
-        return Gain(*map(float, local.reduce(part, len(rows), self.n + 1)))  # type: ignore[attr-defined]
+        return Gain(*map(float, local.reduce(part, len(rows), self.n + 1)))
 
     def first_guess(self, rows: Any, weights: Any, rng: Any) -> Any:
         """These parameters themselves: of the many maxima, the one next to them is meant."""
-        return self.begin(rows, weights, rng, self, None)[0]  # type: ignore[attr-defined]
+        return self.begin(rows, weights, rng, self, None)[0]
 
     def matched(self, other: Any) -> Any:
         """The same mixture with its members in the order of those of ``other``."""
         from suffice.combinators.order import align
 
         order = align(other, self)
-        return self.permuted(order)  # type: ignore[attr-defined]
+        return self.permuted(order)
 
 
 def _gain(here: Array, there: Array, w: Array) -> Array:
