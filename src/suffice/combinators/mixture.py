@@ -260,22 +260,9 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
     def estimate(self, stats: Any, prior: Any = None) -> Self:
         self.check_owner(stats)
         beliefs = self.priors(prior)
-        members = self._raised(stats.members, beliefs.get("components"))
+        members = self.components.estimate_above(stats.members, beliefs.get("components"), self.floors)
         weights = self.weights if "weights" in self.fixed else self._weights(stats.count, beliefs.get("weights"))
         return replace(self, components=members, weights=weights)
-
-    def _raised(self, stats: Any, prior: Any) -> Any:
-        """The members' estimate above the floor; what the floor made worse than the members at hand is not taken."""
-        best = self.components.estimate(stats, prior)
-        raised = best.raised(self.floors)
-        if raised is best or not self.guarded:
-            return raised
-
-        def height(members: Any) -> float:
-            belief = 0.0 if prior is None else float(np.sum(members.log_prior(prior)))
-            return float(np.sum(members.log_likelihood(stats))) + belief
-
-        return raised if height(raised) >= height(self.components) else self.components
 
     def evidence(self, stats: Any) -> float:
         return float(stats.evidence[0])

@@ -281,6 +281,12 @@ class Product(Compound, register=False):
         paired = zip(self.blocks.items(), stats.parts, strict=True)
         return self.rebuilt(block.estimate(part, priors.get(key)) for (key, block), part in paired)
 
+    def estimate_above(self, stats: Any, prior: Any, floor: Any) -> Self:
+        self.check_owner(stats)
+        priors, floors = self.priors(prior), floor or dict.fromkeys(self.blocks)
+        paired = zip(self.blocks.items(), stats.parts, strict=True)
+        return self.rebuilt(block.estimate_above(part, priors.get(key), floors[key]) for (key, block), part in paired)
+
     def likelihood_cells(self, stats: Any) -> Array:
         return np.stack([block.likelihood_cells(part).sum(axis=-1) for block, part in self._each_with(stats)], axis=-1)
 

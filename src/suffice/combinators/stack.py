@@ -154,6 +154,12 @@ class Stack(Compound, register=False):
             member.estimate(part, belief) for member, part, belief in zip(self.parts, stats.parts, priors, strict=True)
         )
 
+    def estimate_above(self, stats: Any, prior: Any, floor: Any) -> Self:
+        self.check_owner(stats)
+        floors = floor if isinstance(floor, list) else [floor] * self.members
+        whole = zip(self.parts, stats.parts, self.priors(prior), floors, strict=True)
+        return self.rebuilt(member.estimate_above(part, belief, least) for member, part, belief, least in whole)
+
     def likelihood_cells(self, stats: Any) -> Array:
         paired = zip(self.parts, stats.parts, strict=True)
         return np.array([[np.sum(member.log_likelihood(part))] for member, part in paired])

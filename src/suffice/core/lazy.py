@@ -1,4 +1,4 @@
-"""SciPy's special functions, loaded when the first of them is called: importing them takes longer than a small fit."""
+"""Parts of SciPy, loaded when the first of their functions is called: importing them takes longer than a small fit."""
 
 from __future__ import annotations
 
@@ -20,3 +20,4 @@ class Lazy:
 
 
 special: Any = Lazy("scipy.special")
+linalg: Any = Lazy("scipy.linalg")

@@ -65,6 +65,24 @@ class Member(Answers):
             return self
         return self.like(self.stacked.blunted(np.maximum(sharpness / floor, 1.0)))
 
+    def estimate_above(self: Any, stats: Any, prior: Any, floor: Any) -> Any:
+        """The M-step of members that are held above the floor.
+
+        By default the best of all is raised; what that made worse than the members at hand is not taken.
+        """
+        best = self.estimate(stats, prior)
+        raised = best.raised(floor)
+        return raised if raised is best or isinstance(floor, float) else self.no_worse(raised, stats, prior)
+
+    def no_worse(self: Any, other: Any, stats: Any, prior: Any) -> Any:
+        """The ``other``, unless it explains the statistics worse than these parameters do."""
+
+        def height(members: Any) -> float:
+            belief = 0.0 if prior is None else float(np.sum(members.log_prior(prior)))
+            return float(np.sum(members.log_likelihood(stats))) + belief
+
+        return other if height(other) >= height(self) else self
+
     def held(self, floor: Any) -> Array:
         """Which members lie on the floor, (k,)."""
         sharpness = None if floor is None else self.stacked.sharpness

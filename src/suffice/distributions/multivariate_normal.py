@@ -17,7 +17,7 @@ from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
 from suffice.core.statistics import Scatter, share
 from suffice.core.weights import Weights
-from suffice.distributions.covariance import deficiency, root, score_incomplete, whitening
+from suffice.distributions.covariance import deficiency, root, score_incomplete, traces, whitening
 from suffice.distributions.gaussian_pass import PASSES
 from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
@@ -210,14 +210,20 @@ class MultivariateNormal(ExponentialFamily):
         cov = self.form.raised(np.asarray(self.stacked.cov), floor)
         return self if cov is self.stacked.cov else self.like(replace(self.stacked, cov=cov))
 
+    def estimate_above(self, stats: Any, prior: Any, floor: Any) -> Any:
+        """The floor is a constraint of the structure's own M-step, so that the best above it is found."""
+        if floor is None or isinstance(floor, float) or "cov" not in self.free:
+            return super().estimate_above(stats, prior, floor)
+        if prior is not None and not isinstance(prior, NormalInverseWishart):
+            return super().estimate_above(stats, prior, floor)
+        return self.no_worse(self.estimate(stats, prior, floor), stats, prior)
+
     def held(self, floor: Any) -> Array:
         if floor is None or "cov" not in self.free:
             return super().held(floor)
         if isinstance(floor, float):  # no spread of its own beside what was added
             return np.asarray(np.linalg.eigvalsh(self.stacked.cov)[:, 0] <= 2 * floor)
-        unit = 1 / np.sqrt(np.diagonal(floor))
-        lowest = np.linalg.eigvalsh(self.stacked.cov * (unit[:, None] * unit))[:, 0]
-        return np.asarray(lowest <= 1 + 1e-6)
+        return self.form.held(np.asarray(self.stacked.cov), floor)
 
     def log_cell(self, x: Array) -> Array:
         """Log density of whole rows (n, d) under one member, (n,)."""
@@ -227,17 +233,21 @@ class MultivariateNormal(ExponentialFamily):
     def likelihood_cells(self, stats: Any) -> Array:
         whiten, log_det = self.whitening
         about = stats.about(np.asarray(self.mean))
-        squares = np.einsum("kij,kjl,kil->k", whiten[: len(about)], about, whiten[: len(about)])
+        squares = traces(whiten[: len(about)], about)
         if len(about) < self.members:  # kept of all members together: each by its weight
             squares = squares * share(stats.weight, stats.weight.sum())
         constant = log_det - HALF_LOG_TAU * whiten.shape[-1]
         return np.asarray(stats.weight * constant - 0.5 * squares)[:, None]
 
-    def estimate(self, stats: Any, prior: Any = None) -> Self:
+    def estimate(self, stats: Any, prior: Any = None, floor: Array | None = None) -> Self:
+        """As every family does; with a ``floor`` (d, d) that no covariance may fall under."""
         self.check_owner(stats)
         prior = (
             self.weak_prior(stats) if isinstance(prior, str) and prior == "weak" else getattr(prior, "belief", prior)
         )
+        if prior is None and floor is not None:
+            model = self.for_statistics(stats)
+            return model.like(model.stacked.maximise(stats, floor))
         if not isinstance(prior, NormalInverseWishart):
             return super().estimate(stats, prior)
         if "mean" in self.fixed:
@@ -249,11 +259,11 @@ class MultivariateNormal(ExponentialFamily):
         believed = (before.count * away.T).T[:, :, None] * away[:, None, :]
         about = stats.about(mean)
         about = about + (believed.sum(axis=0, keepdims=True) if len(about) < len(mean) else believed)
-        return model.like(model.stacked.solve(mean, about, stats.weight + 1, before))
+        return model.like(model.stacked.solve(mean, about, stats.weight + 1, before, floor))
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Any, floor: Array | None = None) -> Self:
         mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
-        current = self.choose(stats.weight == 0, self.solve(mean, stats.about(mean), stats.weight))
+        current = self.choose(stats.weight == 0, self.solve(mean, stats.about(mean), stats.weight, None, floor))
         if "mean" not in self.tied or "mean" in self.fixed or self.members == 1:
             return current
         for _ in range(200):  # a shared mean and the covariances take turns; each turn climbs
@@ -261,12 +271,12 @@ class MultivariateNormal(ExponentialFamily):
             shared = np.linalg.solve(precision.sum(axis=0), np.einsum("kij,kj->i", precision, stats.mean))
             moved = np.abs(shared - current.mean).max() / np.sqrt(np.einsum("kii->ki", current.cov)).min()
             mean = np.broadcast_to(shared, stats.mean.shape)
-            current = self.solve(mean, stats.about(mean), stats.weight)
+            current = self.solve(mean, stats.about(mean), stats.weight, None, floor)
             if moved < 1e-13:
                 break
         return current
 
-    def solve(self, mean: Array, scatter: Array, divisor: Array, prior: Any = None) -> Self:
+    def solve(self, mean: Array, scatter: Array, divisor: Array, prior: Any = None, floor: Array | None = None) -> Self:
         """The stack at ``mean`` with the structure's covariance of the scatter around it, floored.
 
         A prior adds its scale and its degrees to the scatter, which is pooled first where members share.
@@ -280,7 +290,7 @@ class MultivariateNormal(ExponentialFamily):
             least = least[:1]
         if prior is not None:
             scatter, divisor = scatter + prior.scale[: len(scatter)], divisor + prior.df[: len(divisor)] + d + 1
-        cov = form.floored(form.project(scatter, divisor, np.asarray(self.cov)), least)
+        cov = form.floored(form.project(scatter, divisor, np.asarray(self.cov), floor), least)
         return replace(self, mean=mean, cov=np.broadcast_to(cov, (k, d, d)))
 
     def choose(self, keep: Array, other: Self) -> Self:

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.core.parameters import Array
-from suffice.distributions.covariance import RELATIVE_FLOOR, built, clipped, objective, symmetric
+from suffice.distributions.covariance import RELATIVE_FLOOR, built, clipped, eigen, objective, symmetric
 from suffice.distributions.spectra import TINY, Spectrum, lifted
 
-STEPS, INNER = 200, 40
+STEPS, INNER = 50, 40
 LOST = 1e-3  # of the least covariance
-ENOUGH = 1e-14  # relative gain of a step, beneath which there is nothing left to win
+ENOUGH = 1e-13  # relative gain of a step, beneath which there is nothing left to win
+SHORTEST = 1e-8  # part of a step that is tried
 ANGLES = np.linspace(-0.25, 0.25, 17)[:-1] * np.pi  # a quarter turn exchanges a pair of axes
-MOST_STARTS, WIDEST_PROBE = 8, 12
+MOST_STARTS, MOST_PROBES, WIDEST_PROBE = 8, 10, 12
 MIX = 0.6180339887498949  # weights of members that no accident makes equal
 
 
@@ -51,9 +52,30 @@ def turned(axes: Array, skew: Array) -> Array:
     return np.asarray(new * np.sign(np.diag(upper)))
 
 
-def along(scatter: Array, axes: Array) -> Array:
-    """Scatter along each axis, (k, d)."""
-    return np.asarray(np.einsum("kia,ia->ka", scatter @ axes, axes))
+@dataclass(frozen=True)
+class Table:
+    """What common axes are judged by: scatter (k, d, d), weight (k,), the rule of the variances along the axes.
+
+    ``least`` (d, d) is what is told from none: of a member's scatter along an axis there is at least that.
+    """
+
+    scatter: Array
+    weight: Array
+    rule: Spectrum
+    least: Array
+
+    def along(self, axes: Array) -> Array:
+        """Scatter along each axis, (k, d)."""
+        return self.seen(np.einsum("kia,ia->ka", self.scatter @ axes, axes), axes)
+
+    def seen(self, s: Array, axes: Array) -> Array:
+        """Scatter (k, d) along the axes as far as it has a logarithm, which rounding may have taken from it."""
+        least = self.weight[:, None] * np.einsum("ia,ij,ja->a", axes, self.least, axes)
+        return np.asarray(np.maximum(s, np.maximum(least, 1e-300)))
+
+    def height(self, axes: Array) -> float:
+        """What the best variances leave to be minimised."""
+        return self.rule.profile(self.along(axes), self.weight)[0]
 
 
 @dataclass(frozen=True)
@@ -80,14 +102,15 @@ class AxisCurve:
         return np.asarray(change - change.T)
 
 
-def climb_axes(scatter: Array, weight: Array, rule: Spectrum, axes: Array) -> tuple[float, Array]:
+def climb_axes(table: Table, axes: Array) -> tuple[float, Array]:
     """The nearest minimum of the rule's profile over common axes, and the axes."""
-    total = float(weight.sum()) * len(axes)
-    value = rule.profile(along(scatter, axes), weight)[0]
+    scatter, rule = table.scatter, table.rule
+    total = float(table.weight.sum()) * len(axes)
+    value = table.height(axes)
     for _ in range(STEPS):
         inner = axes.T @ scatter @ axes
-        s = np.einsum("kii->ki", inner)
-        pull = rule.profile(s, weight)[1]
+        s = table.seen(np.einsum("kii->ki", inner), axes)
+        pull = rule.profile(s, table.weight)[1]
         factor = pull[:, None] / s
         mixed = np.einsum("kij,kj->ij", inner, factor)
         slope = 2 * (mixed - mixed.T)
@@ -101,32 +124,28 @@ def climb_axes(scatter: Array, weight: Array, rule: Spectrum, axes: Array) -> tu
         size = min(1.0, 0.5 / float(np.abs(step).max()))
         while True:
             moved = turned(axes, size * step)
-            tried = rule.profile(along(scatter, moved), weight)[0]
-            if tried <= value - 1e-4 * size * gain or size < 1e-8:
+            tried = table.height(moved)
+            if tried <= value - 1e-4 * size * gain or size < SHORTEST:
                 break
             size /= 2
         if tried >= value:
             break
-        axes, value = moved, tried
+        gained, axes, value = value - tried, moved, tried
+        if gained <= ENOUGH * total:
+            break
     return value, axes
 
 
-def pair_turn(scatter: Array, weight: Array, rule: Spectrum, axes: Array, value: float) -> tuple[float, Array]:
+def pair_turn(table: Table, axes: Array, value: float) -> tuple[float, Array]:
     """The best turn of one pair of axes by one of several angles; the axes themselves where none is better."""
-    inner = axes.T @ scatter @ axes
-    s = np.einsum("kii->ki", inner)
     best = value, axes
     for i, j in zip(*np.triu_indices(len(axes), 1), strict=True):
         for angle in ANGLES:
             c, t = np.cos(angle), np.sin(angle)
-            cross = 2 * c * t * inner[:, i, j]
-            tried = s.copy()
-            tried[:, i] = c * c * s[:, i] + cross + t * t * s[:, j]
-            tried[:, j] = t * t * s[:, i] - cross + c * c * s[:, j]
-            found = rule.profile(tried, weight)[0]
-            if found < best[0] - 1e-9 * abs(float(weight.sum())):
-                new = axes.copy()
-                new[:, i], new[:, j] = c * axes[:, i] + t * axes[:, j], c * axes[:, j] - t * axes[:, i]
+            new = axes.copy()
+            new[:, i], new[:, j] = c * axes[:, i] + t * axes[:, j], c * axes[:, j] - t * axes[:, i]
+            found = table.height(new)
+            if found < best[0] - 1e-9 * abs(float(table.weight.sum())):
                 best = found, new
     return best
 
@@ -140,30 +159,30 @@ def generic_mix(cov: Array) -> Array:
 
 def generic_axes(cov: Array) -> Array:
     """Eigenvectors of such a mixture: those of all, where they have common ones."""
-    return np.asarray(np.linalg.eigh(generic_mix(cov))[1])
+    return np.asarray(eigen(generic_mix(cov)[None])[1][0])
 
 
-def common_axes(scatter: Array, weight: Array, rule: Spectrum, begin: Array | None) -> Array:
-    """Axes (d, d) on which the members' best variances by ``rule`` are most likely.
+def common_axes(table: Table, begin: Array | None) -> Array:
+    """Axes (d, d) on which the members' best variances by the rule are most likely.
 
     There may be several maxima. With ``begin`` (d, d) the climb stays in its basin; without, it sets out from the axes
     of every member and of their sums, and each summit is probed by turning pairs of axes.
     """
+    scatter, weight = table.scatter, table.weight
     if begin is not None:
-        return climb_axes(scatter, weight, rule, begin)[1]
+        return climb_axes(table, begin)[1]
     if len(scatter) == 1:
-        return np.asarray(np.linalg.eigh(scatter[0])[1])
+        return np.asarray(eigen(scatter)[1][0])
     traces = np.einsum("kii->k", scatter)
     pooled = [scatter.sum(axis=0), np.einsum("kij,k->ij", scatter, weight / np.where(traces > 0, traces, 1.0))]
-    starts = [np.eye(scatter.shape[1]), *np.linalg.eigh(np.stack(pooled))[1]]
     heaviest = np.argsort(-weight, kind="stable")[:MOST_STARTS]
-    starts += list(np.linalg.eigh(scatter[heaviest])[1])
-    best = min((climb_axes(scatter, weight, rule, axes) for axes in starts), key=lambda found: found[0])
-    for _ in range(STEPS if len(best[1]) <= WIDEST_PROBE else 0):
-        probe = pair_turn(scatter, weight, rule, best[1], best[0])
+    starts = [np.eye(scatter.shape[1]), *eigen(np.stack([*pooled, *scatter[heaviest]]))[1]]
+    best = min((climb_axes(table, axes) for axes in starts), key=lambda found: found[0])
+    for _ in range(MOST_PROBES if len(best[1]) <= WIDEST_PROBE else 0):
+        probe = pair_turn(table, best[1], best[0])
         if probe[1] is best[1]:
             break
-        best = climb_axes(scatter, weight, rule, probe[1])
+        best = climb_axes(table, probe[1])
     return best[1]
 
 
@@ -206,23 +225,22 @@ def proportional(scatter: Array, weight: Array, begin: Array) -> tuple[Array, Ar
         while True:
             moved = lower @ ((vectors * np.exp(size * values)) @ vectors.T) @ lower.T
             tried = state(0.5 * (moved + moved.T))
-            if tried[0] <= value - 1e-4 * size * gain or size < 1e-8:
+            if tried[0] <= value - 1e-4 * size * gain or size < SHORTEST:
                 break
             size /= 2
         if tried[0] >= value:
             break
-        c, (value, lower, inner, traces) = 0.5 * (moved + moved.T), tried
-        if np.linalg.eigvalsh(c)[0] * float((traces / (d * weight)).min()) < LOST:
-            break  # a member too flat for a maximum: the rest is the floor's
+        gained, c, (value, lower, inner, traces) = value - tried[0], 0.5 * (moved + moved.T), tried
+        flat = np.linalg.eigvalsh(c)[0] * float((traces / (d * weight)).min()) < LOST
+        if flat or gained <= ENOUGH * total * d:  # a member too flat for a maximum: the rest is the floor's
+            break
     root = float(np.exp(2 * np.log(np.diag(lower)).sum() / d))
     return np.asarray(traces * root / (d * weight)), c / root
 
 
 def proportional_above(scatter: Array, weight: Array, cov: Array) -> Array:
-    """Covariances of at least the identity; where that binds, volumes and matrix take turns, each climbing."""
+    """Covariances of at least the identity, from proportional ones: volumes and matrix take turns, each climbing."""
     values, vectors = np.linalg.eigh(cov)
-    if (values >= 1).all():
-        return cov
     large = np.argmax(values[:, -1])
     volume = np.exp(np.log(np.maximum(values, TINY)).mean(axis=1))
     shape = np.maximum(values[large], RELATIVE_FLOOR * values[large, -1]) / volume[large]

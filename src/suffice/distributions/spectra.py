@@ -17,6 +17,8 @@ from suffice.core.parameters import Array
 TOLERANCE = 1e-8  # relative: how far from the rule a given value may be
 LIFT = 1e-3  # above the floor, to begin behind a barrier
 TINY = 1e-30  # of the least variance, so that logarithms exist
+BARRIERS = 0.01 ** np.arange(1, 7)  # the last is what an estimate under a floor may lack of the maximum, per row
+MOST_STEPS, SHORTEST = 30, 1e-8  # of each
 
 
 def lifted(volume: Array, shape: Array, least: Array | float) -> Array:
@@ -199,11 +201,15 @@ class OneShape(Spectrum):
         return self.above(s, w, np.broadcast_to(least, s.shape), lifted(volume, shape, least))
 
     def above(self, s: Array, w: Array, least: Array, v: Array) -> Array:
-        """The best variances under an active floor, from some above it: Newton steps behind a falling barrier."""
-        (k, d), total = s.shape, w.sum()
-        at = np.concatenate([np.log(v).mean(axis=1) + LIFT, (np.log(v) - np.log(v).mean(axis=1, keepdims=True))[0]])
-        owed = np.concatenate([d * w / total, np.ones(d)])
-        seen, log_least = np.maximum(s, 0.0) / (total * least), np.log(least)
+        """The best variances under an active floor, from some above it: Newton steps behind a falling barrier.
+
+        The barrier of a member weighs as much as the member does, so that one without rows is not pushed away.
+        """
+        (k, d), part = s.shape, (w / w.sum())[:, None]
+        log_v = np.log(v)
+        at = np.concatenate([log_v.mean(axis=1) + LIFT, (log_v - log_v.mean(axis=1, keepdims=True))[0]])
+        owed = np.concatenate([d * part[:, 0], np.ones(d)])
+        seen, log_least = np.maximum(s, 0.0) / (w.sum() * least), np.log(least)
         fixed = np.outer(*[np.repeat([1.0, -1.0], [k, d])] * 2)  # a factor that volumes and shape may exchange
 
         def room(at: Array) -> Array:
@@ -213,23 +219,28 @@ class OneShape(Spectrum):
             over = room(at)
             if over.min() <= 0:
                 return np.inf
-            return float(owed @ at + (seen * np.exp(-over)).sum() - force * np.log(over).sum())
+            return float(owed @ at + (seen * np.exp(-over)).sum() - force * (part * np.log(over)).sum())
 
-        for force in 0.1 ** np.arange(1, 14):
-            for _ in range(30):
+        for force in BARRIERS:
+            here = height(at, force)
+            for _ in range(MOST_STEPS):
                 over = room(at)
-                pull = seen * np.exp(-over)
-                slope, bend = -pull - force / over, pull + force / over**2
+                pull, push = seen * np.exp(-over), force * part / over
+                slope, bend = -pull - push, pull + push / over
                 slopes = owed + np.concatenate([slope.sum(axis=1), slope.sum(axis=0)])
                 bends = np.block([[np.diag(bend.sum(axis=1)), bend], [bend.T, np.diag(bend.sum(axis=0))]])
-                safe = fixed * bend.mean() + 1e-15 * bends.max() * np.eye(k + d)
-                step = -np.linalg.solve(bends + safe, slopes)
-                gain, size, here = -float(slopes @ step), 1.0, height(at, force)
-                if gain <= 1e-3 * force:
+                unit = 1 / np.sqrt(np.diag(bends))
+                system = bends * (unit[:, None] * unit) + fixed / (k + d) + 1e-12 * np.eye(k + d)
+                step = -unit * np.linalg.solve(system, unit * slopes)
+                gain = -float(slopes @ step)
+                if gain <= 1e-2 * force:
                     break
-                while height(at + size * step, force) > here - 1e-4 * size * gain and size > 1e-9:
-                    size /= 2
-                at = at + size * step if size > 1e-9 else at
+                size = min(1.0, 4.0 / float(np.abs(step).max()))
+                while (tried := height(at + size * step, force)) > here - 1e-4 * size * gain and size > SHORTEST:
+                    size /= 4
+                if tried >= here:
+                    break
+                at, here = at + size * step, tried
         return np.asarray(np.exp(at[:k, None] + at[k:]))
 
     def count(self, k: int, d: int) -> int:

@@ -20,6 +20,7 @@ from suffice.distributions.covariance import (
     built,
     clipped,
     doubtful,
+    eigen,
     floored,
     is_round,
     objective,
@@ -29,10 +30,19 @@ from suffice.distributions.covariance import (
     whitening,
     with_unseen,
 )
-from suffice.distributions.orientation import common_axes, generic_axes, generic_mix, proportional, proportional_above
+from suffice.distributions.orientation import (
+    Table,
+    common_axes,
+    generic_axes,
+    generic_mix,
+    proportional,
+    proportional_above,
+)
 from suffice.distributions.spectra import SPECTRA, TOLERANCE, Spectrum
 
 STRUCTURES: dict[str, Structure] = {}
+ON_FLOOR = 1e-4  # relative: variances that are no farther above the floor lie on it
+ROUNDING = 1e-14  # of the largest variance, in units of the floor
 
 
 def structure(name: Any) -> Structure:
@@ -42,6 +52,13 @@ def structure(name: Any) -> Structure:
         msg = f"MultivariateNormal: structure must be one of {known}; got {name!r}."
         raise ParameterError(msg)
     return STRUCTURES[name]
+
+
+def over_axes(vectors: Array, v: Array, floor: Array) -> tuple[Array, Array]:
+    """How many times the floor the variances (k, d) along axes (k, d, d) are; and how far rounding blurs that."""
+    least = np.einsum("kia,ij,kja->ka", vectors, floor, vectors)
+    height = v / least
+    return height, ROUNDING * height.max(axis=1, keepdims=True)
 
 
 class Structure:
@@ -111,10 +128,13 @@ class Structure:
         if not (self.shared or seen.all()):
             scatter, weight = with_unseen(scatter, weight, seen, begin)
         found = self.best(scatter, weight, begin, floor)
-        if floor is None or begin is None or not self.coupled or self.shared:
+        if begin is None or not self.coupled or self.shared:
             return found
-        worse = objective(found, scatter, weight) < objective(begin, scatter, weight)
-        return begin if worse and np.allclose(self.raised(begin, floor), begin, rtol=1e-9, atol=0.0) else found
+        try:
+            worse = objective(found, scatter, weight) < objective(begin, scatter, weight)
+        except np.linalg.LinAlgError:  # singular to rounding: a floor that float64 resolves is still to come
+            worse = False
+        return begin if worse and (floor is None or self.above(begin, floor)) else found
 
     def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
         """The M-step where every member has rows."""
@@ -133,9 +153,20 @@ class Structure:
         return np.broadcast_to(self.best(cov, np.ones(len(cov)), cov, floor), cov.shape)
 
     def above(self, cov: Array, floor: Array) -> bool:
-        """Whether no covariance is under the floor."""
+        """Whether no covariance is under the floor, but for rounding."""
+        height, doubt = self.over(cov, floor)
+        return bool((height >= 1 - 1e-12 - doubt).all())
+
+    def held(self, cov: Array, floor: Array) -> Array:
+        """Which members (k,) lie on the floor."""
+        height, doubt = self.over(cov, floor)
+        return np.asarray((height <= 1 + ON_FLOOR + doubt).any(axis=1))
+
+    def over(self, cov: Array, floor: Array) -> tuple[Array, Array]:
+        """How many times the floor each variance is (k, d), along the axes that are held; and the blur of rounding."""
         whiten = whitening(floor[None])[0][0]
-        return bool((np.linalg.eigvalsh(whiten @ cov @ whiten.T) >= 1 - 1e-12).all())
+        values = np.linalg.eigvalsh(symmetric(whiten @ cov @ whiten.T))
+        return values, ROUNDING * values[:, -1:]
 
     def floored(self, cov: Array, least: Array) -> Array:
         """Covariances of the structure that can be inverted; ``least`` (k, d) are standard deviations."""
@@ -175,7 +206,7 @@ class Composed(Structure):
 
     def axes(self, cov: Array) -> tuple[Array, Array]:
         """The axes (k, d, d) of the members and the variances (k, d) along them."""
-        values, vectors = np.linalg.eigh(cov)
+        values, vectors = eigen(cov)
         return vectors, values
 
     def turns(self, v: Array, weight: Array) -> Array:
@@ -211,8 +242,9 @@ class Axes(Composed):
         v = self.rule.fit(s, weight, least, None if begin is None else np.einsum("kii->ki", begin))
         return np.asarray(v[:, :, None] * np.eye(s.shape[1]))
 
-    def above(self, cov: Array, floor: Array) -> bool:
-        return bool((np.einsum("kii->ki", cov) >= np.diag(floor)).all())
+    def over(self, cov: Array, floor: Array) -> tuple[Array, Array]:
+        height = np.einsum("kii->ki", cov) / self.rule.level(np.sqrt(np.diag(floor))[None]) ** 2
+        return height, np.zeros((len(cov), 1))
 
     def common(self, least: Array) -> Array:
         return self.rule.level(least)
@@ -269,18 +301,23 @@ class OwnAxes(Composed):
 
     def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
         floor = resolved(scatter, weight) if floor is None else floor
-        s, vectors = np.linalg.eigh(scatter)
+        s, vectors = eigen(scatter)
         least = np.einsum("kia,ij,kja->ka", vectors, floor, vectors)
-        guess = None if begin is None else np.linalg.eigvalsh(begin)
+        guess = None if begin is None else eigen(begin)[0]
         return built(vectors, self.rule.fit(np.maximum(s, 0.0), weight, least, guess))
 
     def holds(self, cov: Array) -> bool:
         v = np.linalg.eigvalsh(cov)
         return self.rule.holds(*doubtful(v))
 
+    def over(self, cov: Array, floor: Array) -> tuple[Array, Array]:
+        return over_axes(*self.axes(cov), floor)
+
 
 class OwnShapes(OwnAxes):
     """Members of one volume and nothing else in common, EVV: whatever the units of the columns."""
+
+    over = Structure.over
 
     def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
         floor = resolved(scatter, weight) if floor is None else floor
@@ -301,9 +338,10 @@ class CommonAxes(Composed):
 
     def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
         floor = resolved(scatter, weight) if floor is None else floor
-        within = positive(scatter) + weight[:, None, None] * resolved(scatter, weight)  # so that no axis has none
+        tiny = resolved(scatter, weight)
+        within = positive(scatter) + weight[:, None, None] * tiny  # so that no axis has none
         known = None if begin is None or is_round(begin) else generic_axes(begin)
-        vectors = common_axes(within, weight, self.rule, known)
+        vectors = common_axes(Table(within, weight, self.rule, tiny), known)
         s = np.maximum(np.einsum("kij,ia,ja->ka", scatter, vectors, vectors), 0.0)
         least = np.einsum("ia,ij,ja->a", vectors, floor, vectors)
         return built(vectors[None], self.rule.fit(s, weight, least))
@@ -325,36 +363,44 @@ class CommonAxes(Composed):
         known = np.nansum(weight[:, None, None] * squares / (v[:, :, None] * v[:, None, :]), axis=0)
         return np.asarray(np.where(known > 0, squares / np.where(known > 0, known, 1.0), 0.0))
 
+    def over(self, cov: Array, floor: Array) -> tuple[Array, Array]:
+        return over_axes(*self.axes(cov), floor)
+
 
 class Proportional(CommonAxes):
     """One covariance up to a factor for each member, VEE."""
 
     marginal = ""
+    over = Structure.over
 
     def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
-        scatter, tiny = positive(scatter), resolved(scatter, weight)
-        cov = self.most_likely(scatter, weight, begin, np.sqrt(np.diag(tiny)))
-        lower = np.linalg.cholesky(tiny if floor is None else floor)
+        scatter, floor = positive(scatter), resolved(scatter, weight) if floor is None else floor
+        cov, exact = self.most_likely(scatter, weight, begin, np.sqrt(np.diag(floor)))
+        lower = np.linalg.cholesky(floor)
         inverse = np.linalg.inv(lower)
         inner, cov = (symmetric(inverse @ matrix @ inverse.T) for matrix in (scatter, cov))
-        return symmetric(lower @ proportional_above(inner, weight, cov) @ lower.T)
+        above = exact and bool((np.linalg.eigvalsh(cov) >= 1).all())
+        return symmetric(lower @ (cov if above else proportional_above(inner, weight, cov)) @ lower.T)
 
-    def most_likely(self, scatter: Array, weight: Array, begin: Array | None, unit: Array) -> Array:
-        """The M-step without a floor, in units (d,) of the least deviations that are told from none."""
+    def most_likely(self, scatter: Array, weight: Array, begin: Array | None, unit: Array) -> tuple[Array, bool]:
+        """The M-step without a floor, in units (d,) of the least deviations; and whether it has a maximum.
+
+        Where it has none, it is that of a scatter with a unit of deviation in each direction.
+        """
         outer, one = unit[:, None] * unit, np.eye(len(unit))
         inner = scatter / outer
-        if np.linalg.eigvalsh(inner.sum(axis=0))[0] < weight.sum() or (np.einsum("kii->k", inner) < weight).any():
-            inner = inner + weight[:, None, None] * one
+        flat = np.linalg.eigvalsh(inner.sum(axis=0))[0] < weight.sum() or (np.einsum("kii->k", inner) < weight).any()
+        inner = inner + weight[:, None, None] * one if flat else inner
         first = inner.sum(axis=0) / weight.sum() if begin is None else begin[int(np.argmax(weight))] / outer
         volume, shape = proportional(inner, weight, first)
-        return np.asarray(volume[:, None, None] * shape * outer)
+        return np.asarray(volume[:, None, None] * shape * outer), not flat
 
     def holds(self, cov: Array) -> bool:
         spread = np.einsum("kii->ki", cov)
         if not self.rule.holds(spread):
             return False
-        outer = np.sqrt(spread[:, :, None] * spread[:, None, :])
-        shape = cov / outer
+        root = np.sqrt(spread)
+        shape = cov / (root[:, :, None] * root[:, None, :])
         return bool((np.abs(shape - shape[0]) <= TOLERANCE).all())
 
 
