@@ -11,13 +11,29 @@ from suffice.core.distribution import Alert
 from suffice.core.parameters import Array
 
 EMPTY = 1e-8  # share of the rows below which a member has none
+NARROW = 1e-4  # of the variance of all rows in some direction: a hundredth of their spread, and rows there are a chance
+ENOUGH = 5  # times the rows that a member needs: so many are no chance, however narrow it is
 COLLAPSED = {"collapsed", "singular"}
 
 
 def accidents(mixture: Any, stats: Any) -> Array:
-    """Which members (k,) are an accident of a few rows: on the floor, or with too few rows to have a spread."""
+    """Which members (k,) are an accident of a few rows.
+
+    On the floor; or with too few rows to have a spread; or narrow in some direction and resting on few rows, which
+    happen to lie near a plane: such members are maxima of the likelihood, and no clusters. A narrow cluster of many
+    rows is one.
+    """
     few = stats.count < _needed(mixture)
-    return np.asarray(mixture.components.held(mixture.floors) | (few & (stats.count > EMPTY * stats.count.sum())))
+    lonely = (few | narrow(mixture, stats)) & (stats.count > EMPTY * stats.count.sum())
+    return np.asarray(mixture.components.held(mixture.floors) | lonely)
+
+
+def narrow(mixture: Any, stats: Any) -> Array:
+    """Which members (k,) are nearly singular and rest on few rows."""
+    few = stats.count < ENOUGH * max(_needed(mixture), 2.0)
+    if not few.any():
+        return np.zeros(len(few), bool)
+    return np.asarray(few & (mixture.components.narrowness(stats.members) < NARROW))
 
 
 def _needed(mixture: Any) -> float:
@@ -39,8 +55,16 @@ def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
             "components, a structure that shares its spread, or a prior."
         )
         found.append(("collapsed", text))
-    few = accidents(mixture, stats) & ~held & ~empty
-    for index in np.flatnonzero(few):
+    lonely = accidents(mixture, stats) & ~held & ~empty
+    few = stats.count < _needed(mixture)
+    for index in np.flatnonzero(lonely & ~few):
+        text = (
+            f"member {index} rests on {stats.count[index]:.3g} rows and is nearly singular: in some direction its "
+            f"variance is less than {NARROW:g} of that of all rows. It may be an accident. Use fewer components, a "
+            "structure that shares its spread, or a prior."
+        )
+        found.append(("near-singular", text))
+    for index in np.flatnonzero(lonely & few):
         text = (
             f"member {index} rests on {stats.count[index]:.3g} rows, too few to tell a cluster from an accident. Use "
             "fewer components or a prior."

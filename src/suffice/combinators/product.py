@@ -250,6 +250,9 @@ class Product(Compound, register=False):
         floors = floor or dict.fromkeys(self.blocks)
         return np.asarray(np.any([block.held(floors[key]) for key, block in self.blocks.items()], axis=0))
 
+    def narrowness(self, stats: Any) -> Array:
+        return np.asarray(np.min([block.narrowness(part) for block, part in self._each_with(stats)], axis=0))
+
     def chosen(self, order: Array) -> Self:
         return self.rebuilt(block.chosen(order) for block in self.blocks.values())
 

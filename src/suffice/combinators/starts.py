@@ -114,8 +114,8 @@ def _from_picture(
         small, w = _picture(model, rows, Weights(len(rows)), rng)
     model = replace(model, floors=_floors(model, small, w))
     notes: tuple[Alert, ...] = ()
-    if len(small) < model.n:
-        text = f"{model.n} components, but only {len(small)} distinct rows: some members share a row or have none."
+    if len(small) <= model.n and model.n > 1:
+        text = f"{model.n} components, but only {len(small)} distinct rows: too few to tell what is a cluster."
         notes = (("few rows", text),)
     places, held = points(small, w.dense()[:, 0]), w.dense()[:, 0]
     trials = 1 if model.n == 1 else TRIALS if how is None else 1

@@ -90,6 +90,14 @@ class Member(Answers):
             return np.zeros(self.members, bool)
         return np.asarray((sharpness >= floor * (1 - 1e-6)).any(axis=1))
 
+    def narrowness(self, stats: Any) -> Array:
+        """The least variance of each member in any direction, as a share of that of all rows, (k,).
+
+        1 where the family does not tell. Rows that have none to share leave every member as wide as they are.
+        """
+        del stats
+        return np.ones(self.members)
+
     @property
     def guarded(self) -> bool:
         """Whether every M-step maximises, so that a fall of the objective is a mistake."""

@@ -205,6 +205,14 @@ class Moments(Additive):
         """The mean of (x − point)²."""
         return np.asarray(self.var + ((self.centre - point) + self.shift) ** 2)
 
+    def pooled(self) -> Moments:
+        """Those of the rows of all members together."""
+        weight = self.weight.sum(axis=0, keepdims=True)
+        away = (self.centre - self.centre[:1]) + self.shift
+        mean = share((self.weight * away).sum(axis=0, keepdims=True), weight)
+        within = (self.scatter + self.weight * np.square(away - mean)).sum(axis=0, keepdims=True)
+        return replace(self, weight=weight, centre=self.centre[:1], shift=mean, scatter=within)
+
     def __add__(self, other: Moments) -> Moments:
         same_kind(self, other)
         centre, shift, delta = _merged_centre(self, other, self.weight, other.weight)
@@ -255,6 +263,16 @@ class Scatter(Additive):
         between = (weight[:, None] * away)[:, :, None] * away[:, None, :]
         between = between * np.eye(away.shape[1]) if self.diagonal else between
         return between.sum(axis=0, keepdims=True) if len(self.scatter) < len(weight) else between
+
+    def pooled(self) -> Scatter:
+        """Those of the rows of all members together."""
+        weight = self.weight.sum(keepdims=True)
+        away = (self.centre - self.centre[:1]) + self.shift
+        mean = share((self.weight[:, None] * away).sum(axis=0, keepdims=True), weight[:, None])
+        within = self.scatter + self._between(self.weight, away - mean)
+        return replace(
+            self, weight=weight, centre=self.centre[:1], shift=mean, scatter=within.sum(axis=0, keepdims=True)
+        )
 
     def kept_as(self, other: Scatter) -> Scatter:
         """No more of the scatter than ``other`` keeps."""

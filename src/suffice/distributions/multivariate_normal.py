@@ -17,7 +17,7 @@ from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
 from suffice.core.statistics import Scatter, share
 from suffice.core.weights import Weights
-from suffice.distributions.covariance import deficiency, root, score_incomplete, traces, whitening
+from suffice.distributions.covariance import deficiency, floored, root, score_incomplete, traces, whitening
 from suffice.distributions.gaussian_pass import PASSES
 from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
@@ -225,6 +225,14 @@ class MultivariateNormal(ExponentialFamily):
             return np.asarray(np.linalg.eigvalsh(self.stacked.cov)[:, 0] <= 2 * floor)
         return self.form.held(np.asarray(self.stacked.cov), floor)
 
+    def narrowness(self, stats: Any) -> Array:
+        if "cov" not in self.free or not stats.weight.sum() > 0:
+            return super().narrowness(stats)
+        whole = stats.pooled()
+        cov = floored(whole.scatter / whole.weight, spread_floor(whole.mean))
+        whiten = whitening(cov)[0][0]
+        return np.linalg.eigvalsh(whiten @ self.stacked.cov @ whiten.T)[:, 0]
+
     def log_cell(self, x: Array) -> Array:
         """Log density of whole rows (n, d) under one member, (n,)."""
         return np.asarray(self.log_prob(np.asarray(x)))
@@ -330,7 +338,7 @@ class MultivariateNormal(ExponentialFamily):
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         stack, found = self.stacked, list[Alert]()
         if "cov" not in self.free:
-            return ()
+            return self._idle(stats)
         least = self.form.common(spread_floor(np.asarray(stack.mean)))
         for index in np.flatnonzero(stats.weight > 0):
             rank, columns = deficiency(stack.cov[index], least[index])
@@ -343,7 +351,16 @@ class MultivariateNormal(ExponentialFamily):
                     "that can be inverted. Drop a column, choose a simpler structure, or give a prior."
                 )
                 found.append(("singular", text))
-        return tuple(found)
+        return tuple(found) or self._idle(stats)
+
+    def _idle(self, stats: Any) -> tuple[Alert, ...]:
+        """Columns that tell the members nothing, where the structure takes no harm from them."""
+        whole = stats.pooled()
+        flat = np.einsum("kii->ki", whole.scatter) <= np.square(2 * spread_floor(whole.mean)) * whole.weight
+        if self.lone or not whole.weight[0] > 0 or not flat.any():
+            return ()
+        which = ", ".join(map(str, np.flatnonzero(flat[0])))
+        return (("constant", f"column {which} is constant: it tells no member from another. Drop it."),)
 
     def label(self, name: str, place: tuple[int, ...]) -> str:
         mirrored = name == "cov" and place[-1] < place[-2]

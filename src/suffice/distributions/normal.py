@@ -108,6 +108,13 @@ class Normal(ExponentialFamily):
             return super().held(floor)
         return np.asarray((self.stacked.std <= floor * (1 + 1e-9)).any(axis=1))
 
+    def narrowness(self, stats: Any) -> Array:
+        if "std" in self.fixed:
+            return super().narrowness(stats)
+        whole = stats.pooled()
+        told = whole.var > np.square(2 * spread_floor(whole.mean))
+        return np.asarray(np.where(told, np.square(self.stacked.std) / np.where(told, whole.var, 1.0), 1.0).min(axis=1))
+
     def log_cell(self, x: Array) -> Array:
         return np.asarray(-0.5 * np.square((x - self.mean) / self.std) - np.log(self.std) - HALF_LOG_TAU)
 
