@@ -30,17 +30,20 @@ class Shared(NamedTuple):
 
 def share_out(scores: Array) -> Shared:
     """Normalise scores (n, k) = log π + log p(x | member); a row that no member can have made belongs to none."""
-    top = scores.max(axis=1)
+    away = np.ascontiguousarray(scores.T)  # members first: NumPy adds few numbers of many rows by whole vectors
+    top = away.max(axis=0)
     possible = np.isfinite(top)
-    away = scores - np.where(possible, top, 0.0)[:, None]
+    away = away - np.where(possible, top, 0.0)
     parts = np.exp(away)
-    whole = parts.sum(axis=1)
-    parts /= np.where(whole > 0, whole, 1.0)[:, None]
-    log_whole = np.log(np.where(whole > 0, whole, 1.0))
+    whole = parts.sum(axis=0)
+    whole = np.where(whole > 0, whole, 1.0)
+    parts /= whole
+    log_whole = np.log(whole)
     with np.errstate(invalid="ignore"):  # a member that cannot have made the row: 0 · −inf
-        entropy = log_whole - np.where(parts > 0, parts * away, 0.0).sum(axis=1)
-    parts[~possible] = 0.0
-    return Shared(np.where(possible, top + log_whole, top), parts, np.where(possible, entropy, 0.0))
+        entropy = log_whole - np.where(parts > 0, parts * away, 0.0).sum(axis=0)
+    parts[:, ~possible] = 0.0
+    total = np.where(possible, top + log_whole, top)
+    return Shared(total, np.ascontiguousarray(parts.T), np.where(possible, entropy, 0.0))
 
 
 @dataclass(frozen=True)
