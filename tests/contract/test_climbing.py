@@ -65,7 +65,8 @@ def rounding(fit):
         spread = np.maximum(spread, np.sqrt(np.einsum("kii->ki", stack.cov)).max(axis=0))
         return 1e-15 * fit.n / np.linalg.eigvalsh(stack.cov / (spread[:, None] * spread))[:, 0].min()
     if hasattr(stack, "natural") and hasattr(stats, "total"):
-        return 1e-14 * np.abs(np.asarray(stack.natural()) * stats.total).sum()
+        natural = np.where(stats.total == 0, 0.0, stack.natural())  # −inf on the boundary, where there is nothing
+        return 1e-14 * np.abs(natural * stats.total).sum()
     return 0.0
 
 
