@@ -33,13 +33,13 @@ def test_density_of_two_gaussians():  # plot_gmm_pdf
 def test_selection_by_a_grid():  # plot_gmm_selection
     rng = np.random.RandomState(0)
     C = np.array([[0.0, -0.1], [1.7, 0.4]])
-    X = np.concatenate([np.dot(rng.randn(500, 2), C), 0.7 * rng.randn(500, 2) + np.array([-4, 1])])
+    X = np.concatenate([np.dot(rng.randn(250, 2), C), 0.7 * rng.randn(250, 2) + np.array([-4, 1])])
 
     def gmm_bic_score(estimator, X):
         return -estimator.bic(X)
 
     grid = {"n_components": range(1, 4), "covariance_type": ["spherical", "tied", "diag", "full"]}
-    search = GridSearchCV(GaussianMixture(random_state=0), param_grid=grid, scoring=gmm_bic_score)
+    search = GridSearchCV(GaussianMixture(random_state=0), param_grid=grid, scoring=gmm_bic_score, cv=2)
     search.fit(X)
     assert search.best_params_ == {"covariance_type": "full", "n_components": 2}
 
