@@ -227,3 +227,14 @@ def test_a_column_without_numbers_does_not_disturb_the_order():
     }
     fit = sf.fit(sf.Mixture(sf.Product({"kind": sf.Categorical(), "age": sf.Normal()}), 2), table, random_state=0)
     assert fit.params["age"]["mean"][0] < fit.params["age"]["mean"][1]
+
+
+def test_a_mixture_is_a_part_of_a_product_and_a_product_a_member_of_a_mixture():
+    rng = np.random.default_rng(0)
+    left = rng.random(200) < 0.5
+    table = {"a": np.where(left, rng.normal(0, 1, 200), rng.normal(9, 1, 200)), "b": rng.normal(size=200)}
+    fit = sf.fit(sf.Product({"a": sf.Mixture(sf.Normal(), 2), "b": sf.Normal()}), table, random_state=0)
+    alone = sf.fit(sf.Mixture(sf.Normal(), 2), table["a"], random_state=0)
+    assert fit.log_likelihood == pytest.approx(alone.log_likelihood + sf.fit(sf.Normal(), table["b"]).log_likelihood)
+    assert fit.log_likelihood == pytest.approx(fit.log_prob(table).sum())
+    np.testing.assert_allclose(fit.params["a"]["mean"], alone.params["mean"], atol=1e-4)

@@ -62,6 +62,8 @@ class Product(Compound, register=False):
             msg = f"Product: column {twice!r} stands in two parts; give each column once."
             raise ParameterError(msg)
         sizes = {block.batch[0] if not block.lone else None for block in self.blocks.values()}
+        if sizes == {1, None} and all(block.stacked is block for block in self.blocks.values()):
+            sizes = {1}  # a mixture is its own stack of one
         if len(sizes) > 1:
             msg = f"Product: its parts must be all single or all stacks of one size; got {sizes}."
             raise ParameterError(msg)
