@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn import metrics
 from sklearn.datasets import load_digits, load_iris, make_blobs, make_moons
 from sklearn.decomposition import PCA
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -38,8 +38,9 @@ def test_selection_by_a_grid():  # plot_gmm_selection
     def gmm_bic_score(estimator, X):
         return -estimator.bic(X)
 
+    cv = KFold(2, shuffle=True, random_state=0)
     grid = {"n_components": range(1, 4), "covariance_type": ["spherical", "tied", "diag", "full"]}
-    search = GridSearchCV(GaussianMixture(random_state=0), param_grid=grid, scoring=gmm_bic_score, cv=2)
+    search = GridSearchCV(GaussianMixture(random_state=0), param_grid=grid, scoring=gmm_bic_score, cv=cv)
     search.fit(X)
     assert search.best_params_ == {"covariance_type": "full", "n_components": 2}
 
