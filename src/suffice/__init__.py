@@ -16,8 +16,9 @@ __version__ = "0.1.0"
 _NAMES = {
     "suffice.core.distribution": "Distribution",
     "suffice.core.errors": "ArgumentError DataError ParameterError SufficeError SufficeWarning UnsupportedError",
-    "suffice.core.fit": "Fit fit posterior",
+    "suffice.core.fit": "fit posterior",
     "suffice.core.posterior": "Posterior",
+    "suffice.core.result": "Fit",
     "suffice.core.weights": "OneHot",
     "suffice.distributions": (
         "Bernoulli Beta BetaBinomial BetaGeometric Binomial Categorical Dirichlet DirichletMultinomial Exponential "

@@ -8,7 +8,7 @@ import pytest
 
 import suffice as sf
 from suffice.core.errors import DataError
-from suffice.core.statistics import Moments
+from suffice.core.moments import Moments
 
 X = np.array([0.5, 1.5, 2.5, 4.0])
 NORMAL, LOG = sf.Normal().suffstats(X), sf.LogNormal().suffstats(X)

@@ -187,12 +187,12 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         self.components.remark(rows, where)
 
     def _width(self, rows: Any) -> int:
-        return int(np.prod(np.shape(rows)[1:])) + self.n
+        return int(np.prod(np.shape(rows)[1:]) + self.n)
 
     def gather_width(self, rows: Any) -> int:
         """Work counts, not memory: as many cells as take the time of a slice, for about so many members and columns."""
         columns = int(np.prod(np.shape(rows)[1:]))
-        return max(columns, self.n * (8 + columns) // 8)
+        return int(max(columns, self.n * (8 + columns) // 8))
 
     def scores(self, x: Any) -> Array:
         """Log π + log p of a block of rows under each member, (n, k)."""

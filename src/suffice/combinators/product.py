@@ -1,4 +1,7 @@
-"""Independent columns of different kinds."""
+"""Independent columns of different kinds.
+
+Over 400 lines: half of them turn what a caller gives (mappings, frames, rows, arrays) into columns, and say what is wrong.
+"""
 
 from __future__ import annotations
 

@@ -20,9 +20,10 @@ from suffice.combinators.starts import _clusters, _floors, _owned, seeds
 from suffice.core.distribution import Alert
 from suffice.core.em import Climb, climb
 from suffice.core.errors import DataError
-from suffice.core.fit import Fit, fit
+from suffice.core.fit import fit
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
+from suffice.core.result import Fit
 from suffice.core.sketch import picture, points, taken
 from suffice.core.weights import Weights
 from suffice.engines import local

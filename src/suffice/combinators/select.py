@@ -13,7 +13,7 @@ from suffice.combinators.candidates import candidates
 from suffice.combinators.search import Found, Groups, search
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
-from suffice.core.fit import Fit
+from suffice.core.result import Fit
 
 CRITERIA = {"bic": 1.0, "aic": 1.0, "icl": 1.0, "held_out": -1.0}  # lower is better, or higher
 FOLDS = 5

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from suffice.core.latent import Joint
+from suffice.core.moments import Moments, Scatter
 from suffice.core.parameters import Array
-from suffice.core.statistics import Counts, Moments, Parts, Scatter, Sums, share
+from suffice.core.statistics import Counts, Parts, Sums, share
 
 
 @singledispatch

@@ -10,8 +10,8 @@ import numpy as np
 
 from suffice import kernels
 from suffice.core.latent import Expectation
+from suffice.core.moments import Moments, Scatter
 from suffice.core.parameters import Array
-from suffice.core.statistics import Moments, Scatter
 from suffice.distributions.normal import HALF_LOG_TAU, Normal
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from suffice import kernels
 from suffice.core.distribution import Alert
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.moments import Moments
 from suffice.core.parameters import POSITIVE, REAL, Array, parameter
-from suffice.core.statistics import Moments
 from suffice.core.weights import Weights
 from suffice.distributions.normal import HALF_LOG_TAU, Normal
 

@@ -1,4 +1,7 @@
-"""Columns that vary together."""
+"""Columns that vary together.
+
+Over 400 lines: one family that is fitted, shared, restricted, floored, conditioned on what is seen, and believed in.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,9 @@ from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.latent import Expectation
 from suffice.core.lazy import special
+from suffice.core.moments import Scatter
 from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
-from suffice.core.statistics import Scatter, share
+from suffice.core.statistics import share
 from suffice.core.weights import Weights
 from suffice.distributions.covariance import deficiency, floored, root, score_incomplete, traces, whitening
 from suffice.distributions.gaussian_pass import PASSES

@@ -13,10 +13,10 @@ from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.latent import Expectation
 from suffice.core.lazy import special
+from suffice.core.moments import Moments
 from suffice.core.parameters import POSITIVE, REAL, Array, check_count, check_level, parameter
 from suffice.core.posterior import plain
 from suffice.core.special import ratio_excess
-from suffice.core.statistics import Moments
 from suffice.distributions.gamma import Gamma
 
 if TYPE_CHECKING:

@@ -1,0 +1,135 @@
+"""What a fit returns: a learned distribution and how far to trust it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from suffice.core.distribution import Alert
+from suffice.core.em import Trace
+from suffice.core.parameters import check_level
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """A learned distribution and how far to trust it.
+
+    Attributes
+    ----------
+    distribution
+        The estimate; its verbs (``log_prob``, ``sample``, ``cdf``, …) work on the fit as well.
+    log_likelihood, log_posterior
+        Σ w log p(x) at the estimate, and the same plus the log prior: infinite where the density of the prior is, as
+        that of Beta(0.5, 0.5) at 0.
+    n
+        Σ w: the number of rows that the weights stand for.
+    statistics
+        All that the estimate kept of the data; statistics of two fits add.
+    trace, converged, n_iter
+        What each pass saw.
+    alerts
+        ``(code, text)`` pairs: what a reader must know before trusting the fit.
+    prior, prior_name
+        The prior, and the name by which it was asked for: ``"weak"`` stands for what ``prior`` then holds.
+    """
+
+    distribution: Any
+    log_likelihood: float
+    n: float
+    statistics: Any = field(repr=False)
+    trace: Trace = field(repr=False)
+    converged: bool = True
+    alerts: tuple[Alert, ...] = ()
+    prior: Any = None
+    log_posterior: float = float("nan")
+    missing: int = 0
+    prior_name: str = ""
+    _data: Any = field(default=None, repr=False)  # rows and weights, for what needs another pass; not pickled
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return dict(self.distribution.params)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters."""
+        return int(self.distribution.n_parameters)
+
+    @property
+    def n_iter(self) -> int:
+        """Number of passes over the data."""
+        return self.trace.passes or len(self.trace.log_likelihood)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, 2p − 2 log L: lower is better."""
+        return 2.0 * self.n_parameters - 2.0 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, p log n − 2 log L: lower is better."""
+        return self.n_parameters * float(np.log(self.n)) - 2.0 * self.log_likelihood
+
+    @cached_property
+    def standard_errors(self) -> dict[str, Any]:
+        """Standard error of each parameter, from the observed information."""
+        errors: dict[str, Any] = self.distribution.errors_from(self.statistics, self._data)
+        return errors
+
+    def interval(self, level: float = 0.95) -> dict[str, tuple[Any, Any]]:
+        """Estimate ± quantile × standard error of each parameter, kept inside its domain."""
+        from scipy.special import ndtri
+
+        check_level(level)
+        return dict(self.distribution.bounds(self.standard_errors, float(ndtri((1 + level) / 2))))
+
+    def log_prob(self, x: Any) -> Any:
+        """Log density of each row."""
+        return self.distribution.log_prob(x)
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """Draw rows."""
+        return self.distribution.sample(n, random_state)
+
+    def summary(self) -> str:
+        """The fit as a page of text."""
+        from suffice.core.summary import summarise
+
+        return summarise(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the rows: a file of a fit is not a copy of the data."""
+        return {**self.__dict__, "_data": None}
+
+    def __getattr__(self, name: str) -> Any:
+        """Forward the distribution's verbs."""
+        if name.startswith("_") or "distribution" not in self.__dict__ or not hasattr(type(self.distribution), name):
+            msg = f"Fit has no attribute {name!r}"
+            raise AttributeError(msg)
+        return getattr(self.distribution, name)
+
+    def __str__(self) -> str:
+        """Show the summary."""
+        return self.summary()
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when the same distribution was learned from the same statistics on the same path."""
+        if not isinstance(other, Fit):
+            return NotImplemented
+        mine, theirs = ((fit.distribution, fit.statistics, fit.n, fit.alerts) for fit in (self, other))
+        path = np.array_equal(self.trace.log_likelihood, other.trace.log_likelihood, equal_nan=True)
+        return bool(mine == theirs and path)
+
+    def __hash__(self) -> int:
+        """Hash of the distribution and its statistics."""
+        return hash((self.distribution, self.statistics))
+
+    def __repr__(self) -> str:
+        """Show the fit on one line."""
+        codes = ", ".join(code for code, _ in self.alerts)
+        alerts = f", alerts: {codes}" if codes else ""
+        return f"Fit({self.distribution!r}, log_likelihood={self.log_likelihood:.6g}, n={self.n:g}{alerts})"
