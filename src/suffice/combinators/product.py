@@ -1,6 +1,6 @@
 """Independent columns of different kinds.
 
-Over 400 lines: half of them turn what a caller gives (mappings, frames, rows, arrays) into columns, and say what is wrong.
+Over 400 lines: half of them turn what a caller gives (mappings, frames, rows, arrays) into columns, or say why not.
 """
 
 from __future__ import annotations
