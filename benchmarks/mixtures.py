@@ -199,6 +199,8 @@ def kmeans_case(size: Size, few: int = 2, many: int = 8) -> Case:
 
         if agree([mine.cluster_centers_], [train(mine.n_iter_)], 1e-2):  # single precision: a few rows change sides
             peers["faiss float32"] = per_pass(train, few, many)
+        else:
+            print("faiss differs: not timed")
     differ = "" if same else " [scikit-learn differs]"
     return Case(
         f"k-means ({n:.0e}, {d}, {k}){differ}".replace("e+0", "e"),
