@@ -286,6 +286,9 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
     def distance(self, other: Any) -> float:
         return float(max(np.abs(self.weights - other.weights).max(), self.components.distance(other.components)))
 
+    def rounding(self, stats: Any) -> float:
+        return float(self.components.rounding(stats.members))
+
     def sound(self, stats: Any) -> bool:
         from suffice.combinators.collapse import accidents
 

@@ -258,6 +258,9 @@ class Product(Compound, register=False):
     def narrowness(self, stats: Any) -> Array:
         return np.asarray(np.min([block.narrowness(part) for block, part in self._each_with(stats)], axis=0))
 
+    def rounding(self, stats: Any) -> float:
+        return float(sum(block.rounding(part) for block, part in self._each_with(stats)))
+
     def chosen(self, order: Array) -> Self:
         return self.rebuilt(block.chosen(order) for block in self.blocks.values())
 

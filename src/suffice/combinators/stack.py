@@ -131,6 +131,9 @@ class Stack(Compound, register=False):
         floors = [None] * self.members if floor is None else floor
         return np.array([bool(one.held(least).any()) for one, least in zip(self.parts, floors, strict=True)])
 
+    def rounding(self, stats: Any) -> float:
+        return float(sum(member.rounding(part) for member, part in zip(self.parts, stats.parts, strict=True)))
+
     def chosen(self, order: Array) -> Self:
         return self.rebuilt(self.parts[j] for j in order)
 

@@ -200,7 +200,9 @@ class _Walk:
 
 
 def _rough(here: Here, there: Here) -> bool:
-    """Whether a fall is rounding: it is small, and some member has no spread of its own in some direction."""
+    """Whether a fall is rounding: as the family tells, or small where some member is flat in some direction."""
+    if here.objective - there.objective <= max(one.distribution.rounding(one.statistics) for one in (here, there)):
+        return True
     small = there.objective >= here.objective - ROUGH * (1 + abs(here.objective))
     return bool(small and not here.distribution.sound(here.statistics))
 

@@ -17,6 +17,8 @@ from suffice.core.weights import Weights
 if TYPE_CHECKING:
     from suffice.core.parameters import Array
 
+FLAT = 1e-30  # relative: a curvature that is less leads nowhere
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Iterative(Distribution):
@@ -112,10 +114,10 @@ def newton_step(
     h = np.where(usable[:, None, None], h, -identity)
     g = np.where(usable[:, None], g, 0.0)
     bends = np.linalg.eigvalsh(h)
-    concave = bends[:, -1] < 0
+    concave = bends[:, -1] < -FLAT * np.abs(bends).max(axis=-1)
     shift = np.where(concave, 0.0, np.maximum(bends[:, -1], 0.0) + 0.1 * np.abs(bends).max(axis=-1) + 1e-300)
     step = groups.spread(np.linalg.solve(shift[:, None, None] * identity - h, g[..., None])[..., 0])
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         factor = np.minimum(limits / np.abs(step), 1.0).min(axis=-1)
     if joint:
         factor = np.broadcast_to(factor.min(axis=0), factor.shape)

@@ -72,7 +72,13 @@ class Member(Answers):
         """
         best = self.estimate(stats, prior)
         raised = best.raised(floor)
-        return raised if raised is best or isinstance(floor, float) else self.no_worse(raised, stats, prior)
+        if raised is best or isinstance(floor, float):
+            return raised
+        if stats.exact or self.blocks or self.stacked.sharpness is None:
+            return self.no_worse(raised, stats, prior)
+        # Statistics that tell the likelihood of their own parameters only: what stands on the floor stays there.
+        stuck = (self.stacked.sharpness >= floor * (1 - 1e-6)) & (best.stacked.sharpness > floor)
+        return self.like(self.stacked.choose(stuck, raised.stacked))
 
     def no_worse(self: Any, other: Any, stats: Any, prior: Any) -> Any:
         """The ``other``, unless it explains the statistics worse than these parameters do."""
@@ -97,6 +103,11 @@ class Member(Answers):
         """
         del stats
         return np.ones(self.members)
+
+    def rounding(self, stats: Any) -> float:
+        """How much of Σ w log p is rounding, where the family computes it as a difference of large numbers."""
+        del stats
+        return 0.0
 
     @property
     def guarded(self) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LONGEST = 3.0  # the largest step in a log coordinate
 STILL = 1e-15
+HALVINGS, SHORTEST = 8, 1e-9
 
 
 @dataclass(frozen=True)
@@ -119,15 +120,22 @@ def _climb(
     pick: list[int],
     step: Array,
 ) -> tuple[Array, Derivatives, float] | None:
-    """The first of the ever shorter steps at which no group falls, or None."""
+    """The first of the ever shorter steps at which no group falls, or None.
+
+    A group that falls even by a step of no length to speak of is at rest, to rounding: the others go on without it.
+    """
     before, total = groups.values(at[0] * weight), groups.values(weight)
     tolerance = 1e-13 * (np.abs(before) + total)
-    for _ in range(40):
+    for turn in range(40):
         trial = theta.copy()
         trial[..., pick] = theta[..., pick] * np.exp(groups.spread(step))
         new = evaluate(trial)
         fell = ~(groups.values(new[0] * weight) >= before - tolerance)
         if not fell.any():
             return trial, new, float(np.abs(step).max(initial=0.0))
-        step = np.where(fell[:, None], step / 2, step)
+        shorter = step / (2 if turn < HALVINGS else 32)
+        shorter = np.where(np.abs(shorter).max(axis=-1, keepdims=True) < SHORTEST, 0.0, shorter)
+        step = np.where(fell[:, None], shorter, step)
+        if not step.any():
+            return None
     return None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 LARGE = 10.0
 FARTHEST = 2.0**62
+BLUR = 256 * np.finfo(float).eps  # of a row's log density, per unit of a concentration that multiplies logarithms
 MANY = 1e4  # counts from which on differences of log Γ lose digits that matter
 
 

@@ -12,7 +12,7 @@ from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.newton import newton
 from suffice.core.parameters import OPEN_UNIT, POSITIVE, Array, parameter
-from suffice.core.special import excess, ratio_excess, stirling_divergence, stirling_rest
+from suffice.core.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest
 
 STEEPEST = 1e10  # the largest a + b that sums of float64 can tell from a point
 
@@ -92,6 +92,9 @@ class Beta(ExponentialFamily):
     @property
     def sharpness(self) -> Array:
         return np.asarray(self.a + self.b)
+
+    def rounding(self, stats: Any) -> float:
+        return float(BLUR * (stats.weight * self.stacked.sharpness).sum())
 
     def blunted(self, by: Array) -> Self:
         return replace(self, a=self.a / by, b=self.b / by)

@@ -13,7 +13,7 @@ from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.newton import newton
 from suffice.core.parameters import OPEN_SIMPLEX, Array, Domain, check_level, parameter
-from suffice.core.special import excess, ratio_excess, stirling_divergence, stirling_rest
+from suffice.core.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest
 
 CONCENTRATIONS = Domain("a vector of numbers above 0", low=0.0, closed=(True, False), core=1)
 STEEPEST = 1e10  # the largest concentration that sums of float64 can tell from a point
@@ -132,6 +132,9 @@ class Dirichlet(ExponentialFamily):
     @property
     def sharpness(self) -> Array:
         return np.asarray(self.alpha.sum(axis=-1))
+
+    def rounding(self, stats: Any) -> float:
+        return float(BLUR * (stats.weight * self.stacked.sharpness).sum())
 
     def blunted(self, by: Array) -> Self:
         return replace(self, alpha=self.alpha / by[..., None])

@@ -12,7 +12,7 @@ from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.newton import newton
 from suffice.core.parameters import POSITIVE, Array, parameter
-from suffice.core.special import ratio_excess, stirling_divergence
+from suffice.core.special import BLUR, ratio_excess, stirling_divergence
 
 STEEPEST = 1e10  # the largest shape that sums of float64 can tell from a point: a relative spread of 1e-5
 
@@ -102,6 +102,9 @@ class Gamma(ExponentialFamily):
     @property
     def sharpness(self) -> Array:
         return np.asarray(self.shape)
+
+    def rounding(self, stats: Any) -> float:
+        return float(BLUR * (stats.weight * self.stacked.sharpness).sum())
 
     def blunted(self, by: Array) -> Self:
         return replace(self, shape=self.shape / by, rate=self.rate / by)

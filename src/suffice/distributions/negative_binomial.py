@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from suffice.core.weights import Weights
 
 LARGEST = 1e6  # size/mean from which on the family cannot be told from a Poisson in float64
+SMALLEST = 1e-100  # size whose reciprocal still has a square
 LONGEST = 5.0  # the largest step of log size in one pass
 
 
@@ -146,6 +147,7 @@ class NegativeBinomial(Iterative, ExponentialFamily):
             size, p = self._together(stats, size, _pooled_p(weight, size, mean))
             size = np.where(mean > 0, np.minimum(size, LARGEST * mean), size)
             p = np.where((size == LARGEST * mean).any(axis=0), _pooled_p(weight, size, mean), p)
+        size = np.maximum(size, SMALLEST)
         return self.choose(np.broadcast_to(weight == 0, size.shape), replace(self, size=size, p=p))
 
     def _step(self, stats: Any, size: Array, mean: Array | None) -> Array:
