@@ -196,15 +196,14 @@ def startup(*, quick: bool) -> None:
 # ---- choosing --------------------------------------------------------------------------------------------------------
 def select(*, quick: bool) -> None:
     """How long a choice among sizes and structures takes; nobody to compare with in Python."""
-    print("\n== select over 9 sizes and 14 structures")
+    sizes = range(1, 4 if quick else 10)
+    print(f"\n== select over {len(sizes)} sizes and 14 structures")
     tables = {"iris": np.loadtxt(DATA / "iris.csv", delimiter=",", skiprows=1, usecols=range(4))}
     if FAITHFUL.exists():
         tables["faithful"] = np.genfromtxt(FAITHFUL, delimiter=",", skip_header=1)
     for name, x in tables.items():
         begin = time.perf_counter()
-        found = sf.select(
-            sf.MultivariateNormal(), x, n_components=range(1, 4 if quick else 10), structures="all", random_state=0
-        )
+        found = sf.select(sf.MultivariateNormal(), x, n_components=sizes, structures="all", random_state=0)
         best = found.table[0]
         seconds = time.perf_counter() - begin
         which = f"{best['structure']} with {best['n_components']}, BIC {best['bic']:.2f}"
