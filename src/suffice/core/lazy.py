@@ -20,4 +20,3 @@ class Lazy:
 
 
 special: Any = Lazy("scipy.special")
-linalg: Any = Lazy("scipy.linalg")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from suffice.core.lazy import linalg
 from suffice.core.parameters import Array, surely_above
 
 RELATIVE_FLOOR = (
@@ -16,7 +16,8 @@ RELATIVE_FLOOR = (
 UNSEEN = 1e-20  # the share of all rows that a member without rows counts for: too little to move the others
 RESOLVED = 1e-13  # of the pooled variance: the least variance where a structure needs one
 WHOLE = 32  # columns of a triangle that is inverted as a whole
-GRADED = 10.0  # spreads of columns that differ by more have units of their own
+GRADED = 1e4  # spreads of columns that differ by more have units of their own
+SWEEPS = 12  # of rotations; they converge in half as many
 ROUND = 1e-8  # relative: what is told from a multiple of the identity
 
 
@@ -132,21 +133,59 @@ def eigen(matrix: Array) -> tuple[Array, Array]:
     if not graded.any():
         values, vectors = np.linalg.eigh(matrix)
         return values, vectors
-    found = [
-        _graded(one, unit) if apart else np.linalg.eigh(one)
-        for one, unit, apart in zip(matrix, spread, graded, strict=True)
-    ]
-    return np.stack([one[0] for one in found]), np.stack([one[1] for one in found])
+    values, vectors = np.linalg.eigh(np.where(graded[:, None, None], np.eye(matrix.shape[-1]), matrix))
+    values[graded], vectors[graded] = _graded(matrix[graded], spread[graded])
+    return values, vectors
 
 
 def _graded(matrix: Array, spread: Array) -> tuple[Array, Array]:
-    values, vectors = np.linalg.eigh(matrix / (spread[:, None] * spread))
-    factor = spread[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
-    order = np.argsort(-spread)
-    singular, left, _, work, *_ = linalg.lapack.dgejsv(factor[order], joba=2, jobu=0, jobv=3)
-    axes = np.empty_like(left)
-    axes[order] = left
-    return np.square(singular * (work[0] / work[1]))[::-1], np.ascontiguousarray(axes[:, ::-1])
+    order = np.argsort(-spread, axis=1)
+    values, vectors = np.linalg.eigh(matrix / (spread[:, :, None] * spread[:, None, :]))
+    factor = spread[:, :, None] * vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    rows, turns = orthogonal(np.take_along_axis(factor, order[:, :, None], axis=1))
+    axes = np.empty_like(turns)
+    np.put_along_axis(axes, np.broadcast_to(order[:, None, :], axes.shape), turns, axis=2)
+    squares = np.einsum("kij,kij->ki", rows, rows)
+    rising = np.argsort(squares, axis=1)
+    axes = np.take_along_axis(axes, rising[:, :, None], axis=1)
+    return np.take_along_axis(squares, rising, axis=1), np.ascontiguousarray(np.swapaxes(axes, 1, 2))
+
+
+def orthogonal(rows: Array) -> tuple[Array, Array]:
+    """Rows (k, d, d) turned until they are orthogonal, and the turns T (k, d, d) with T · before = after.
+
+    Jacobi's rotations of pairs, as many pairs at once as have no row in common.
+    """
+    d = rows.shape[1]
+    both = np.concatenate([rows, np.broadcast_to(np.eye(d), rows.shape)], axis=2)
+    for _ in range(SWEEPS):
+        worst = 0.0
+        for i, j in _pairs(d):
+            a, b = both[:, i], both[:, j]
+            aa, bb, ab = (np.einsum("kmd,kmd->km", u[..., :d], v[..., :d]) for u, v in ((a, a), (b, b), (a, b)))
+            size = np.sqrt(aa) * np.sqrt(bb)
+            turn = np.abs(ab) > 1e-15 * size
+            worst = max(worst, float(np.max(np.abs(ab) / np.where(size > 0, size, 1.0))))
+            slant = (bb - aa) / np.where(turn, 2 * ab, 1.0)
+            tangent = np.where(turn, np.copysign(1.0, slant) / (np.abs(slant) + np.hypot(1.0, slant)), 0.0)[..., None]
+            cosine = 1 / np.sqrt(1 + tangent**2)
+            both[:, i], both[:, j] = cosine * (a - tangent * b), cosine * (tangent * a + b)
+        if worst <= 1e-15 * d:
+            break
+    return both[..., :d], both[..., d:]
+
+
+@cache
+def _pairs(d: int) -> tuple[tuple[Array, Array], ...]:
+    """All pairs of d rows in rounds, each row once in a round: as chess players meet."""
+    table, rounds = list(range(d + d % 2)), []
+    for _ in range(len(table) - 1):
+        half = len(table) // 2
+        pairs = np.array([sorted(pair) for pair in zip(table[:half], table[half:][::-1], strict=True) if max(pair) < d])
+        if len(pairs):
+            rounds.append((pairs[:, 0], pairs[:, 1]))
+        table = [table[0], table[-1], *table[1:-1]]
+    return tuple(rounds)
 
 
 def built(vectors: Array, values: Array) -> Array:
