@@ -120,17 +120,15 @@ def _from_picture(
     places, held = points(small, w.dense()[:, 0]), w.dense()[:, 0]
     trials = 1 if model.n == 1 else TRIALS if how is None else 1
     staged = model.staged(small)
-    best: Climb | None = None
+    paths: list[Climb] = []
     believed = None if prior is None else (lambda one: float(np.sum(one.log_prior(prior))))
     for _ in range(trials):
         codes = _random(len(small), model.n, rng) if how == "random" else _clusters(places, held, model.n, rng)
         blur = BLUR if model.components.simple else 0.0
         shares = np.where(codes[:, None] == np.arange(model.n), 1 - blur, blur / max(model.n - 1, 1))
         first = _owned(model, small, shares * held[:, None], rng)
-        path = climb(first, staged, w, prior, SHORT if trials > 1 else 1, FLAT, log_prior=believed)
-        best = path if best is None or path.rank > best.rank else best
-    assert best is not None  # noqa: S101 (there is at least one trial)
-    return best.distribution, notes
+        paths.append(climb(first, staged, w, prior, SHORT if trials > 1 else 1, FLAT, log_prior=believed))
+    return max(paths, key=lambda one: one.rank).distribution, notes
 
 
 def _random(n: int, k: int, rng: Any) -> Array:

@@ -36,7 +36,7 @@ class Trace:
     bound
         G(Q, θ) = Σ Q log p(x, y) + H(Q), computed from the statistics of the pass.
     change
-        The relative move of the parameters in the M-step after the pass.
+        The relative move of the parameters in the step after the pass.
     entropy
         H(Q): how undecided the responsibilities are.
     seconds
@@ -114,23 +114,28 @@ def climb(
     reason, converged, fell = f"stopped after {max_iter} passes", False, False
     try:
         while True:
-            following = here.distribution.estimate(here.statistics, prior)
-            moves.append(distance(here.distribution, following))
-            if walk.flat(tol) or walk.gained_less(gain, before) or _settled(moves, walk.column("objective")):
+            if walk.flat(tol) or walk.gained_less(gain, before):
                 converged, reason = True, "the likelihood is flat"
                 break
+            proposed = speed.propose(here, prior) if speed and walk.passes < max_iter else None
+            following = None
+            if proposed is None:
+                following = here.distribution.estimate(here.statistics, prior)
+                moves.append(distance(here.distribution, following))
+                if _settled(moves, walk.column("objective")):
+                    converged, reason = True, "the likelihood is flat"
+                    break
             if walk.passes >= max_iter:
                 break
-            there = None
-            proposed = speed.propose(here, prior) if speed else None
-            if proposed is not None:
-                there = walk.visit(proposed, above=here.objective)
+            there = None if proposed is None else walk.visit(proposed, above=here.objective)
             if there is None:
                 if walk.passes >= max_iter:
                     break
                 if speed:
                     speed.stepped(refused=proposed is not None)
-                there = walk.visit(following)
+                there = walk.visit(following or here.distribution.estimate(here.statistics, prior))
+            if following is None:
+                moves.append(distance(here.distribution, there.distribution))
             if start.guarded and not there.objective >= here.objective - FALL * (1 + abs(here.objective)):
                 converged = _rough(here, there)
                 fell = not converged
@@ -138,6 +143,8 @@ def climb(
                 walk.seen.pop()
                 break
             here = there
+        if len(moves) < len(walk.seen):
+            moves.append(distance(here.distribution, here.distribution.estimate(here.statistics, prior)))
     except KeyboardInterrupt:
         reason = f"interrupted after {walk.passes} passes"
     return Climb(here.distribution, here.statistics, walk.trace(moves), converged, reason, fell)
