@@ -127,6 +127,8 @@ class Structure:
             return np.broadcast_to(np.eye(scatter.shape[-1]), scatter.shape) if begin is None else begin[: len(scatter)]
         if not (self.shared or seen.all()):
             scatter, weight = with_unseen(scatter, weight, seen, begin)
+        if floor is not None and not np.diag(floor).all():  # none in some column: what is told from none
+            floor = floor + resolved(scatter, weight)
         found = self.best(scatter, weight, begin, floor)
         if begin is None or not self.coupled or self.shared:
             return found
