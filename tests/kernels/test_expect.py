@@ -325,7 +325,7 @@ def test_the_work_decides_which_twin_runs(monkeypatch):
             monkeypatch.setattr(twin, name, lambda *_, twin=twin: chosen.append(twin))
     monkeypatch.delenv("SUFFICE_KERNELS", raising=False)
     x, parameters = _problem(2, 4)
-    for work in (None, kernels.LARGE // 4 - 1, kernels.LARGE // 4):
+    for work in (None, kernels.LARGE_PASS // 4 - 1, kernels.LARGE // 4):
         kernels.gaussian_expect(x, *parameters, work=work)
         kernels.shared_gaussian_expect(x, *_tied(parameters), work=work)
     assert chosen == [reference_expect] * 4 + [compiled_expect] * 2

@@ -355,8 +355,8 @@ def test_the_work_decides_which_twin_runs(name, monkeypatch):
         "nearest": (np.ones((3, 4)),),
     }[name]
     getattr(kernels, name)(x, *arguments)
-    getattr(kernels, name)(x, *arguments, work=kernels.LARGE // 3 + 1)
-    getattr(kernels, name)(x, *arguments, work=kernels.LARGE // 3 - 1)
+    getattr(kernels, name)(x, *arguments, work=kernels.LARGE_PASS // 3 + 1)
+    getattr(kernels, name)(x, *arguments, work=kernels.LARGE_PASS // 3 - 1)
     assert chosen == [reference_linear, compiled_linear, reference_linear]
 
 

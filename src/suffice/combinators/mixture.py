@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -13,7 +14,7 @@ from suffice.combinators.mixture_answers import MixtureAnswers
 from suffice.combinators.mixture_beliefs import MixtureBeliefs
 from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_side
 from suffice.core.distribution import Alert, Distribution
-from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.errors import ParameterError, SufficeWarning, UnsupportedError
 from suffice.core.latent import Joint, expect, share_out
 from suffice.core.lazy import special
 from suffice.core.parameters import SIMPLEX, Array, as_parameter
@@ -211,18 +212,26 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         return Joint(found.count, found.statistics, evidence, entropy)
 
     def predict_proba(self, x: Any) -> Array:
-        """The probability that each member made a row, (n, k)."""
+        """The probability that each member made a row, (n, k).
+
+        A row that no member can have made tells nothing of who did: it gets the weights, with a warning.
+        """
         self._require_ready("tell who made a row")
+        x = self.settled(x)
         rows = self.read(x)
+        self.remark(rows)
         found = local.fill(lambda part: share_out(self.scores(rows[part])).parts, len(rows), self._width(rows))
+        impossible = ~(found.sum(axis=1) > 0)
+        if impossible.any():
+            text = f"row {int(np.argmax(impossible))} has probability 0 under every member; it gets their weights."
+            warnings.warn(text, SufficeWarning, stacklevel=2)
+            found[impossible] = self.weights
         return found[0] if self._single(x) else found
 
     def predict(self, x: Any) -> Any:
         """The most probable member of each row, (n,)."""
-        self._require_ready("tell who made a row")
-        rows = self.read(x)
-        found = local.fill(lambda part: self.scores(rows[part]).argmax(axis=1), len(rows), self._width(rows))
-        return int(found[0]) if self._single(x) else found
+        best = self.predict_proba(x).argmax(axis=-1)
+        return int(best) if np.ndim(best) == 0 else best
 
     # ---- learning -----------------------------------------------------------------------------------------------
     def owned(self, stats: Any) -> Any:

@@ -415,7 +415,11 @@ def _keyed(x: Any) -> bool:
 
 def _array(x: Any, owner: str) -> Any:
     """An array, whose mask is left to the part that reads it."""
-    return x if isinstance(x, np.ma.MaskedArray) else cells(x, owner)
+    if isinstance(x, np.ma.MaskedArray):
+        return x
+    array = cells(x, owner)
+    text = array.dtype.kind in "US" and not hasattr(x, "dtype")
+    return np.asarray(x, dtype=object) if text and array.ndim == 1 else array  # NumPy makes text of None and NaN
 
 
 def _columns_of(block: Any, kept: list[int]) -> Any:

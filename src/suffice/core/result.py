@@ -12,6 +12,14 @@ from suffice.core.distribution import Alert
 from suffice.core.em import Trace
 from suffice.core.parameters import check_level
 
+# What a fit forwards to its distribution, for completion.
+VERBS = frozenset(
+    (
+        *("cdf", "components", "entropy", "given", "impute", "kl", "log_prob", "marginal", "mean", "mode", "parts"),
+        *("permuted", "predict", "predict_proba", "quantile", "sample", "std", "surprisal", "var", "weights"),
+    )
+)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
@@ -111,6 +119,11 @@ class Fit:
             msg = f"Fit has no attribute {name!r}"
             raise AttributeError(msg)
         return getattr(self.distribution, name)
+
+    def __dir__(self) -> list[str]:
+        """Name the distribution's verbs too."""
+        verbs = {name for name in dir(type(self.distribution)) if name in VERBS}
+        return sorted({*super().__dir__(), *verbs})
 
     def __str__(self) -> str:
         """Show the summary."""
