@@ -12,8 +12,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +44,6 @@ __all__ = [
 
 LARGE = 1 << 20  # cells times members: some 10 ms in NumPy
 LARGE_PASS = 1 << 17  # of a pass that is made a hundred times: some 4 ms each, where loading Numba takes 400
-_NUMPY = {f"suffice.kernels.{name}" for name in ("reference", "reference_expect", "reference_linear")}
 _job = threading.local()
 
 
@@ -71,15 +68,17 @@ def _small(cells: int, work: int | None, members: int = 1, large: int = LARGE) -
     return max(cells, getattr(_job, "work", 0) if work is None else work) * members < large
 
 
-def _loaded(name: str) -> Any:
-    """A module of compiled loops; one whose loading was interrupted is forgotten, and loaded again when next needed."""
+@contextmanager
+def _loading() -> Iterator[None]:
+    """Load compiled loops: what was interrupted half-way is forgotten, and loaded again when next needed."""
     try:
-        return import_module(f"suffice.kernels.{name}")
+        yield
     except BaseException:
-        for module in [one for one in sys.modules if one.partition(".")[0] == "numba"]:
-            del sys.modules[module]
-        for module in [one for one in sys.modules if one.startswith("suffice.kernels.") and one not in _NUMPY]:
-            del sys.modules[module]
+        for module in list(sys.modules):
+            if module.partition(".")[0] == "numba" or (
+                module.startswith("suffice.kernels.") and "reference" not in module
+            ):
+                del sys.modules[module]
         raise
 
 
@@ -93,7 +92,9 @@ def moments(
     """Weight, centre, shift, scatter, each (k, d): mean = centre + shift, scatter = Σ w (x − mean)²; NaN is absent."""
     if _small(x.size, work, _columns(weights)):
         return reference.moments(x, weights, codes, members)
-    return _loaded("compiled").moments(x, weights, codes, members)
+    with _loading():
+        from suffice.kernels import compiled
+    return compiled.moments(x, weights, codes, members)
 
 
 def scatter(
@@ -102,7 +103,9 @@ def scatter(
     """Weight (k,), centre and shift (k, d), scatter matrix (k, d, d) about centre + shift; the rows are complete."""
     if _small(x.size, work, _columns(weights)):
         return reference.scatter(x, weights, codes, members)
-    return _loaded("compiled").scatter(x, weights, codes, members)
+    with _loading():
+        from suffice.kernels import compiled
+    return compiled.scatter(x, weights, codes, members)
 
 
 def sums(
@@ -116,7 +119,9 @@ def sums(
     """Σ w f of every feature, (k, m)."""
     if _small(features.size, work, _columns(weights)):
         return reference.sums(features, weights, codes, members)
-    return _loaded("compiled").sums(features, weights, codes, members)
+    with _loading():
+        from suffice.kernels import compiled
+    return compiled.sums(features, weights, codes, members)
 
 
 def counts(
@@ -131,21 +136,27 @@ def counts(
     """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
     if _small(levels.size, work, _columns(weights)):
         return reference.counts(levels, n_levels, weights, codes, members)
-    return _loaded("compiled").counts(levels, n_levels, weights, codes, members)
+    with _loading():
+        from suffice.kernels import compiled
+    return compiled.counts(levels, n_levels, weights, codes, members)
 
 
 def count_range(x: Integers, low: int, high: int, *, work: int | None = None) -> NDArray[np.int64]:
     """How often each of low … high occurs in x (n,); other values are not counted."""
     if _small(x.size, work):
         return reference.count_range(x, low, high)
-    return _loaded("compiled").count_range(x, low, high)
+    with _loading():
+        from suffice.kernels import compiled
+    return compiled.count_range(x, low, high)
 
 
 def integer_range(x: Integers, *, work: int | None = None) -> tuple[int, int]:
     """Smallest and largest of x (n,); (0, −1), the empty range, when there is nothing."""
     if _small(x.size, work):
         return reference.integer_range(x)
-    return _loaded("compiled").integer_range(x)
+    with _loading():
+        from suffice.kernels import compiled
+    return compiled.integer_range(x)
 
 
 def extremes(
@@ -154,21 +165,27 @@ def extremes(
     """Weight, smallest and largest of the cells that have weight, each (k, d); (0, inf, −inf) where there is none."""
     if _small(x.size, work, _columns(weights)):
         return reference.extremes(x, weights, codes, members)
-    return _loaded("compiled").extremes(x, weights, codes, members)
+    with _loading():
+        from suffice.kernels import compiled
+    return compiled.extremes(x, weights, codes, members)
 
 
 def normal_log_prob(x: Real, mean: Array, std: Array, *, work: int | None = None) -> Array:
     """Log-density (n, k) of rows under k products of d normals, mean and std (k, d); a NaN cell contributes 0."""
     if _small(x.size, work, len(mean)):
         return reference.normal_log_prob(x, mean, std)
-    return _loaded("compiled").normal_log_prob(x, mean, std)
+    with _loading():
+        from suffice.kernels import compiled
+    return compiled.normal_log_prob(x, mean, std)
 
 
 def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array, *, work: int | None = None) -> Array:
     """Log-density (n, k) of complete rows; whiten (k, d, d) inverts the Cholesky factor, log_det = log |whiten|."""
     if _small(x.size, work, len(mean)):
         return reference.gaussian_log_prob(x, mean, whiten, log_det)
-    return _loaded("compiled").gaussian_log_prob(x, mean, whiten, log_det)
+    with _loading():
+        from suffice.kernels import compiled
+    return compiled.gaussian_log_prob(x, mean, whiten, log_det)
 
 
 def normal_expect(
@@ -180,7 +197,9 @@ def normal_expect(
     """
     if _small(x.size, work, len(mean), LARGE_PASS):
         return reference_linear.normal_expect(x, mean, std, log_weights, weights)
-    return _loaded("compiled_linear").normal_expect(x, mean, std, log_weights, weights)
+    with _loading():
+        from suffice.kernels import compiled_linear
+    return compiled_linear.normal_expect(x, mean, std, log_weights, weights)
 
 
 def linear_expect(
@@ -196,7 +215,9 @@ def linear_expect(
     """One EM pass with logits features·eta − offset + base: log-likelihood, entropy, weight (k,), Σ w r f (k, m)."""
     if _small(features.size, work, len(eta), LARGE_PASS):
         return reference_linear.linear_expect(features, eta, offset, base, log_weights, weights)
-    return _loaded("compiled_linear").linear_expect(features, eta, offset, base, log_weights, weights)
+    with _loading():
+        from suffice.kernels import compiled_linear
+    return compiled_linear.linear_expect(features, eta, offset, base, log_weights, weights)
 
 
 def table_expect(
@@ -208,7 +229,9 @@ def table_expect(
     """
     if _small(levels.size, work, len(tables), LARGE_PASS):
         return reference_linear.table_expect(levels, tables, log_weights, weights)
-    return _loaded("compiled_linear").table_expect(levels, tables, log_weights, weights)
+    with _loading():
+        from suffice.kernels import compiled_linear
+    return compiled_linear.table_expect(levels, tables, log_weights, weights)
 
 
 def nearest(
@@ -225,7 +248,9 @@ def nearest(
     """
     if _small(x.size, work, len(centres), LARGE_PASS):
         return reference_linear.nearest(x, centres, weights, codes)
-    return _loaded("compiled_linear").nearest(x, centres, weights, codes)
+    with _loading():
+        from suffice.kernels import compiled_linear
+    return compiled_linear.nearest(x, centres, weights, codes)
 
 
 def gaussian_expect(
@@ -247,7 +272,9 @@ def gaussian_expect(
     """
     if _small(x.size, work, len(mean), LARGE_PASS):
         return reference_expect.gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
-    return _loaded("compiled_expect").gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
+    with _loading():
+        from suffice.kernels import compiled_expect
+    return compiled_expect.gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
 
 
 def shared_gaussian_expect(
@@ -263,11 +290,15 @@ def shared_gaussian_expect(
     """The same for members with one covariance, whiten (d, d); the scatter (1, d, d) is the sum of the members'."""
     if _small(x.size, work, len(mean), LARGE_PASS):
         return reference_expect.shared_gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
-    return _loaded("compiled_expect").shared_gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
+    with _loading():
+        from suffice.kernels import compiled_expect
+    return compiled_expect.shared_gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
 
 
 def row_hash(x: Real, seed: int, *, work: int | None = None) -> NDArray[np.uint64]:
     """A hash (n,) of the values of each row: −0 is 0, every NaN alike, and float32 counts as the float64 it equals."""
     if _small(x.size, work):
         return reference.row_hash(x, seed)
-    return _loaded("compiled").row_hash(x, seed)
+    with _loading():
+        from suffice.kernels import compiled
+    return compiled.row_hash(x, seed)
