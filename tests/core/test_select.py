@@ -128,3 +128,14 @@ def test_products_and_mixtures_as_components():
 def test_what_is_wrong_is_named(arguments, message):
     with pytest.raises(sf.ParameterError, match=message):
         sf.select(sf.Normal(), [1.0, 2.0, 3.0], **arguments)
+
+
+def test_under_a_prior_it_climbs_the_posterior(monkeypatch):
+    monkeypatch.setenv("SUFFICE_STRICT", "1")  # M-steps of a mode that were judged by log L would fall, and raise
+    rng = np.random.default_rng(8)
+    x = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(4, 0.5, (40, 2))])
+    found = sf.select(sf.MultivariateNormal(), x, n_components=[2, 3, 4], prior="weak", random_state=0)
+    for row, fit in zip(found.table, found.fits, strict=True):
+        again = sf.fit(sf.Mixture(sf.MultivariateNormal(), row["n_components"]), x, prior="weak", random_state=0)
+        assert fit.log_posterior >= again.log_posterior - 1e-6
+        assert row["bic"] == pytest.approx(fit.n_parameters * np.log(80) - 2 * np.sum(fit.log_prob(x)))

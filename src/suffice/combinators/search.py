@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice import kernels
 from suffice.combinators.candidates import Candidate
-from suffice.combinators.starts import _clusters, _floors, _owned, seeds
+from suffice.combinators.starts import belief, blurred, clusters, floors_of, owned, seeds
 from suffice.core.distribution import Alert
 from suffice.core.em import Climb, climb
 from suffice.core.errors import DataError
@@ -34,7 +34,6 @@ SHORT = 8  # passes of a trial
 FLAT = 1e-6  # relative change of the objective that ends a trial
 FINISHED = 2  # trials that are climbed to the end
 LENT = 3  # of the best solutions of a group, that every candidate of it tries
-BLUR = 0.05  # share of a row that its first owner gives to the others
 WORTH = 4.0  # seconds of work left that processes are worth
 SMALL = 1 << 19  # cells × members of a pass that threads would not share
 
@@ -127,7 +126,7 @@ class View:
         heights = np.array([one[0] for one in tried])
         other = np.append(True, np.diff(heights) > 1e-9 * np.abs(heights[:-1]))  # the same again is no other start
         found += [codes for (_, codes), new in zip(tried, other, strict=True) if new][: self.best]
-        return found + [np.asarray(_clusters(self.places, self.held, k, rng)) for _ in range(self.first)]
+        return found + [np.asarray(clusters(self.places, self.held, k, rng)) for _ in range(self.first)]
 
     def _means(self, k: int, rng: Any) -> tuple[float, Array]:
         """The inertia and the owners of some rounds of k-means."""
@@ -197,7 +196,7 @@ class _Trials:
         self.group, self.candidate = group, candidate
         small, w = group.picture
         shaped = candidate.mixture.shaped(small)
-        self.model = replace(shaped, floors=_floors(shaped, small, w))
+        self.model = replace(shaped, floors=floors_of(shaped, small, w))
         self.rng = np.random.default_rng(group.seed)
         self.staged = self.model.staged(small)
         self.best: Climb | None = None
@@ -206,14 +205,8 @@ class _Trials:
         """Short climbs from every partition; the most promising go on."""
         k, (small, w) = self.model.n, self.group.picture
         held = w.dense()[:, 0]
-        paths = []
-        for codes in self.group.codes:
-            shares = (
-                np.where(codes[:, None] == np.arange(k), 1 - BLUR, BLUR / max(k - 1, 1))
-                if k > 1
-                else np.ones((len(codes), 1))
-            )
-            paths.append(self._climb(_owned(self.model, small, shares * held[:, None], self.rng), SHORT))
+        shared = (blurred(codes, k) * held[:, None] for codes in self.group.codes)
+        paths = [self._climb(owned(self.model, small, shares, self.rng), SHORT) for shares in shared]
         paths.sort(key=lambda path: path.rank, reverse=True)
         for path in paths[:FINISHED]:
             self._finish(path)
@@ -221,7 +214,7 @@ class _Trials:
     def borrow(self, shares: Array) -> None:
         """A climb from another candidate's responsibilities, which goes on where it promises more."""
         small, w = self.group.picture
-        path = self._climb(_owned(self.model, small, shares * w.dense(), self.rng), SHORT)
+        path = self._climb(owned(self.model, small, shares * w.dense(), self.rng), SHORT)
         assert self.best is not None  # noqa: S101 (begin comes first)
         last = path.trace.objective
         slope = last[-1] - last[-2] if len(last) > 1 else 0.0
@@ -231,18 +224,18 @@ class _Trials:
             self._finish(path)
 
     def _climb(self, first: Any, passes: int) -> Climb:
-        return self._heeded(climb(first, self.staged, self.group.picture[1], self.group.prior, passes, FLAT))
+        return self._climbed(first, passes, FLAT)
 
-    @staticmethod
-    def _heeded(path: Climb) -> Climb:
-        """The climb; one that the user interrupted ends the search, too."""
+    def _climbed(self, first: Any, passes: int, tol: float) -> Climb:
+        """A climb on the picture; one that the user interrupted ends the search, too."""
+        prior = self.group.prior
+        path = climb(first, self.staged, self.group.picture[1], prior, passes, tol, log_prior=belief(prior))
         if path.reason.startswith("interrupted"):
             raise KeyboardInterrupt
         return path
 
     def _finish(self, path: Climb) -> None:
-        begin, w = path.distribution, self.group.picture[1]
-        there = self._heeded(climb(begin, self.staged, w, self.group.prior, 500, 1e-9))
+        there = self._climbed(path.distribution, 500, 1e-9)
         if self.best is None or there.rank > self.best.rank:
             self.best = there
 
@@ -250,7 +243,7 @@ class _Trials:
     def score(self) -> tuple[bool, float]:
         """What makes a solution worth lending: soundness, then BIC."""
         assert self.best is not None  # noqa: S101 (begin comes first)
-        sound, height = self.best.rank
+        sound, height = self.best.rank[0], self.best.trace.log_likelihood[-1]
         return not sound, self.best.distribution.n_parameters * np.log(self.group.weights.total) - 2 * height
 
     def shares(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +30,7 @@ def begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior: 
         return _from_picture(model, rows, weights, rng, start, prior)
     if isinstance(start, Distribution):
         given = _given(model, start, rows)
-        found = replace(given, floors=_floors(model, *_picture(model, rows, weights, rng)))
+        found = replace(given, floors=floors_of(model, *_picture(model, rows, weights, rng)))
     else:
         found = _from_owners(model, rows, weights, start, rng)
     if not found.symmetric:
@@ -53,8 +54,8 @@ def _given(model: Any, start: Any, rows: Any) -> Any:
 def _from_owners(model: Any, rows: Any, weights: Weights, owners: Any, rng: Any) -> Any:
     """Begin at the estimate of given labels (n,) or responsibilities (n, k)."""
     shares = shares_of(model, rows, owners)
-    floors = _floors(model, *_picture(model, rows, weights, rng))
-    return _owned(replace(model, floors=floors), rows, shares * weights.dense(), rng)
+    floors = floors_of(model, *_picture(model, rows, weights, rng))
+    return owned(replace(model, floors=floors), rows, shares * weights.dense(), rng)
 
 
 def shares_of(model: Any, rows: Any, owners: Any) -> Array:
@@ -79,7 +80,7 @@ def shares_of(model: Any, rows: Any, owners: Any) -> Array:
     return shares
 
 
-def _owned(model: Any, rows: Any, shares: Array, rng: Any) -> Any:
+def owned(model: Any, rows: Any, shares: Array, rng: Any) -> Any:
     """The estimate of rows whose owners are known in parts (n, k)."""
     members = model.components.start(rows, shares, rng).raised(model.floors)
     total = shares.sum(axis=0)
@@ -93,7 +94,7 @@ def _picture(model: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, We
     return picture(rows, weights, size, int(rng.integers(1 << 62)))
 
 
-def _floors(model: Any, rows: Any, weights: Weights) -> Any:
+def floors_of(model: Any, rows: Any, weights: Weights) -> Any:
     """What the members are held above, from all rows together; what the caller gave stays."""
     stack = model.components
     if model.floors is not None or not stack.simple or not len(rows):
@@ -112,7 +113,7 @@ def _from_picture(
     small, w = _picture(model, rows, weights, rng)
     if len(small) == 0:  # a member of another mixture that got no row: any will do
         small, w = _picture(model, rows, Weights(len(rows)), rng)
-    model = replace(model, floors=_floors(model, small, w))
+    model = replace(model, floors=floors_of(model, small, w))
     notes: tuple[Alert, ...] = ()
     if len(small) <= model.n and model.n > 1:
         text = f"{model.n} components, but only {len(small)} distinct rows: too few to tell what is a cluster."
@@ -121,21 +122,32 @@ def _from_picture(
     trials = 1 if model.n == 1 else TRIALS if how is None else 1
     staged = model.staged(small)
     paths: list[Climb] = []
-    believed = None if prior is None else (lambda one: float(np.sum(one.log_prior(prior))))
+    believed = belief(prior)
     for _ in range(trials):
-        codes = _random(len(small), model.n, rng) if how == "random" else _clusters(places, held, model.n, rng)
+        codes = _random(len(small), model.n, rng) if how == "random" else clusters(places, held, model.n, rng)
         blur = BLUR if model.components.simple else 0.0
-        shares = np.where(codes[:, None] == np.arange(model.n), 1 - blur, blur / max(model.n - 1, 1))
-        first = _owned(model, small, shares * held[:, None], rng)
+        first = owned(model, small, blurred(codes, model.n, blur) * held[:, None], rng)
         paths.append(climb(first, staged, w, prior, SHORT if trials > 1 else 1, FLAT, log_prior=believed))
     return max(paths, key=lambda one: one.rank).distribution, notes
+
+
+def belief(prior: Any) -> Callable[[Any], float] | None:
+    """What a climb under a prior adds to the log-likelihood: the log density of the prior."""
+    return None if prior is None else (lambda one: float(np.sum(one.log_prior(prior))))
+
+
+def blurred(codes: Array, k: int, blur: float = BLUR) -> Array:
+    """Shares (n, k) of rows whose owners give a part of them to the others."""
+    if k == 1:
+        return np.ones((len(codes), 1))
+    return np.where(codes[:, None] == np.arange(k), 1 - blur, blur / (k - 1))
 
 
 def _random(n: int, k: int, rng: Any) -> Array:
     return np.asarray(rng.integers(k, size=n))
 
 
-def _clusters(x: Array, weights: Array, k: int, rng: Any) -> Array:
+def clusters(x: Array, weights: Array, k: int, rng: Any) -> Array:
     """Owners (n,): the nearest of k rows that lie apart. Rounds of Lloyd would make all trials begin alike."""
     codes = np.zeros(len(x), np.int32)
     kernels.nearest(x, x[seeds(x, weights, k, rng)], weights, codes=codes)
