@@ -247,6 +247,15 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
 
         return begin(self.shaped(rows), rows, weights, rng, start, prior)
 
+    def adopted(self, members: Any, shares: Array) -> Self:
+        del shares
+        (start,) = members
+        if not isinstance(start, Mixture) or start.n != self.n:
+            msg = f"start= has {start!r:.60} where the prototype has a Mixture of {self.n}; give as many components."
+            raise ParameterError(msg)
+        own = self.weights if "weights" in self.fixed else start.weights
+        return replace(self, components=self.components.adopted(start.components.each, start.weights), weights=own)
+
     def staged(self, rows: Any) -> Any:
         return self.components.staged(rows)
 

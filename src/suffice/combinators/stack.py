@@ -131,6 +131,10 @@ class Stack(Compound, register=False):
         floors = [None] * self.members if floor is None else floor
         return np.array([bool(one.held(least).any()) for one, least in zip(self.parts, floors, strict=True)])
 
+    def adopted(self, members: Any, shares: Array) -> Self:
+        del shares
+        return self.rebuilt(mine.adopted([one], np.ones(1)) for mine, one in zip(self.parts, members, strict=True))
+
     def rounding(self, stats: Any) -> float:
         return float(sum(member.rounding(part) for member, part in zip(self.parts, stats.parts, strict=True)))
 
@@ -152,10 +156,8 @@ class Stack(Compound, register=False):
     def estimate(self, stats: Any, prior: Any = None) -> Self:
         """Each member by itself; ``prior`` is one for all or a list with one for each."""
         self.check_owner(stats)
-        priors = prior if isinstance(prior, (list, tuple)) else [prior] * len(self.parts)
-        return self.rebuilt(
-            member.estimate(part, belief) for member, part, belief in zip(self.parts, stats.parts, priors, strict=True)
-        )
+        whole = zip(self.parts, stats.parts, self.priors(prior), strict=True)
+        return self.rebuilt(member.estimate(part, belief) for member, part, belief in whole)
 
     def estimate_above(self, stats: Any, prior: Any, floor: Any) -> Self:
         self.check_owner(stats)
@@ -174,6 +176,28 @@ class Stack(Compound, register=False):
             msg = f"there are {len(found)} priors for {self.members} members; give one for each, or one for all."
             raise ParameterError(msg)
         return found
+
+    def log_prior(self, prior: Any) -> Array:
+        paired = zip(self.parts, self.priors(prior), strict=True)
+        return np.array([0.0 if belief is None else np.sum(member.log_prior(belief)) for member, belief in paired])
+
+    def weak_belief(self, rows: Any, weights: Any) -> Any:
+        found = [one.weak_belief(view, weights) for one, view in zip(self.parts, self.views(rows), strict=True)]
+        return None if all(one is None for one in found) else found
+
+    def settle_part(self, prior: Any, rows: Any, weights: Any) -> Any:
+        beliefs, settled = self.priors(prior), []
+        for index, (member, belief, view) in enumerate(zip(self.parts, beliefs, self.views(rows), strict=True)):
+            with naming(f"member {index}", UnsupportedError):
+                settled.append(member.settle_part(belief, view, weights))
+        return prior if all(new is old for new, old in zip(settled, beliefs, strict=True)) else settled
+
+    def silent(self, prior: Any) -> tuple[str, ...]:
+        paired = zip(self.parts, self.priors(prior), strict=True)
+        return tuple(dict.fromkeys(name for member, belief in paired for name in member.silent(belief)))
+
+    def told_apart(self, prior: Any) -> bool:
+        return any(one is not self.priors(prior)[0] for one in self.priors(prior))
 
     def posterior(self, stats: Any, prior: Any) -> StackPosterior:
         """What to believe of each member; ``prior`` is one for all or as many as there are members."""

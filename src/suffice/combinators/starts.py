@@ -44,11 +44,14 @@ def begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior: 
 
 
 def _given(model: Any, start: Any, rows: Any) -> Any:
-    given = start if type(start) is type(model) else replace(model, components=start)
-    if given.n != model.n:
-        msg = f"start= has {given.n} components, but the mixture has {model.n}; give as many."
+    """The prototype with the parameters of the start."""
+    if not hasattr(start, "log_weights"):  # members without weights
+        count = model.n if start.lone else start.members
+        start = replace(model, components=start, n=count, weights=model.weights if count == model.n else None)
+    if start.n != model.n:
+        msg = f"start= has {start.n} components, but the mixture has {model.n}; give as many."
         raise ParameterError(msg)
-    return replace(given.shaped(rows), fixed=model.fixed, hard=model.hard)
+    return model.adopted([start.shaped(rows)], np.ones(1))
 
 
 def _from_owners(model: Any, rows: Any, weights: Weights, owners: Any, rng: Any) -> Any:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from suffice.core import latent
 from suffice.core.answers import Answers
-from suffice.core.errors import ParameterError
+from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import Array
 
 SHARPEST = 1e5  # no member is narrower than a three-hundredth of all rows, as far as its family has no floor of its own
@@ -162,7 +162,35 @@ class Member(Answers):
         if type(start) is not type(self):
             msg = f"start= of {self.name} is a {self.name} with its parameters; got {start!r:.60}."
             raise ParameterError(msg)
-        return start.shaped(rows), ()
+        return self.adopted([start.shaped(rows)], np.ones(1)), ()
+
+    def adopted(self: Any, members: Any, shares: Array) -> Any:
+        """This prototype with the parameters of as many ``members``, which have ``shares`` (k,) of the rows.
+
+        What is fixed, tied or restricted in the prototype stays so.
+        """
+        for one in members:
+            if type(one) is not type(self) or one.blocks.keys() != self.blocks.keys():
+                msg = f"start= has {one!r:.60} where the prototype has {self.name}; give parameters of the same family."
+                raise ParameterError(msg)
+        if self.blocks:
+            parts = ([one.blocks[key] for one in members] for key in self.blocks)
+            return self.rebuilt(b.adopted(part, shares) for b, part in zip(self.blocks.values(), parts, strict=True))
+        stack, values = self.stacked, {}
+        for name in self.free:
+            value = np.concatenate([np.asarray(getattr(one.stacked, name)) for one in members])
+            shape = np.shape(getattr(stack, name))
+            if value.shape != shape:
+                msg = f"start= has {self.name}s of {name} {value.shape}, where the data need {shape}; give as many."
+                raise ParameterError(msg)
+            mean = np.tensordot(shares / shares.sum(), value, axes=1)
+            values[name] = np.broadcast_to(mean, shape) if name in self.tied else value
+        return self.like(stack.placed(values, shares))
+
+    def placed(self: Any, values: dict[str, Array], shares: Array) -> Any:
+        """The stack with these parameters, brought into what its structure allows."""
+        del shares
+        return replace(self, **values)
 
     def approximate_posterior(self, rows: Any, weights: Any, prior: Any, options: dict[str, Any]) -> Any:
         """What to believe of the parameters where no formula gives it, but a climb comes near; None: a formula does."""
@@ -173,8 +201,9 @@ class Member(Answers):
         del stats
         return True
 
-    def in_order(self, stats: Any) -> tuple[Any, Any]:
-        """The same distribution and statistics with hidden members in canonical order."""
+    def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
+        """The same distribution and statistics with hidden members in canonical order, where none is told apart."""
+        del prior
         return self, stats
 
     def matched(self, other: Any) -> Any:
@@ -190,6 +219,40 @@ class Member(Answers):
         """The prior that a name stands for, where it must be known before the first pass."""
         del rows, weights
         return prior
+
+    # ---- priors of a part, in which there is no density of the whole ----------------------------------------------
+    def settle_part(self: Any, prior: Any, rows: Any, weights: Any) -> Any:
+        """The conjugate prior of the members of a mixture, by name or as given, or the reason why it is none."""
+        if prior is None or not isinstance(prior, str):
+            belief = getattr(prior, "belief", prior)
+            if prior is None or isinstance(belief, self.conjugates):
+                return prior
+            kinds = " or ".join(dict.fromkeys(one.__name__ for one in self.conjugates)) or "none"
+            msg = (
+                f"a member of a mixture takes a conjugate prior, and {self.name} has {kinds}; got {prior!r:.60}. Give "
+                "that, 'weak', or no prior; a density as a function is for a distribution that is no mixture."
+            )
+            raise UnsupportedError(msg)
+        check_named(prior)
+        return self.weak_belief(rows, weights)
+
+    def weak_belief(self: Any, rows: Any, weights: Any) -> Any:
+        """The weak prior of a member, from all rows; None where the family has none that it can be estimated under."""
+        one = self.each[0]
+        try:
+            found = one.weak_prior(one.suffstats(rows, weights))
+            self.estimate(self.suffstats(rows[:2]), found)
+        except UnsupportedError:
+            return None
+        return found
+
+    def silent(self: Any, prior: Any) -> tuple[str, ...]:
+        """The parts that a prior says nothing of."""
+        return (self.name,) if prior is None and self.free else ()
+
+    def told_apart(self, prior: Any) -> bool:
+        """Whether hidden members have different priors, so that their order means something."""
+        return getattr(getattr(prior, "belief", prior), "members", 1) > 1
 
     def distance(self: Any, other: Any) -> float:
         """The largest relative move of a parameter; a location is measured against the spread."""
@@ -216,3 +279,10 @@ class Member(Answers):
             ends = domain.clip(np.stack([value - reach * error, value + reach * error]))
             found[name] = (float(ends[0]), float(ends[1])) if np.ndim(value) == 0 else (ends[0], ends[1])
         return found
+
+
+def check_named(prior: str) -> None:
+    """Refuse names of priors other than the one there is."""
+    if prior != "weak":
+        msg = f"prior={prior!r} is not known; the only prior with a name is 'weak'."
+        raise UnsupportedError(msg)

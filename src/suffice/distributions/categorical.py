@@ -131,6 +131,25 @@ class Categorical(Indicators):
         padded = np.pad(model.probs, [(0, 0)] * (model.probs.ndim - 1) + [(0, max(missing, 0))])
         return replace(model, levels=named if model.batch else named[0], probs=padded)
 
+    def adopted(self, members: Any, shares: Array) -> Any:
+        found = [self._renamed(one) if isinstance(one, Categorical) else one for one in members]
+        return super().adopted(found, shares)
+
+    def _renamed(self, other: Self) -> Self:
+        """The same probabilities, by the names and in the order of these levels."""
+        mine, theirs = self.stacked.named, other.stacked.named
+        if mine == theirs:
+            return other
+        probs = np.zeros((1, *np.shape(self.stacked.probs)[1:]))
+        for column, (names, known) in enumerate(zip(mine, theirs, strict=False)):
+            if not set(names) <= set(known):
+                unknown = next(name for name in names if name not in known)
+                msg = f"start= gives no probability to {unknown!r}, one of the levels {short(names)}; give it one."
+                raise ParameterError(msg)
+            probs[:, column, : len(names)] = other.stacked.probs[:, column, [known.index(name) for name in names]]
+        total = probs.sum(axis=-1, keepdims=True)
+        return replace(self.stacked, probs=np.where(total > 0, probs / np.where(total > 0, total, 1.0), 1.0))
+
     def _over(self, named: Levels) -> Self:
         """The prototype over these levels, all equally probable."""
         width = max(map(len, named))

@@ -313,6 +313,13 @@ class MultivariateNormal(ExponentialFamily):
         cov = other.cov if self.form.coupled else np.where(keep[:, None, None], self.cov, other.cov)
         return self if keep.all() else replace(other, mean=mean, cov=cov)
 
+    def placed(self, values: dict[str, Array], shares: Array) -> Self:
+        mean, cov = (np.asarray(values.get(name, getattr(self, name))) for name in ("mean", "cov"))
+        if "cov" not in values or self.form.holds(cov):
+            return replace(self, **values)
+        weight = np.maximum(shares, 1e-12)
+        return self.solve(mean, cov * weight[:, None, None], weight)
+
     def unbiased(self, stats: Any, ddof: float) -> Self:
         if stats is None or "cov" not in self.free:
             return self
