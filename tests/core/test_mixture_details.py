@@ -59,3 +59,30 @@ def test_a_start_of_labels_is_matched_by_their_names():
     none = sf.Mixture([sf.Categorical(("a", "c"), [0.5, 0.5]), sf.Categorical(("a", "c"), [0.4, 0.6])])
     with pytest.raises(sf.SufficeError, match="no probability to 'b'"):
         sf.fit(sf.Mixture(sf.Categorical(), 2), x[:, 0], start=none)
+
+
+# ---- the order of members ---------------------------------------------------------------------------------------------
+def test_members_that_a_prior_tells_apart_keep_their_places():
+    prior = {"weights": sf.Dirichlet([800.0, 1.0])}
+    fit = sf.fit(TWO, LIVES, prior=prior, random_state=0)
+    believed = fit.log_likelihood + float(fit.distribution.log_prior(prior))
+    assert fit.log_posterior == pytest.approx(believed, rel=1e-12)
+    assert fit.params["weights"][0] > 0.5
+    assert fit.trace.objective[-1] == pytest.approx(believed, rel=1e-9)
+    places = {"components": sf.NormalInverseGamma([[9.0], [3.0]], 50.0, 3.0, 3.0)}
+    fit = sf.fit(TWO, LIVES, prior=places, random_state=0)
+    assert fit.log_posterior == pytest.approx(fit.trace.objective[-1], rel=1e-9)
+
+
+def test_prototypes_that_fix_different_things_keep_their_places():
+    fit = sf.fit(sf.Mixture([sf.Normal(8, 2).fix("mean", "std"), sf.Normal()]), LIVES)
+    assert fit.distribution.parts[0] == sf.Normal(8.0, 2.0).fix("mean", "std")
+    both = [sf.Normal(8, 2).fix("mean"), sf.Normal(4, 2).fix("mean")]
+    np.testing.assert_array_equal(sf.fit(sf.Mixture(both), LIVES).params["mean"], [8, 4])
+
+
+def test_fixed_weights_keep_their_places():
+    fit = sf.fit(sf.Mixture(sf.Normal(), 2, weights=[0.9, 0.1]).fix("weights"), LIVES)
+    np.testing.assert_array_equal(fit.params["weights"], [0.9, 0.1])
+    even = sf.fit(sf.Mixture(sf.Normal(), 2).fix("weights"), LIVES)
+    assert even.params["mean"][0] < even.params["mean"][1]

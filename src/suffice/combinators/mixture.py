@@ -312,9 +312,11 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
 
         return not accidents(self, stats).any()
 
-    def in_order(self, stats: Any) -> tuple[Any, Any]:
-        from suffice.combinators.order import canonical
+    def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
+        from suffice.combinators.order import canonical, exchangeable
 
+        if not exchangeable(self, self.priors(prior)):
+            return self, stats
         order = canonical(self)
         moved = replace(stats, count=stats.count[order], members=picked(stats.members, order))
         return self.permuted(order), moved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,50 @@ def canonical(mixture: Any) -> Array:
     places = _places(stack)
     keys = [] if places is None else list(places.T[::-1])
     return np.lexsort([-mixture.weights, *keys]) if keys else np.argsort(-mixture.weights, kind="stable")
+
+
+def exchangeable(mixture: Any, priors: dict[str, Any]) -> bool:
+    """Whether the caller said the same of every member, so that their order means nothing."""
+    alpha = getattr(priors.get("weights"), "alpha", 0.0)
+    told = [alpha, mixture.weights] if "weights" in mixture.fixed else [alpha]
+    first, *others = mixture.components.each
+    return (
+        all(np.ptp(one) == 0 for one in told)
+        and all(_alike(first, one) for one in others)
+        and _same_for_all(priors.get("components"))
+    )
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two members have the same family, options and fixed values."""
+    if type(one) is not type(other) or (one.fixed, one.tied) != (other.fixed, other.tied):
+        return False
+    if hasattr(one, "log_weights"):  # mixtures
+        same = one.n == other.n and one.hard == other.hard
+        fixed = "weights" not in one.fixed or np.array_equal(one.weights, other.weights)
+        pairs = zip(one.components.each, other.components.each, strict=True) if same else ()
+        return bool(same and fixed and all(_alike(*pair) for pair in pairs))
+    if one.blocks:
+        return one.blocks.keys() == other.blocks.keys() and all(
+            _alike(block, other.blocks[key]) for key, block in one.blocks.items()
+        )
+    told = (f.name for f in fields(one) if f.name not in one.params or f.name in one.fixed)
+    return all(_same(getattr(one, name), getattr(other, name)) for name in told)
+
+
+def _same(left: Any, right: Any) -> bool:
+    arrays = isinstance(left, np.ndarray) or isinstance(right, np.ndarray)
+    return bool(np.array_equal(left, right) if arrays else left == right)
+
+
+def _same_for_all(prior: Any) -> bool:
+    """Whether a prior of the members says the same of each."""
+    if isinstance(prior, (list, tuple)):
+        return all(one == prior[0] and _same_for_all(one) for one in prior)
+    if isinstance(prior, dict):
+        return all(map(_same_for_all, prior.values()))
+    belief = getattr(prior, "belief", prior)
+    return not hasattr(belief, "members") or belief.lone or belief.members == 1
 
 
 def _places(stack: Any) -> Array | None:

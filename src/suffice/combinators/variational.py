@@ -120,7 +120,8 @@ class VariationalMixture(Mixture, register=False):
         del stats
         return True
 
-    def in_order(self, stats: Any) -> tuple[Any, Any]:
+    def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
+        del prior
         return super().in_order(stats) if _exchangeable(self.prior) else (self, stats)
 
     def permuted(self, order: Any) -> Self:

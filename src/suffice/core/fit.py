@@ -202,7 +202,7 @@ def _climbed(
     path = climb(begin, begin.staged(rows), weights, prior, **options)
     if start is not None and not isinstance(start, str):
         return path, notes
-    learned, stats = path.distribution.in_order(path.statistics)
+    learned, stats = path.distribution.in_order(path.statistics, prior)
     return replace(path, distribution=learned, statistics=stats), notes
 
 

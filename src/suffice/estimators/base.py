@@ -172,7 +172,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         assert best is not None  # noqa: S101 (there is at least one start)
         here, stats = best.distribution, best.statistics
         if not (self._given_order or np.isfinite(before)):
-            here, stats = here.in_order(stats)
+            here, stats = here.in_order(stats, prior)
         self.distribution_, self.statistics_ = here.estimate(stats, prior), stats
         self.converged_, self.n_iter_ = best.converged, best.trace.passes
         self.lower_bounds_ = (best.trace.objective / self._per(weights)).tolist()
