@@ -61,7 +61,7 @@ def test_a_start_of_labels_is_matched_by_their_names():
         sf.fit(sf.Mixture(sf.Categorical(), 2), x[:, 0], start=none)
 
 
-# ---- the order of members ---------------------------------------------------------------------------------------------
+# ---- the order of members --------------------------------------------------------------------------------------------
 def test_members_that_a_prior_tells_apart_keep_their_places():
     prior = {"weights": sf.Dirichlet([800.0, 1.0])}
     fit = sf.fit(TWO, LIVES, prior=prior, random_state=0)
@@ -86,3 +86,20 @@ def test_fixed_weights_keep_their_places():
     np.testing.assert_array_equal(fit.params["weights"], [0.9, 0.1])
     even = sf.fit(sf.Mixture(sf.Normal(), 2).fix("weights"), LIVES)
     assert even.params["mean"][0] < even.params["mean"][1]
+
+
+# ---- floors ----------------------------------------------------------------------------------------------------------
+def test_a_learned_mixture_as_prototype_forgets_the_floors_of_its_rows():
+    learned = sf.fit(TWO, LIVES, random_state=0).distribution
+    small = sf.fit(learned, LIVES * 1e-10, random_state=0)
+    assert not {"collapsed", "unidentified"} & set(dict(small.alerts))
+    np.testing.assert_allclose(small.params["std"] * 1e10, learned.params["std"], rtol=1e-3)
+    large = sf.fit(TWO, LIVES, start=learned).distribution
+    assert sf.fit(large, LIVES * 1e-10, random_state=0).log_likelihood == pytest.approx(small.log_likelihood, rel=1e-6)
+
+
+def test_a_ridge_that_the_caller_gave_stays():
+    ridged = sf.Mixture(sf.MultivariateNormal(), 2, floors=0.5)
+    once = sf.fit(ridged, PLANE, random_state=0).distribution
+    assert once.floors == 0.5
+    assert sf.fit(once, PLANE, random_state=0).distribution.floors == 0.5

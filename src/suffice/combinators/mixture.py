@@ -56,6 +56,7 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
     weights: Any = None
     hard: bool = field(default=False, kw_only=True)
     floors: Any = field(default=None, kw_only=True)  # what estimates are held above; a number is added to variances
+    measured: bool = field(default=False, kw_only=True)  # the floors are from the rows of a fit, and not the caller's
 
     row_vector = True
     tolerance = 1e-10

@@ -29,8 +29,7 @@ def begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior: 
     if start is None or isinstance(start, str):
         return _from_picture(model, rows, weights, rng, start, prior)
     if isinstance(start, Distribution):
-        given = _given(model, start, rows)
-        found = replace(given, floors=floors_of(model, *_picture(model, rows, weights, rng)))
+        found = _floored(_given(model, start, rows), *_picture(model, rows, weights, rng))
     else:
         found = _from_owners(model, rows, weights, start, rng)
     if not found.symmetric:
@@ -57,8 +56,8 @@ def _given(model: Any, start: Any, rows: Any) -> Any:
 def _from_owners(model: Any, rows: Any, weights: Weights, owners: Any, rng: Any) -> Any:
     """Begin at the estimate of given labels (n,) or responsibilities (n, k)."""
     shares = shares_of(model, rows, owners)
-    floors = floors_of(model, *_picture(model, rows, weights, rng))
-    return owned(replace(model, floors=floors), rows, shares * weights.dense(), rng)
+    floored = _floored(model, *_picture(model, rows, weights, rng))
+    return owned(floored, rows, shares * weights.dense(), rng)
 
 
 def shares_of(model: Any, rows: Any, owners: Any) -> Array:
@@ -97,11 +96,18 @@ def _picture(model: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, We
     return picture(rows, weights, size, int(rng.integers(1 << 62)))
 
 
+def _floored(model: Any, rows: Any, weights: Weights) -> Any:
+    """The mixture above floors for these rows: those of an earlier fit were for others."""
+    given = model.floors is not None and not model.measured
+    return replace(model, floors=floors_of(model, rows, weights), measured=not given)
+
+
 def floors_of(model: Any, rows: Any, weights: Weights) -> Any:
     """What the members are held above, from all rows together; what the caller gave stays."""
     stack = model.components
-    if model.floors is not None or not stack.simple or not len(rows):
-        return model.floors
+    own = None if model.measured else model.floors
+    if own is not None or not stack.simple or not len(rows):
+        return own
     if isinstance(stack, Stack):
         return [one.start(view, weights).floor() for one, view in zip(stack.each, stack.views(rows), strict=True)]
     return stack.each[0].start(rows, weights).floor()
@@ -116,7 +122,7 @@ def _from_picture(
     small, w = _picture(model, rows, weights, rng)
     if len(small) == 0:  # a member of another mixture that got no row: any will do
         small, w = _picture(model, rows, Weights(len(rows)), rng)
-    model = replace(model, floors=floors_of(model, small, w))
+    model = _floored(model, small, w)
     notes: tuple[Alert, ...] = ()
     if len(small) <= model.n and model.n > 1:
         text = f"{model.n} components, but only {len(small)} distinct rows: too few to tell what is a cluster."
