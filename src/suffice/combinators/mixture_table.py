@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from suffice.combinators.stack import Stack
+from suffice.core.information import chart
 
 MANY = 200  # parameters whose standard errors a summary still computes by itself
 WORK = 3e9  # multiplications that it still does for them
 MEMBERS, ENTRIES = 12, 24  # lines and columns before the middle is left out
 WIDE = 110  # characters of a line
+BOUNDARY = "on the boundary of what is possible"
+FLOOR = "on the floor that keeps a member from collapsing"
 
-Entry = tuple[str, float, float]  # label, estimate, standard error
+
+class Entry(NamedTuple):
+    """One number of a member; ``edge``: why it could not have a standard error, if that is its own fault."""
+
+    label: str
+    value: float
+    error: float
+    edge: str = ""
 
 
 def lines(mixture: Any, fit: Any) -> list[str]:
@@ -20,55 +32,106 @@ def lines(mixture: Any, fit: Any) -> list[str]:
     asked = "standard_errors" in fit.__dict__ or (there and p <= MANY and fit.n * p * p <= WORK)
     errors = fit.standard_errors if asked else None
     rows = _members(mixture, mixture.params, errors)
-    out = _matrix(rows) if len({tuple(entry[0] for entry in row) for row in rows}) == 1 else _list(rows, mixture.parts)
+    out = table(rows, mixture.parts)
     if errors is None:
         why = f"there are {p} parameters: ask fit.standard_errors" if there else "the rows are no longer in memory"
         out.append(f"  standard errors are left out: {why}")
-    elif any(np.isnan(entry[2]) for row in rows for entry in row):
-        out.append("  ± –: not known (on a boundary or a floor, without rows, or not told apart by the data)")
+    elif any(np.isnan(entry.error) for row in rows for entry in row):
+        out.append(f"  ± –: not known, {'; '.join(_reasons(fit, rows))}")
     return out
 
 
+def table(rows: list[list[Entry]], parts: Any, names: list[int] | None = None) -> list[str]:
+    """A line for each member: in columns where they have the same entries, else with the names of the numbers."""
+    names = list(range(len(rows))) if names is None else names
+    alike = len({tuple(entry.label for entry in row) for row in rows}) == 1
+    return _matrix(rows, names) if alike else _list(rows, parts, names)
+
+
+def _reasons(fit: Any, rows: list[list[Entry]]) -> list[str]:
+    """Why standard errors are missing, each reason only where it applies."""
+    count = np.asarray(fit.statistics.count)
+    found: dict[str, None] = {}
+    for j, row in enumerate(rows):
+        for entry in row:
+            if not np.isnan(entry.error):
+                continue
+            if count[j] == 0:
+                found["without rows"] = None
+            elif entry.edge:
+                found[entry.edge] = None
+            elif fit.prior is not None:
+                text = (
+                    "the prior holds what the rows alone do not tell (errors are those of the rows; ask sf.posterior)"
+                )
+                found[text] = None
+            else:
+                found["the rows do not tell these numbers apart"] = None
+    return list(found)
+
+
 def _members(mixture: Any, params: Any, errors: Any) -> list[list[Entry]]:
-    found = []
+    found, held = [], mixture.components.held(mixture.floors)
     for j, one in enumerate(mixture.parts):
-        weight = ("weight", float(params["weights"][j]), 0.0 if errors is None else float(errors["weights"][j]))
-        mine = {key: value for key, value in params.items() if key != "weights"}
-        theirs = None if errors is None else {key: value for key, value in errors.items() if key != "weights"}
-        unlike = j in mine and isinstance(mine[j], dict) and set(mine) == set(range(mixture.n))
-        if unlike:  # members of different kinds have parameters of their own
-            own = _entries(one, mine[j], None if theirs is None else theirs[j], None)
-        else:
-            own = _entries(one, mine, theirs, j)
-        found.append([weight, *own])
+        share = float(params["weights"][j])
+        error = 0.0 if errors is None else float(errors["weights"][j])
+        weight = Entry("weight", share, error, BOUNDARY if round(share, 12) in (0.0, 1.0) else "")
+        own = _entries(mixture.components, one, params, errors, j)
+        found.append([weight, *(entry._replace(edge=entry.edge or (FLOOR if held[j] else "")) for entry in own)])
     return found
 
 
-def _entries(one: Any, params: Any, errors: Any, index: int | None) -> list[Entry]:
-    """Every number of a member; ``index`` is its place in arrays that lead with the members, None: they do not."""
-    if hasattr(one, "weights"):  # a mixture inside
-        inner = enumerate(_members(one, params, errors))
-        return [(f"{j}/{label}", value, error) for j, part in inner for label, value, error in part]
+def _entries(stack: Any, one: Any, params: Any, errors: Any, index: int) -> list[Entry]:
+    """Every number of member ``index`` of a stack, whose parameters lead with the members."""
+    if isinstance(stack, Stack):  # members of different kinds have parameters of their own
+        return _own(one, params[index], None if errors is None else errors[index])
     if one.blocks:
         found = []
         for key, block in one.blocks.items():
-            inside = _entries(block, params[key], None if errors is None else errors[key], index)
-            found += [(f"{_named(key)}: {label}", value, error) for label, value, error in inside]
+            theirs = None if errors is None else errors[key]
+            found += _under(key, _entries(stack.blocks[key], block, params[key], theirs, index))
         return found
+    return _numbers(
+        one,
+        {name: params[name][index] for name in one.params},
+        None if errors is None else {name: errors[name][index] for name in one.params},
+    )
+
+
+def _own(one: Any, params: Any, errors: Any) -> list[Entry]:
+    """Every number of a distribution that stands alone."""
+    if hasattr(one, "weights"):  # a mixture inside
+        inner = enumerate(_members(one, params, errors))
+        return [entry._replace(label=f"{j}/{entry.label}") for j, part in inner for entry in part]
+    if one.blocks:
+        found = []
+        for key, block in one.blocks.items():
+            found += _under(key, _own(block, params[key], None if errors is None else errors[key]))
+        return found
+    return _numbers(one, params, errors)
+
+
+def _under(key: Any, entries: list[Entry]) -> list[Entry]:
+    return [entry._replace(label=f"{_named(key)}: {entry.label}") for entry in entries]
+
+
+def _numbers(one: Any, params: Any, errors: Any) -> list[Entry]:
     entries = []
+    rough = errors is not None and chart(one.stacked).smoothness == 0
     for name in one.params:
-        value = np.asarray(params[name] if index is None else params[name][index])
-        error = np.zeros(value.shape)
-        if errors is not None:
-            error = np.asarray(errors[name] if index is None else errors[name][index])
-        places = [(one.label(name, place), place) for place in np.ndindex(*value.shape)]
-        entries += [(label, float(value[place]), float(error[place])) for label, place in places if label]
+        value = np.asarray(params[name])
+        error = np.zeros(value.shape) if errors is None else np.asarray(errors[name])
+        edge = one.specs()[name].domain.on_boundary(value.round(12))
+        for place in np.ndindex(*value.shape):
+            if label := one.label(name, place):
+                why = BOUNDARY if edge[place] else "the likelihood is greatest at its own edge" if rough else ""
+                entries.append(Entry(label, float(value[place]), float(error[place]), why))
     return entries
 
 
-def _matrix(rows: list[list[Entry]]) -> list[str]:
+def _matrix(rows: list[list[Entry]], names: list[int]) -> list[str]:
     """Members that have the same entries: one line each, in as many panels as the width of a page needs."""
-    labels = [entry[0] for entry in rows[0]]
+    labels = [entry.label for entry in rows[0]]
     shown = _middle(list(range(len(labels))), ENTRIES)
     cut = _middle(list(range(len(rows))), MEMBERS)
     head = ["", *(f"… {len(labels) - len(shown) + 1} more" if i is None else labels[i] for i in shown)]
@@ -77,7 +140,7 @@ def _matrix(rows: list[list[Entry]]) -> list[str]:
         if j is None:
             body.append([f"… {len(rows) - len(cut) + 1} more", *("" for _ in shown)])
         else:
-            body.append([str(j), *("" if i is None else _shown(rows[j][i]) for i in shown)])
+            body.append([str(names[j]), *("" if i is None else _shown(rows[j][i]) for i in shown)])
     widths = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
     out: list[str] = []
     begin = 1
@@ -94,16 +157,16 @@ def _matrix(rows: list[list[Entry]]) -> list[str]:
     return out
 
 
-def _list(rows: list[list[Entry]], parts: Any) -> list[str]:
+def _list(rows: list[list[Entry]], parts: Any, names: list[int]) -> list[str]:
     """Members of different kinds: one line each, with the names of its numbers."""
     out = []
     for j in _middle(list(range(len(rows))), MEMBERS):
         if j is None:
             out.append("  …")
             continue
-        shown = [f"{label} {_shown((label, value, error))}" for label, value, error in rows[j][: ENTRIES + 1]]
+        shown = [f"{entry.label} {_shown(entry)}" for entry in rows[j][: ENTRIES + 1]]
         more = f", … {len(rows[j]) - len(shown)} more" if len(rows[j]) > len(shown) else ""
-        out.append(f"  {j} {parts[j].name}: {', '.join(shown)}{more}")
+        out.append(f"  {names[j]} {parts[names[j]].name}: {', '.join(shown)}{more}")
     return out
 
 
@@ -121,5 +184,4 @@ def _number(value: float, digits: int = 4) -> str:
 
 
 def _shown(entry: Entry) -> str:
-    _, value, error = entry
-    return _number(value) if error == 0 else f"{_number(value)} ± {_number(error, 2)}"
+    return _number(entry.value) if entry.error == 0 else f"{_number(entry.value)} ± {_number(entry.error, 2)}"
