@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.combinators.mixture_beliefs import LEAST_WEIGHT
 from suffice.core.distribution import Alert
 from suffice.core.parameters import Array
 
@@ -73,6 +74,14 @@ def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
     if empty.any():
         which = ", ".join(map(str, np.flatnonzero(empty)))
         found.append(("empty", f"member {which} has no rows: its parameters mean nothing. Use fewer components."))
+    edge = np.abs(mixture.weights - LEAST_WEIGHT) <= 1e-6 * LEAST_WEIGHT
+    if edge.any() and "weights" not in mixture.fixed:
+        which = ", ".join(map(str, np.flatnonzero(edge)))
+        text = (
+            f"the weight of member {which} was held at {LEAST_WEIGHT:g}: under a Dirichlet below 1 the density is "
+            "infinite at 0, and the posterior has no maximum. Use fewer components, or a Dirichlet of at least 1."
+        )
+        found.append(("boundary", text))
     told = {code for code, _ in found}
     found.extend(alert for alert in members if not (alert[0] in COLLAPSED and told & COLLAPSED))
     twins = _twins(mixture, ~empty)

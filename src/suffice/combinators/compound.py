@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.core.distribution import Distribution
-from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.errors import DataError, SufficeError, UnsupportedError
 from suffice.core.sketch import combined, points, row_hash
 
 
@@ -42,13 +42,13 @@ class Table:
 
 
 @contextmanager
-def naming(where: str) -> Iterator[None]:
-    """Say in which part bad data were found."""
+def naming(where: str, kind: type[SufficeError] = DataError) -> Iterator[None]:
+    """Say in which part bad data, or another kind of mistake, were found."""
     try:
         yield
-    except DataError as error:
+    except kind as error:
         msg = f"{where}: {error}"
-        raise DataError(msg) from error
+        raise kind(msg) from error
 
 
 def width_of(block: Any) -> int | None:

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from suffice.combinators.stack import Stack
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.lazy import special
+from suffice.core.member import check_named
 from suffice.core.parameters import Array
 from suffice.distributions.dirichlet import Dirichlet
+
+LEAST_WEIGHT = 1e-10  # under a prior that is infinite at 0: there the posterior has no maximum, here it has
 
 
 class MixtureBeliefs:
@@ -27,6 +29,8 @@ class MixtureBeliefs:
             return {}
         if isinstance(prior, dict) and set(prior) <= {"weights", "components"}:
             given = dict(prior)
+        elif callable(prior) or (isinstance(prior, dict) and not set(prior) & set(self.components.blocks)):
+            raise UnsupportedError(self.refusal(prior))
         elif isinstance(prior, Dirichlet) and Dirichlet not in getattr(self.components, "conjugates", ()):
             given = {"weights": prior}
         else:
@@ -42,13 +46,24 @@ class MixtureBeliefs:
             raise ParameterError(msg)
         return given
 
+    def refusal(self, prior: Any) -> str:
+        """Why something is no prior of a mixture."""
+        unknown = [key for key in prior if key not in ("weights", "components")] if isinstance(prior, dict) else []
+        got = f"the key {unknown[0]!r}" if unknown else "a function" if callable(prior) else f"{prior!r:.60}"
+        return (
+            "the prior of a Mixture is {'weights': Dirichlet(…), 'components': a conjugate prior of the members, or a "
+            f"list with one for each}}, either of them, or 'weak'; got {got}. A density as a function is for a "
+            "distribution that is no mixture."
+        )
+
     def log_prior(self, prior: Any) -> Array:
         beliefs = self.priors(prior)
         total = 0.0
         if beliefs.get("weights") is not None:
             alpha = np.broadcast_to(beliefs["weights"].alpha, self.weights.shape)
             constant = special.gammaln(alpha.sum()) - special.gammaln(alpha).sum()
-            total += float(constant + special.xlogy(alpha - 1.0, self.weights).sum())
+            within = np.where(alpha < 1, np.maximum(self.weights, LEAST_WEIGHT), self.weights)
+            total += float(constant + special.xlogy(alpha - 1.0, within).sum())
         if beliefs.get("components") is not None:
             total += float(np.sum(self.components.log_prior(beliefs["components"])))
         return np.asarray(total)
@@ -68,22 +83,56 @@ class MixtureBeliefs:
         return believe(self, rows, weights, prior, options)
 
     def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
-        """``"weak"``: one pseudo-row for the weight of each member, and for a member what is weak for all rows."""
-        if prior != "weak" or not isinstance(prior, str):
-            return prior
-        stack = self.shaped(rows).components
-        weak = [one.weak_prior(one.suffstats(view, weights)) for one, view in _with_views(stack, rows)]
-        return {"weights": Dirichlet(np.array([2.0])), "components": weak if isinstance(stack, Stack) else weak[0]}
+        """The prior with what ``"weak"`` stands for, or the reason why it is none."""
+        if prior is None:
+            return None
+        model = self.shaped(rows)
+        if isinstance(prior, str):
+            check_named(prior)
+            return model.weak_belief(rows, weights)
+        given = self.priors(prior)
+        inner = given.get("components")
+        settled = model.components.settle_part(inner, rows, weights)
+        return prior if settled is inner else {**given, "components": settled}
+
+    def settle_part(self, prior: Any, rows: Any, weights: Any) -> Any:
+        return self.settle_prior(prior, rows, weights)
+
+    def weak_belief(self, rows: Any, weights: Any) -> dict[str, Any]:
+        """One pseudo-row for the weight of each member, and for a member what is weak for all rows."""
+        inner = self.shaped(rows).components.weak_belief(rows, weights)
+        return {"weights": Dirichlet(np.array([2.0])), "components": inner}
+
+    def silent(self, prior: Any) -> tuple[str, ...]:
+        found: tuple[str, ...] = self.components.silent(self.priors(prior).get("components"))
+        return found
 
     def _weights(self, count: Array, prior: Any) -> Array:
-        if prior is not None:
-            count = np.maximum(count + np.broadcast_to(prior.alpha, count.shape) - 1.0, 0.0)
+        if prior is None:
+            total = count.sum()
+            return np.asarray(count / total if total > 0 else self.weights)
+        alpha = np.broadcast_to(prior.alpha, count.shape)
+        count = count + alpha - 1.0
+        if (alpha < 1).any():
+            return _held(count)
         total = count.sum()
         return np.asarray(count / total if total > 0 else self.weights)
 
 
-def _with_views(stack: Any, rows: Any) -> list[tuple[Any, Any]]:
-    """The members, each with the rows as it reads them."""
-    if isinstance(stack, Stack):
-        return list(zip(stack.each, stack.views(rows), strict=True))
-    return [(stack.each[0], rows)]
+def _held(count: Array) -> Array:
+    """The weights π ≥ `LEAST_WEIGHT` that maximise Σ count log π, where counts may be negative.
+
+    Those that are not positive stand on the bound, and so do those whose share would lie below it.
+    """
+    free = count > 0
+    if not free.any():
+        free = np.arange(len(count)) == np.argmax(count)
+    while True:
+        left = 1.0 - LEAST_WEIGHT * (~free).sum()
+        shares = np.where(free, np.maximum(count, 0.0), 0.0)
+        total = shares.sum()
+        found = np.where(free, left * shares / total if total > 0 else left / free.sum(), LEAST_WEIGHT)
+        below = free & (found < LEAST_WEIGHT)
+        if not below.any():
+            return np.asarray(found)
+        free = free & ~below

@@ -5,7 +5,7 @@ Over 400 lines: half of them turn what a caller gives (mappings, frames, rows, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -367,7 +367,36 @@ class Product(Compound, register=False):
 
     def log_prior(self, prior: Any) -> Array:
         priors = self.priors(prior)
-        return np.asarray(sum(np.sum(self.blocks[key].log_prior(belief)) for key, belief in priors.items()))
+        given = {key: belief for key, belief in priors.items() if belief is not None}
+        return np.asarray(sum(np.sum(self.blocks[key].log_prior(belief)) for key, belief in given.items()))
+
+    def weak_belief(self, rows: Any, weights: Any) -> Any:
+        found = {key: block.weak_belief(part, weights) for (key, block), part in self._each_row_part(rows)}
+        return None if all(one is None for one in found.values()) else found
+
+    def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
+        """As each part does; a name is a prior of each part that has one."""
+        named = any(isinstance(one, str) for one in self.priors(prior).values())
+        return self._settled("settle_part" if named else "settle_prior", prior, rows, weights)
+
+    def settle_part(self, prior: Any, rows: Any, weights: Any) -> Any:
+        return self._settled("settle_part", prior, rows, weights)
+
+    def _settled(self, how: str, prior: Any, rows: Any, weights: Any) -> Any:
+        beliefs, settled = self.priors(prior), {}
+        for (key, block), part in self._each_row_part(rows):
+            with naming(f"column {key!r}", UnsupportedError):
+                settled[key] = getattr(block, how)(beliefs.get(key), part, weights)
+        same = all(settled[key] is beliefs.get(key) for key in settled)
+        return prior if same else settled
+
+    def _each_row_part(self, rows: Any) -> Iterator[tuple[tuple[Any, Any], Any]]:
+        return zip(self.shaped(rows).blocks.items(), rows.parts, strict=True)
+
+    def silent(self, prior: Any) -> tuple[str, ...]:
+        beliefs = self.priors(prior)
+        found = {key: block.silent(beliefs.get(key)) for key, block in self.blocks.items()}
+        return tuple(f"column {key!r} ({name})" for key, names in found.items() for name in names)
 
     # ---- asking -------------------------------------------------------------------------------------------------
     def sample(self, n: int = 1, random_state: Any = None) -> Any:

@@ -196,9 +196,6 @@ class Stack(Compound, register=False):
         paired = zip(self.parts, self.priors(prior), strict=True)
         return tuple(dict.fromkeys(name for member, belief in paired for name in member.silent(belief)))
 
-    def told_apart(self, prior: Any) -> bool:
-        return any(one is not self.priors(prior)[0] for one in self.priors(prior))
-
     def posterior(self, stats: Any, prior: Any) -> StackPosterior:
         """What to believe of each member; ``prior`` is one for all or as many as there are members."""
         self.check_owner(stats)

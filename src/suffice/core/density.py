@@ -83,6 +83,9 @@ def _starts(space: Space, learn: Callable[[], Any]) -> list[Array]:
 def _space(model: Any, prior: Any) -> Space:
     """The free parameters as axes, or the reason why a density cannot speak of them."""
     names = model.free
+    if not set(names) <= set(model.specs()):
+        msg = f"{model.name} is made of distributions, and a density as a function speaks of the parameters of one."
+        raise UnsupportedError(model.refusal(prior) if hasattr(model, "refusal") else msg)
     if not names:
         msg = f"every parameter of {model!r} is fixed, so a prior has nothing to speak of."
         raise UnsupportedError(msg)

@@ -91,7 +91,8 @@ def fit(
         climbs = [_climbed(prototype, rows, checked, settled, start, rng, options) for _ in range(n_init)]
         path, notes = max(climbs, key=lambda one: one[0].rank)
         if settled is not prior:
-            named, prior = str(prior), settled
+            notes = (*notes, *_unbelieved(prototype, settled))
+            named, prior = "weak", settled
     return _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
 
 
@@ -204,6 +205,18 @@ def _climbed(
         return path, notes
     learned, stats = path.distribution.in_order(path.statistics, prior)
     return replace(path, distribution=learned, statistics=stats), notes
+
+
+def _unbelieved(prototype: Any, prior: Any) -> tuple[Alert, ...]:
+    """What to tell of the parts that a named prior says nothing of."""
+    silent = prototype.silent(prior)
+    if not silent:
+        return ()
+    text = (
+        f"prior='weak' says nothing of {', '.join(silent)}, which has no conjugate prior: its parameters are estimated "
+        "by maximum likelihood."
+    )
+    return (("no prior", text),)
 
 
 def _conclude(

@@ -227,10 +227,14 @@ class Member(Answers):
             belief = getattr(prior, "belief", prior)
             if prior is None or isinstance(belief, self.conjugates):
                 return prior
-            kinds = " or ".join(dict.fromkeys(one.__name__ for one in self.conjugates)) or "none"
+            known = [
+                one for one in self.conjugates if not any(o is not one and issubclass(o, one) for o in self.conjugates)
+            ]
+            kinds = " or ".join(one.__name__ for one in known) or "none"
+            got = "a function" if callable(prior) else f"{prior!r:.60}"
             msg = (
-                f"a member of a mixture takes a conjugate prior, and {self.name} has {kinds}; got {prior!r:.60}. Give "
-                "that, 'weak', or no prior; a density as a function is for a distribution that is no mixture."
+                f"a member of a mixture takes a conjugate prior, and {self.name} has {kinds}; got {got}. Give that, "
+                "'weak', or no prior; a density as a function is for a distribution that is no mixture."
             )
             raise UnsupportedError(msg)
         check_named(prior)
@@ -249,10 +253,6 @@ class Member(Answers):
     def silent(self: Any, prior: Any) -> tuple[str, ...]:
         """The parts that a prior says nothing of."""
         return (self.name,) if prior is None and self.free else ()
-
-    def told_apart(self, prior: Any) -> bool:
-        """Whether hidden members have different priors, so that their order means something."""
-        return getattr(getattr(prior, "belief", prior), "members", 1) > 1
 
     def distance(self: Any, other: Any) -> float:
         """The largest relative move of a parameter; a location is measured against the spread."""
