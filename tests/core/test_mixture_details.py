@@ -103,3 +103,57 @@ def test_a_ridge_that_the_caller_gave_stays():
     once = sf.fit(ridged, PLANE, random_state=0).distribution
     assert once.floors == 0.5
     assert sf.fit(once, PLANE, random_state=0).distribution.floors == 0.5
+
+
+# ---- interrupts ------------------------------------------------------------------------------------------------------
+def interrupting(monkeypatch, where):
+    """Let pass number ``where`` over rows be interrupted, and count the passes."""
+    gather, seen = sf.Mixture.suffstats, []
+
+    def suffstats(self, x, weights=None):
+        seen.append(len(x))
+        if len(seen) == where:
+            raise KeyboardInterrupt
+        return gather(self, x, weights)
+
+    monkeypatch.setattr(sf.Mixture, "suffstats", suffstats)
+    return seen
+
+
+@pytest.mark.parametrize("where", [4, 60])
+def test_an_interrupt_while_a_start_is_sought_ends_the_fit(monkeypatch, where):
+    seen = interrupting(monkeypatch, where)
+    fit = sf.fit(sf.Mixture(sf.Normal(), 3), LIVES, random_state=0, n_init=5)
+    assert len(seen) == where + 1
+    assert not fit.converged
+    assert "interrupted" in dict(fit.alerts)["not converged"]
+    assert fit.log_likelihood == pytest.approx(fit.distribution.log_prob(LIVES).sum(), rel=1e-12)
+
+
+def test_an_interrupt_ends_further_starts_as_well():
+    passes = []
+
+    def callback(one):
+        passes.append(one.number)
+        if len(passes) == 5:
+            raise KeyboardInterrupt
+
+    fit = sf.fit(sf.Mixture(sf.Normal(), 3), LIVES, random_state=0, n_init=5, callback=callback)
+    assert len(passes) == 5
+    assert "1 of 5 starts" in dict(fit.alerts)["interrupted"]
+
+
+def test_an_interrupt_before_anything_is_known_is_one(monkeypatch):
+    interrupting(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt):
+        sf.fit(TWO, LIVES)
+
+
+def test_an_interrupt_ends_the_starts_of_an_estimator(monkeypatch):
+    seen = interrupting(monkeypatch, 0)
+    alone = sf.GaussianMixture(3, random_state=0).fit(PLANE)
+    one = len(seen)
+    seen = interrupting(monkeypatch, one + 5)
+    several = sf.GaussianMixture(3, n_init=50, random_state=0).fit(PLANE)
+    assert len(seen) == one + 5
+    np.testing.assert_array_equal(several.means_, alone.means_)

@@ -11,7 +11,7 @@ import numpy as np
 from suffice import kernels
 from suffice.combinators.stack import Stack
 from suffice.core.distribution import Alert, Distribution
-from suffice.core.em import Climb, climb
+from suffice.core.em import Climb, InterruptedStart, climb
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.parameters import Array
 from suffice.core.sketch import picture, points
@@ -132,12 +132,20 @@ def _from_picture(
     staged = model.staged(small)
     paths: list[Climb] = []
     believed = belief(prior)
-    for _ in range(trials):
-        codes = _random(len(small), model.n, rng) if how == "random" else clusters(places, held, model.n, rng)
-        blur = BLUR if model.components.simple else 0.0
-        first = owned(model, small, blurred(codes, model.n, blur) * held[:, None], rng)
-        paths.append(climb(first, staged, w, prior, SHORT if trials > 1 else 1, FLAT, log_prior=believed))
-    return max(paths, key=lambda one: one.rank).distribution, notes
+    try:
+        while len(paths) < trials and not (paths and paths[-1].interrupted):
+            codes = _random(len(small), model.n, rng) if how == "random" else clusters(places, held, model.n, rng)
+            blur = BLUR if model.components.simple else 0.0
+            first = owned(model, small, blurred(codes, model.n, blur) * held[:, None], rng)
+            paths.append(climb(first, staged, w, prior, SHORT if trials > 1 else 1, FLAT, log_prior=believed))
+    except KeyboardInterrupt:
+        if not paths:
+            raise KeyboardInterrupt from None  # a start of a member, if there is one, is none of all of them
+        paths.append(replace(paths[0], interrupted=True))
+    best = max(paths, key=lambda one: one.rank).distribution
+    if paths[-1].interrupted:
+        raise InterruptedStart(best)
+    return best, notes
 
 
 def belief(prior: Any) -> Callable[[Any], float] | None:

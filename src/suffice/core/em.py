@@ -25,6 +25,14 @@ class FallenError(SufficeError):
     """The likelihood fell: an M-step is wrong. Raised where ``SUFFICE_STRICT`` is set, as in tests."""
 
 
+class InterruptedStart(KeyboardInterrupt):
+    """Interrupted while a start was sought; ``best`` is the best so far."""
+
+    def __init__(self, best: Any) -> None:
+        super().__init__()
+        self.best = best
+
+
 @dataclass(frozen=True)
 class Trace:
     """What each pass saw.
@@ -77,6 +85,7 @@ class Climb:
     converged: bool
     reason: str
     fell: bool = False
+    interrupted: bool = False
 
     @property
     def rank(self) -> tuple[bool, float]:
@@ -111,7 +120,7 @@ def climb(
     here = walk.visit(start)
     speed = Ahead(here.statistics) if accelerate else None
     moves: list[float] = []
-    reason, converged, fell = f"stopped after {max_iter} passes", False, False
+    reason, converged, fell, interrupted = f"stopped after {max_iter} passes", False, False, False
     try:
         while True:
             if walk.flat(tol) or walk.gained_less(gain, before):
@@ -146,8 +155,8 @@ def climb(
         if len(moves) < len(walk.seen):
             moves.append(distance(here.distribution, here.distribution.estimate(here.statistics, prior)))
     except KeyboardInterrupt:
-        reason = f"interrupted after {walk.passes} passes"
-    return Climb(here.distribution, here.statistics, walk.trace(moves), converged, reason, fell)
+        reason, interrupted = f"interrupted after {walk.passes} passes", True
+    return Climb(here.distribution, here.statistics, walk.trace(moves), converged, reason, fell, interrupted)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.core.density import data_posterior, density_posterior, is_density
 from suffice.core.distribution import Alert, Distribution
-from suffice.core.em import Climb, Pass, Trace, climb
+from suffice.core.em import Climb, InterruptedStart, Pass, Trace, climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.prior_function import in_order
 from suffice.core.result import Fit
@@ -88,8 +88,17 @@ def fit(
         rng = np.random.default_rng(random_state)
         options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback}
         settled = prototype.settle_prior(prior, rows, checked)
-        climbs = [_climbed(prototype, rows, checked, settled, start, rng, options) for _ in range(n_init)]
+        climbs: list[tuple[Climb, tuple[Alert, ...]]] = []
+        try:
+            while len(climbs) < n_init and not (climbs and climbs[-1][0].interrupted):
+                climbs.append(_climbed(prototype, rows, checked, settled, start, rng, options))
+        except KeyboardInterrupt:
+            if not climbs:
+                raise
         path, notes = max(climbs, key=lambda one: one[0].rank)
+        if len(climbs) < n_init:
+            text = f"interrupted after {len(climbs)} of {n_init} starts; what stands here is the best of them."
+            notes = (*notes, ("interrupted", text))
         if settled is not prior:
             notes = (*notes, *_unbelieved(prototype, settled))
             named, prior = "weak", settled
@@ -197,10 +206,17 @@ def _climbed(
     prototype: Any, rows: Any, weights: Weights, prior: Any, start: Any, rng: Any, options: dict[str, Any]
 ) -> tuple[Climb, tuple[Alert, ...]]:
     """One climb from a start, and what to tell about it; members without a given order come in canonical order."""
-    begin, notes = prototype.begin(rows, weights, rng, start, prior)
+    interrupted = False
+    try:
+        begin, notes = prototype.begin(rows, weights, rng, start, prior)
+    except InterruptedStart as stopped:  # one pass, to know how good it is
+        begin, notes, interrupted = stopped.best, (), True
+        options = {**options, "max_iter": 1}
     tol = prototype.tolerance if options["tol"] is None else options["tol"]
     options = {**options, "tol": tol, "log_prior": lambda one: _log_prior(one, prior, prototype)}
     path = climb(begin, begin.staged(rows), weights, prior, **options)
+    if interrupted:
+        path = replace(path, converged=False, reason="interrupted before the first pass", interrupted=True)
     if start is not None and not isinstance(start, str):
         return path, notes
     learned, stats = path.distribution.in_order(path.statistics, prior)

@@ -313,7 +313,7 @@ class MultivariateNormal(ExponentialFamily):
         cov = other.cov if self.form.coupled else np.where(keep[:, None, None], self.cov, other.cov)
         return self if keep.all() else replace(other, mean=mean, cov=cov)
 
-    def placed(self, values: dict[str, Array], shares: Array) -> Self:
+    def placed(self, values: dict[str, Any], shares: Array) -> Self:
         mean, cov = (np.asarray(values.get(name, getattr(self, name))) for name in ("mean", "cov"))
         if "cov" not in values or self.form.holds(cov):
             return replace(self, **values)

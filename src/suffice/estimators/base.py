@@ -166,9 +166,15 @@ class MixtureShell(DensityMixin, BaseEstimator):
             self.lower_bound_, self.lower_bounds_ = -np.inf, []
             self._show()
             return
-        for number, first in enumerate(firsts):
-            path = self._climb(first, rows, weights, prior, before, number)
-            best = path if best is None or path.rank > best.rank else best
+        try:
+            for number, first in enumerate(firsts):
+                path = self._climb(first, rows, weights, prior, before, number)
+                best = path if best is None or path.rank > best.rank else best
+                if path.interrupted:
+                    break
+        except KeyboardInterrupt:  # while a further start was sought
+            if best is None:
+                raise
         assert best is not None  # noqa: S101 (there is at least one start)
         here, stats = best.distribution, best.statistics
         if not (self._given_order or np.isfinite(before)):
