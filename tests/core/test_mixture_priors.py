@@ -111,3 +111,28 @@ def test_members_told_apart_by_their_priors_keep_their_places(x):
     assert weights[1] > weights[0]
     expected = fit.log_likelihood + stats.dirichlet.logpdf(weights / weights.sum(), [1.0, 400.0])
     assert fit.log_posterior == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("prior", ["weak", sf.NormalInverseGamma(2.0, 3.0, 2.0, 5.0)])
+def test_members_that_share_std_are_the_tied_gaussians_of_one_column(x, prior):
+    tied = sf.Mixture(sf.Normal().tie("std"), 2)
+    fit = sf.fit(tied, x, prior={"components": prior}, random_state=0)
+    assert climbs(fit)
+    belief = fit.prior["components"]
+    # the same model in the other family: degrees 2·shape and scale 2·scale, and one mode of mean and covariance
+    whole = sf.NormalInverseWishart(
+        np.atleast_1d(belief.mean).ravel(),
+        float(np.ravel(belief.count)[0]),
+        2 * float(np.ravel(belief.shape)[0]),
+        2 * np.reshape(belief.scale, (1, 1)),
+    )
+    wide = sf.fit(
+        sf.Mixture(sf.MultivariateNormal(structure="tied"), 2), x[:, None], prior={"components": whole}, random_state=0
+    )
+    assert fit.distribution.components.std.ravel() == pytest.approx(
+        np.sqrt(wide.distribution.components.cov.ravel()), rel=1e-4
+    )
+    assert fit.distribution.components.mean.ravel() == pytest.approx(
+        wide.distribution.components.mean.ravel(), rel=1e-4
+    )
+    assert fit.log_posterior == pytest.approx(wide.log_posterior, rel=1e-8)
