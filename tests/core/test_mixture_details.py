@@ -157,3 +157,32 @@ def test_an_interrupt_ends_the_starts_of_an_estimator(monkeypatch):
     several = sf.GaussianMixture(3, n_init=50, random_state=0).fit(PLANE)
     assert len(seen) == one + 5
     np.testing.assert_array_equal(several.means_, alone.means_)
+
+
+# ---- rows that cannot be ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("n", [500, 9000])
+@pytest.mark.parametrize("start", [None, "labels"])
+@pytest.mark.parametrize(
+    ("prototype", "bad"),
+    [
+        (sf.Normal(), np.inf),
+        (sf.MultivariateNormal(), np.inf),
+        (sf.MultivariateNormal(), np.nan),
+        (sf.Gamma(), -1.0),
+        (sf.Mixture(sf.Normal(), 2), np.inf),
+    ],
+)
+def test_errors_name_the_row_of_the_data(n, start, prototype, bad):
+    x = np.random.default_rng(0).gamma(2.0, size=(n, 2))
+    x[n - 37, 1] = bad
+    with pytest.raises(sf.SufficeError, match=f"row {n - 37}, column 1"):
+        sf.fit(sf.Mixture(prototype, 2), x, start=np.arange(n) % 2 if start else None)
+
+
+def test_errors_name_the_row_of_a_member_and_a_column():
+    x = np.random.default_rng(0).gamma(2.0, size=200)
+    x[7] = -1
+    with pytest.raises(sf.SufficeError, match="row 7 has -1"):
+        sf.fit(sf.Mixture([sf.Normal(), sf.Exponential()]), x)
+    with pytest.raises(sf.SufficeError, match="row 7 has -1"):
+        sf.fit(sf.Mixture(sf.Product({"a": sf.Normal(), "b": sf.Gamma()}), 2), {"a": x, "b": x})

@@ -209,6 +209,9 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
             found = expect(self.components, x, self.log_weights, held.values, hard=True)
         else:
             found = self.components.expect(x, self.log_weights, held.values)
+        if not np.isfinite(found.log_likelihood):  # a row that nobody can have made: is it one that cannot be?
+            shares = np.broadcast_to(held.dense(), (len(x), self.n))
+            self.components.gather(x, replace(held, values=shares, members=self.n))
         evidence, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
         return Joint(found.count, found.statistics, evidence, entropy)
 

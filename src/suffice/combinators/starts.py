@@ -26,6 +26,14 @@ LEAST, MOST = 2000, 20000  # rows of the picture
 
 def begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Alert, ...]]:
     """The first value of a climb, and what to tell about it."""
+    try:
+        return _begin(model, rows, weights, rng, start, prior)
+    except DataError:
+        model.components.suffstats(rows, weights)  # names the row of the data, not of the picture
+        raise
+
+
+def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Alert, ...]]:
     if start is None or isinstance(start, str):
         return _from_picture(model, rows, weights, rng, start, prior)
     if isinstance(start, Distribution):
