@@ -18,12 +18,13 @@ FLOOR = "on the floor that keeps a member from collapsing"
 
 
 class Entry(NamedTuple):
-    """One number of a member; ``edge``: why it could not have a standard error, if that is its own fault."""
+    """One number of a member; ``edge``: why it has no standard error, if that is its own fault; ``text``: as shown."""
 
     label: str
     value: float
     error: float
     edge: str = ""
+    text: str = ""
 
 
 def lines(mixture: Any, fit: Any) -> list[str]:
@@ -89,7 +90,7 @@ def _entries(stack: Any, one: Any, params: Any, errors: Any, index: int) -> list
         found = []
         for key, block in one.blocks.items():
             theirs = None if errors is None else errors[key]
-            found += _under(key, _entries(stack.blocks[key], block, params[key], theirs, index))
+            found += under(key, _entries(stack.blocks[key], block, params[key], theirs, index))
         return found
     return _numbers(
         one,
@@ -106,12 +107,13 @@ def _own(one: Any, params: Any, errors: Any) -> list[Entry]:
     if one.blocks:
         found = []
         for key, block in one.blocks.items():
-            found += _under(key, _own(block, params[key], None if errors is None else errors[key]))
+            found += under(key, _own(block, params[key], None if errors is None else errors[key]))
         return found
     return _numbers(one, params, errors)
 
 
-def _under(key: Any, entries: list[Entry]) -> list[Entry]:
+def under(key: Any, entries: list[Entry]) -> list[Entry]:
+    """The entries with the name of their block."""
     return [entry._replace(label=f"{_named(key)}: {entry.label}") for entry in entries]
 
 
@@ -180,8 +182,10 @@ def _named(key: Any) -> str:
 
 
 def _number(value: float, digits: int = 4) -> str:
-    return "–" if np.isnan(value) else f"{value:.{digits}g}"
+    return f"{value:.{digits}g}" if np.isfinite(value) else "–" if np.isnan(value) else "∞"
 
 
 def _shown(entry: Entry) -> str:
+    if entry.text:
+        return entry.text
     return _number(entry.value) if entry.error == 0 else f"{_number(entry.value)} ± {_number(entry.error, 2)}"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from suffice.core.errors import ParameterError
-from suffice.core.parameters import Array
+from suffice.core.parameters import Array, check_level
 from suffice.distributions.beta import Beta
 from suffice.distributions.dirichlet import Dirichlet
+
+DRAWS = 20_000  # of weights, where their spread is told from draws
 
 
 class Shares(Protocol):
@@ -33,6 +36,13 @@ class Shares(Protocol):
     @property
     def mean(self) -> Array:
         """E π, (k,), of the members that there are."""
+
+    @property
+    def std(self) -> Array:
+        """The standard deviation of each weight, (k,)."""
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """The central interval of each weight by itself, (k,) and (k,)."""
 
     def divergence(self, prior: Any) -> float:
         """D(self‖prior)."""
@@ -67,6 +77,14 @@ class DirichletShares:
     @property
     def mean(self) -> Array:
         return np.asarray(self.belief.mean)
+
+    @property
+    def std(self) -> Array:
+        return np.asarray(np.sqrt(self.belief.var))
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        low, high = self.belief.interval(level)
+        return low, high
 
     @property
     def concentrations(self) -> Array:
@@ -139,6 +157,21 @@ class StickBreaking:
         taken = np.asarray(self._parts().mean)
         return _of_one(taken * np.append(1.0, np.cumprod(1.0 - taken)[:-1]))
 
+    @cached_property
+    def _draws(self) -> Array:
+        """Weights, (n, k), from which their spread is told: products of parts have no closed form."""
+        return self.sample(DRAWS, np.random.default_rng(0))
+
+    @property
+    def std(self) -> Array:
+        return np.asarray(self._draws.std(axis=0))
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """From draws, to about three digits."""
+        check_level(level)
+        low, high = np.quantile(self._draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        return low, high
+
     @property
     def concentrations(self) -> tuple[Array, Array]:
         """The two concentrations of each part, (k,) each."""
@@ -186,6 +219,14 @@ class KnownShares:
     @property
     def mean(self) -> Array:
         return self.belief
+
+    @property
+    def std(self) -> Array:
+        return np.zeros(len(self.belief))
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        check_level(level)
+        return self.belief, self.belief
 
     def divergence(self, prior: KnownShares) -> float:
         del prior

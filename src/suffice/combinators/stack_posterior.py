@@ -41,6 +41,15 @@ class StackPosterior:
         """The expected parameters of each member."""
         return [one.mean for one in self.members]
 
+    @property
+    def std(self) -> list[Any]:
+        """The standard deviations of each member's parameters."""
+        return [one.std for one in self.members]
+
+    def interval(self, level: float = 0.95) -> list[Any]:
+        """Central credible intervals of each member's parameters."""
+        return [one.interval(level) for one in self.members]
+
     def sample(self, n: int = 1, random_state: Any = None) -> list[Any]:
         """Draw parameters of each member."""
         rng = np.random.default_rng(random_state)

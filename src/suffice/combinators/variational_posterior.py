@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.mixture import Mixture
+from suffice.combinators.posterior_table import page
 from suffice.combinators.shares import DirichletShares, KnownShares
 from suffice.combinators.stack import Stack
 from suffice.combinators.starts import shares_of
@@ -81,6 +82,15 @@ class VariationalPosterior:
         """The expected weights, and the expected parameters of the members."""
         return {"weights": self.weights, "components": self.mixture.beliefs.mean}
 
+    @property
+    def std(self) -> dict[str, Any]:
+        """The standard deviations of the weights, and of the parameters of the members."""
+        return {"weights": self.mixture.shares.std, "components": self.mixture.beliefs.std}
+
+    def interval(self, level: float = 0.95) -> dict[str, Any]:
+        """Central credible intervals (low, high): of each weight by itself, and of the members' parameters."""
+        return {"weights": self.mixture.shares.interval(level), "components": self.mixture.beliefs.interval(level)}
+
     def sample(self, n: int = 1, random_state: Any = None) -> dict[str, Any]:
         """Draw weights (n, k) and parameters of the members."""
         rng = np.random.default_rng(random_state)
@@ -97,6 +107,14 @@ class VariationalPosterior:
     def predict(self, x: Any) -> Any:
         """The most probable member of each row, (n,)."""
         return self.mixture.predict(x)
+
+    def summary(self) -> str:
+        """The belief as a page of text."""
+        return page(self)
+
+    def __str__(self) -> str:
+        """Show the summary."""
+        return self.summary()
 
     def __repr__(self) -> str:
         """Show the members, their weights and the bound on one line."""
