@@ -186,3 +186,40 @@ def test_errors_name_the_row_of_a_member_and_a_column():
         sf.fit(sf.Mixture([sf.Normal(), sf.Exponential()]), x)
     with pytest.raises(sf.SufficeError, match="row 7 has -1"):
         sf.fit(sf.Mixture(sf.Product({"a": sf.Normal(), "b": sf.Gamma()}), 2), {"a": x, "b": x})
+
+
+# ---- rows that are no longer what they were --------------------------------------------------------------------------
+def _changed(kind):
+    x, w = LIVES.copy(), np.ones(len(LIVES))
+    labels = np.where(x > 6, "old", "young")
+    if kind == "weights":
+        return sf.fit(TWO, x, weights=w), (w, 3, 2.0)
+    if kind == "product":
+        members = sf.Mixture(sf.Product({"age": sf.Normal(), "word": sf.Categorical()}), 2)
+        return sf.fit(members, {"age": x, "word": labels}), (x, 3, 0.0)
+    if kind == "stack":
+        return sf.fit(sf.Mixture([sf.Normal(), sf.Laplace()]), x), (x, 3, 0.0)
+    return sf.fit(TWO, x), (x, 3, 0.0)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "weights", "product", "stack"])
+def test_standard_errors_of_rows_that_changed_are_refused(kind):
+    fit, _ = _changed(kind)
+    assert fit.standard_errors["weights"][0] > 0
+    fit, (array, place, value) = _changed(kind)
+    array[place] = value
+    with pytest.raises(sf.SufficeError, match="changed after the fit"):
+        fit.standard_errors  # noqa: B018 (computed when asked)
+    assert "standard errors are left out" in str(fit)
+
+
+# ---- the likelihood of a fit is that of its distribution -------------------------------------------------------------
+def test_the_likelihood_of_a_hard_mixture_is_that_of_its_rows():
+    w = np.random.default_rng(0).gamma(2.0, size=len(LIVES))
+    fit = sf.fit(sf.Mixture(sf.Normal(), 2, hard=True), LIVES, weights=w)
+    assert fit.log_likelihood == pytest.approx(w @ fit.distribution.log_prob(LIVES), rel=1e-12)
+    assert fit.bic == pytest.approx(5 * np.log(w.sum()) - 2 * fit.log_likelihood)
+    assert fit.trace.objective[-1] < fit.log_likelihood - 1
+    both = sf.Product({"a": sf.Mixture(sf.Normal(), 2, hard=True), "b": sf.Normal()})
+    fit = sf.fit(both, {"a": LIVES, "b": LIVES})
+    assert fit.log_likelihood == pytest.approx(fit.distribution.log_prob({"a": LIVES, "b": LIVES}).sum(), rel=1e-12)

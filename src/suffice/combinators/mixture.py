@@ -268,6 +268,14 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         return False
 
     @property
+    def asks_rows(self) -> bool:
+        return True
+
+    @property
+    def decides(self) -> bool:
+        return self.hard
+
+    @property
     def guarded(self) -> bool:
         return not isinstance(self.floors, float)
 

@@ -29,13 +29,17 @@ class Entry(NamedTuple):
 
 def lines(mixture: Any, fit: Any) -> list[str]:
     """The weight and the parameters of every member."""
-    p, there = fit.n_parameters, fit._data is not None  # noqa: SLF001 (the fit asks its own distribution)
+    p, there = fit.n_parameters, fit._intact  # noqa: SLF001 (the fit asks its own distribution)
     asked = "standard_errors" in fit.__dict__ or (there and p <= MANY and fit.n * p * p <= WORK)
     errors = fit.standard_errors if asked else None
     rows = _members(mixture, mixture.params, errors)
     out = table(rows, mixture.parts)
     if errors is None:
-        why = f"there are {p} parameters: ask fit.standard_errors" if there else "the rows are no longer in memory"
+        why = (
+            f"there are {p} parameters: ask fit.standard_errors"
+            if there
+            else "the rows are no longer in memory, or were changed"
+        )
         out.append(f"  standard errors are left out: {why}")
     elif any(np.isnan(entry.error) for row in rows for entry in row):
         out.append(f"  ± –: not known, {'; '.join(_reasons(fit, rows))}")

@@ -14,6 +14,7 @@ from suffice.core.em import Climb, InterruptedStart, Pass, Trace, climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.prior_function import in_order
 from suffice.core.result import Fit
+from suffice.core.sketch import fingerprint
 from suffice.core.weights import Weights
 
 
@@ -262,7 +263,7 @@ def _conclude(
         alerts.append(
             ("not converged", f"{path.reason}, before the likelihood was flat; raise max_iter or run it longer.")
         )
-    likelihood = float(path.trace.log_likelihood[-1])
+    likelihood = learned.log_likelihood_of(*data) if learned.decides else float(path.trace.log_likelihood[-1])
     if np.isposinf(likelihood):
         alerts.append(("collapsed", "the likelihood is infinite: the estimate is a point, not a density."))
     return Fit(
@@ -278,6 +279,7 @@ def _conclude(
         missing=round(float((weights.total - cells).clip(0).sum())) if cells.ndim == 2 else 0,
         prior_name=name,
         _data=data,
+        _mark=fingerprint(*data) if learned.asks_rows else None,
     )
 
 

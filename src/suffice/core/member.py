@@ -11,6 +11,7 @@ from suffice.core import latent
 from suffice.core.answers import Answers
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import Array
+from suffice.engines import local
 
 SHARPEST = 1e5  # no member is narrower than a three-hundredth of all rows, as far as its family has no floor of its own
 
@@ -149,6 +150,26 @@ class Member(Answers):
         """Whether hidden members cannot be told apart, so that no pass would ever change that."""
         return False
 
+    @property
+    def asks_rows(self: Any) -> bool:
+        """Whether standard errors need the rows: statistics do not hold who made which."""
+        return any(block.asks_rows for block in self.blocks.values())
+
+    @property
+    def decides(self: Any) -> bool:
+        """Whether rows go as a whole to hidden members, so that what the loop climbs is not the likelihood."""
+        return any(block.decides for block in self.blocks.values())
+
+    def log_likelihood_of(self: Any, rows: Any, weights: Any) -> float:
+        """Σ w log p(x), from the rows."""
+
+        def part(where: slice) -> float:
+            held = weights[where].dense()[:, 0]
+            with np.errstate(invalid="ignore"):
+                return float(np.where(held > 0, held * self.stacked.log_density(rows[where])[:, 0], 0.0).sum())
+
+        return float(local.reduce(part, len(rows), self._width(rows)))
+
     # ---- the loop -------------------------------------------------------------------------------------------------
     def evidence(self: Any, stats: Any) -> float:
         """Σ w log p(x) of the rows under the parameters that gathered the statistics."""
@@ -257,7 +278,8 @@ class Member(Answers):
     def distance(self: Any, other: Any) -> float:
         """The largest relative move of a parameter; a location is measured against the spread."""
         if self.blocks:
-            return float(max(block.distance(other.blocks[key]) for key, block in self.blocks.items()))
+            pairs = [(block, other.blocks.get(key)) for key, block in self.blocks.items()]
+            return float(max(np.inf if type(a) is not type(b) else a.distance(b) for a, b in pairs))
         worst = 0.0
         for name, old in self.params.items():
             new = np.asarray(getattr(other, name))

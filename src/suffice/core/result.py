@@ -10,7 +10,9 @@ import numpy as np
 
 from suffice.core.distribution import Alert
 from suffice.core.em import Trace
+from suffice.core.errors import DataError
 from suffice.core.parameters import check_level
+from suffice.core.sketch import fingerprint
 
 # What a fit forwards to its distribution, for completion.
 VERBS = frozenset(
@@ -56,6 +58,7 @@ class Fit:
     missing: int = 0
     prior_name: str = ""
     _data: Any = field(default=None, repr=False)  # rows and weights, for what needs another pass; not pickled
+    _mark: int | None = field(default=None, repr=False)  # by which a change of the rows is seen
 
     @property
     def params(self) -> dict[str, Any]:
@@ -82,9 +85,20 @@ class Fit:
         """Schwarz's criterion, p log n − 2 log L: lower is better."""
         return self.n_parameters * float(np.log(self.n)) - 2.0 * self.log_likelihood
 
+    @property
+    def _intact(self) -> bool:
+        """Whether the rows are still there, and those of the fit."""
+        return self._data is not None and self._mark in (None, fingerprint(*self._data))
+
     @cached_property
     def standard_errors(self) -> dict[str, Any]:
         """Standard error of each parameter, from the observed information."""
+        if self._data is not None and not self._intact:
+            msg = (
+                "the data were changed after the fit, and its standard errors need them as they were: ask for "
+                "fit.standard_errors before, or fit a copy of the data."
+            )
+            raise DataError(msg)
         errors: dict[str, Any] = self.distribution.errors_from(self.statistics, self._data)
         return errors
 
