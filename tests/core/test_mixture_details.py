@@ -223,3 +223,35 @@ def test_the_likelihood_of_a_hard_mixture_is_that_of_its_rows():
     both = sf.Product({"a": sf.Mixture(sf.Normal(), 2, hard=True), "b": sf.Normal()})
     fit = sf.fit(both, {"a": LIVES, "b": LIVES})
     assert fit.log_likelihood == pytest.approx(fit.distribution.log_prob({"a": LIVES, "b": LIVES}).sum(), rel=1e-12)
+
+
+# ---- what is refused, and how ----------------------------------------------------------------------------------------
+def test_labels_that_are_numbers_of_members_keep_them():
+    first = np.where(LIVES < 5.5, 2, 0)
+    fit = sf.fit(sf.Mixture(sf.Normal(), 3), LIVES, start=first, max_iter=1)
+    assert fit.statistics.count[1] < 1e-6 * len(LIVES)
+    assert fit.params["mean"][2] < fit.params["mean"][0]
+    words = sf.fit(sf.Mixture(sf.Normal(), 3), LIVES, start=np.where(LIVES < 5.5, 7, 5), max_iter=1)
+    assert words.params["mean"][1] < words.params["mean"][0]
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: sf.Mixture(sf.Normal, 2), r"Normal\(\) instead of Normal"),
+        (lambda: sf.Mixture(3), "got 3"),
+        (lambda: sf.Mixture("ab"), "got 'ab'"),
+        (lambda: sf.Mixture([sf.Normal(), sf.Exponential()], floors=1e-3), "floors=0.001"),
+        (lambda: sf.Mixture(sf.MultivariateNormal(), 2, floors=-1.0), "floors=-1.0"),
+        (lambda: sf.Mixture(sf.Product({"weights": sf.Normal(), "b": sf.Normal()}), 2), "cannot be called 'weights'"),
+        (lambda: sf.fit(TWO, LIVES, tol="a"), "tol is a number"),
+        (lambda: sf.fit(TWO, LIVES, random_state="a"), "random_state is a seed"),
+        (lambda: sf.fit(TWO, LIVES, random_state=-1), "random_state is a seed"),
+        (lambda: TRUTH.permuted([0, 0]), "every number from 0 to 1 once"),
+        (lambda: TRUTH.permuted([0, -1, 1]), "choose a part instead"),
+        (lambda: TRUTH.permuted(sf.align(sf.Mixture([*TRUTH.parts, sf.Normal(20, 1)]), TRUTH)), "choose a part"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(make, told):
+    with pytest.raises(sf.SufficeError, match=told):
+        make()

@@ -9,15 +9,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.combinators.compound import Compound
 from suffice.combinators.mixture_answers import MixtureAnswers
 from suffice.combinators.mixture_beliefs import MixtureBeliefs
+from suffice.combinators.mixture_parts import alone, by_member, checked_members, joined, ridge
 from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_side
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, SufficeWarning, UnsupportedError
 from suffice.core.latent import Joint, expect, share_out
 from suffice.core.lazy import special
-from suffice.core.parameters import SIMPLEX, Array, as_parameter
+from suffice.core.parameters import SIMPLEX, Array, as_parameter, generator
 from suffice.core.statistics import picked
 from suffice.core.weights import Weights
 from suffice.engines import local
@@ -69,11 +69,13 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         elif isinstance(components, Distribution):
             components, k = self._copies(components, k)
         else:
-            given = tuple(components)
-            _check_members(given)
+            given = checked_members(components)
             components, k = side_by_side(given), len(given)
         if self.n is not None and self.n != k:
             msg = f"Mixture: n={self.n!r}, but there are {k} components; leave n out, or give one prototype."
+            raise ParameterError(msg)
+        if "weights" in components.blocks:
+            msg = "Mixture: a column cannot be called 'weights', as the probabilities of the members are; rename it."
             raise ParameterError(msg)
         object.__setattr__(self, "components", components)
         object.__setattr__(self, "n", int(k))
@@ -83,6 +85,8 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
             msg = f"Mixture has {k} components, but weights have shape {weights.shape}; give one for each."
             raise ParameterError(msg)
         object.__setattr__(self, "weights", weights)
+        if isinstance(self.floors, (int, float)) and not isinstance(self.floors, bool):
+            object.__setattr__(self, "floors", ridge(components, self.floors))
 
     def _copies(self, prototype: Any, k: Any) -> tuple[Any, int]:
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
@@ -96,13 +100,13 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         """The weights, and the members' parameters with the members first."""
         if self.components.lone:
             return {"weights": self.weights, **self.components.params}
-        return {"weights": self.weights, **_by_member(self.components)}
+        return {"weights": self.weights, **by_member(self.components)}
 
     @cached_property
     def parts(self) -> tuple[Any, ...]:
         """The members, each as a distribution of its own."""
         stack = self.components
-        return (stack,) * self.n if stack.lone else tuple(map(_alone, stack.each))
+        return (stack,) * self.n if stack.lone else tuple(map(alone, stack.each))
 
     @property
     def free(self) -> tuple[Any, ...]:
@@ -340,8 +344,15 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         return self.permuted(canonical(self))
 
     def permuted(self, order: Any) -> Self:
-        """The same mixture with its members in another order."""
+        """The same mixture with its members in another order, as :func:`align` gives it."""
         order = np.asarray(order)
+        if order.dtype.kind not in "iu" or order.shape != (self.n,) or set(order.tolist()) != set(range(self.n)):
+            msg = (
+                f"permuted takes every number from 0 to {self.n - 1} once, the members in their new order; got "
+                f"{order.tolist()!r:.60}. Of align(a, b) between mixtures of different sizes choose a part instead, as "
+                "in [b.parts[j] for j in order if j >= 0]."
+            )
+            raise ParameterError(msg)
         if (order == np.arange(self.n)).all():
             return self
         return replace(self, components=self.components.chosen(order), weights=self.weights[order])
@@ -359,12 +370,12 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
     def sample_with_members(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
         """Draw rows, and who made each of them."""
         self._require_ready("draw rows")
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         who = rng.choice(self.n, size=n, p=self.weights)
         order = np.argsort(np.argsort(who, kind="stable"), kind="stable")
         counts = np.bincount(who, minlength=self.n)
         drawn = [one.sample(int(count), rng) for one, count in zip(self.parts, counts, strict=True)]
-        return _joined(drawn, order), who
+        return joined(drawn, order), who
 
     def __eq__(self, other: object) -> bool:
         """Equal when of equal members with equal weights."""
@@ -386,37 +397,3 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         shown = ", ".join(map(repr, self.parts))
         weights = np.array2string(self.weights, precision=4, separator=", ", threshold=12, edgeitems=2)
         return f"Mixture([{shown}], weights={weights}{hard}){fixed}"
-
-
-def _check_members(given: tuple[Any, ...]) -> None:
-    if not given:
-        msg = "Mixture needs at least one component, as in Mixture(Normal(), 2) or Mixture([Normal(), Exponential()])."
-        raise ParameterError(msg)
-    for index, one in enumerate(given):
-        if not isinstance(one, Distribution) or not one.lone:
-            msg = f"Mixture: component {index} must be a single distribution, such as Normal(); got {one!r:.60}."
-            raise ParameterError(msg)
-
-
-def _alone(member: Any) -> Any:
-    """A member with numbers, not arrays, where it describes a single column."""
-    if isinstance(member, Compound):
-        return member.rebuilt(map(_alone, member.blocks.values()))
-    one = not member.row_vector and member.batch == (1,)
-    return member.reshaped(lambda value: value[0]) if one else member
-
-
-def _by_member(stack: Any) -> dict[Any, Any]:
-    """Parameters with the members first, and without the axis of a single column."""
-    if isinstance(stack, Stack):
-        return dict(stack.params)
-    if stack.blocks:
-        return {key: _by_member(block) for key, block in stack.blocks.items()}
-    one = not stack.row_vector and stack.columns is None
-    return {name: np.asarray(value)[:, 0] if one else value for name, value in stack.params.items()}
-
-
-def _joined(drawn: list[Any], order: Array) -> Any:
-    if isinstance(drawn[0], dict):
-        return {name: _joined([part[name] for part in drawn], order) for name in drawn[0]}
-    return np.concatenate(drawn)[order]

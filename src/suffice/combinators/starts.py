@@ -82,6 +82,8 @@ def shares_of(model: Any, rows: Any, owners: Any) -> Array:
         if len(names) > model.n:
             msg = f"start= names {len(names)} groups, but the mixture has {model.n} components; give as many."
             raise DataError(msg)
+        if array.dtype.kind in "iuf" and np.isin(names, np.arange(model.n)).all():  # numbers of members are kept
+            codes = array.astype(int)
         return np.asarray(codes[:, None] == np.arange(model.n), dtype=float)
     shares = np.asarray(array, dtype=float)
     if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):

@@ -10,7 +10,7 @@ import numpy as np
 from suffice.core import quadrature
 from suffice.core.data import numbers
 from suffice.core.errors import ParameterError
-from suffice.core.parameters import Array, check_count, check_level
+from suffice.core.parameters import Array, check_count, check_level, generator
 from suffice.core.value import Value
 
 
@@ -22,7 +22,7 @@ class Answers(Value):
         """Draw rows: (n,), (n, d), or (n, k, d) from a stack; the same seed gives the same rows."""
         self._require_ready("draw rows")
         check_count(n)
-        rows = self.stacked.draw(int(n), np.random.default_rng(random_state))
+        rows = self.stacked.draw(int(n), generator(random_state))
         lone: Any = (slice(None), *(0,) * (self._full - len(self.batch)))
         return np.asarray(rows[lone])
 

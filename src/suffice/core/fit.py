@@ -12,6 +12,7 @@ from suffice.core.density import data_posterior, density_posterior, is_density
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, InterruptedStart, Pass, Trace, climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.parameters import generator
 from suffice.core.prior_function import in_order
 from suffice.core.result import Fit
 from suffice.core.sketch import fingerprint
@@ -51,7 +52,8 @@ def fit(
     random_state
         Seed or Generator of the starts of iterative families.
     n_init, max_iter, tol
-        Number of starts, most passes, and the relative change of log L that counts as flat (default: to rounding).
+        Number of starts, most passes, and the relative change of log L that counts as flat (default: 1e-10 for a
+        mixture, else to rounding).
     ddof
         1 gives the variance with divisor n − 1.
     start
@@ -86,7 +88,7 @@ def fit(
     else:
         if ddof:
             prototype.unbiased(None, ddof)
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback}
         settled = prototype.settle_prior(prior, rows, checked)
         climbs: list[tuple[Climb, tuple[Alert, ...]]] = []
@@ -177,7 +179,7 @@ def _check_options(distribution: Any, n_init: int, max_iter: int, tol: float | N
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
             msg = f"{name} is a whole number of at least 1; got {value!r}."
             raise ParameterError(msg)
-    if tol is not None and not tol >= 0:
+    if tol is not None and not (isinstance(tol, (int, float, np.number)) and not isinstance(tol, bool) and tol >= 0):
         msg = f"tol is a number of at least 0; got {tol!r}."
         raise ParameterError(msg)
 

@@ -176,3 +176,12 @@ def check_count(n: Any) -> None:
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
         msg = f"sample needs a whole number of rows of at least 0; got {n!r}."
         raise ParameterError(msg)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A generator from None, a seed or a generator."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        msg = f"random_state is a seed (a whole number of at least 0), a Generator or None; got {random_state!r:.60}."
+        raise ParameterError(msg) from error

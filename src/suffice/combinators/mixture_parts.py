@@ -1,0 +1,70 @@
+"""The members of a mixture: checked, each by itself, and their parameters and rows put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from suffice.combinators.compound import Compound
+from suffice.combinators.stack import Stack
+from suffice.core.distribution import Distribution
+from suffice.core.errors import ParameterError
+from suffice.core.parameters import Array
+
+
+def checked_members(given: Any) -> tuple[Any, ...]:
+    """The members of a list, checked."""
+    if isinstance(given, type) and issubclass(given, Distribution):
+        msg = f"Mixture: give an instance as the prototype: {given.__name__}() instead of {given.__name__}."
+        raise ParameterError(msg)
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        msg = f"Mixture: components are a distribution, such as Normal(), or a list of them; got {given!r:.60}."
+        raise ParameterError(msg)
+    members = tuple(given)
+    if not members:
+        msg = "Mixture needs at least one component, as in Mixture(Normal(), 2) or Mixture([Normal(), Exponential()])."
+        raise ParameterError(msg)
+    for index, one in enumerate(members):
+        if not isinstance(one, Distribution) or not one.lone:
+            msg = f"Mixture: component {index} must be a single distribution, such as Normal(); got {one!r:.60}."
+            raise ParameterError(msg)
+    return members
+
+
+def ridge(components: Any, floors: float) -> float:
+    """A number that is added to variances, checked: only covariances take it."""
+    takes = hasattr(components, "structure")
+    if not (takes and 0 <= floors < np.inf):
+        msg = (
+            f"Mixture: floors={floors!r} is a number of at least 0 that is added to the variances of "
+            f"MultivariateNormal, and the components are {components!r:.60}; leave it out."
+        )
+        raise ParameterError(msg)
+    return float(floors)
+
+
+def alone(member: Any) -> Any:
+    """A member with numbers, not arrays, where it describes a single column."""
+    if isinstance(member, Compound):
+        return member.rebuilt(map(alone, member.blocks.values()))
+    one = not member.row_vector and member.batch == (1,)
+    return member.reshaped(lambda value: value[0]) if one else member
+
+
+def by_member(stack: Any) -> dict[Any, Any]:
+    """Parameters with the members first, and without the axis of a single column."""
+    if isinstance(stack, Stack):
+        return dict(stack.params)
+    if stack.blocks:
+        return {key: by_member(block) for key, block in stack.blocks.items()}
+    one = not stack.row_vector and stack.columns is None
+    return {name: np.asarray(value)[:, 0] if one else value for name, value in stack.params.items()}
+
+
+def joined(drawn: list[Any], order: Array) -> Any:
+    """Rows that members drew, in this order."""
+    if isinstance(drawn[0], dict):
+        return {name: joined([part[name] for part in drawn], order) for name in drawn[0]}
+    return np.concatenate(drawn)[order]
