@@ -1,10 +1,13 @@
 """Choosing a mixture: the table, the criteria, what never wins, and that workers change nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.combinators import search
+from suffice.combinators import search, trials
+from suffice.combinators.select import Table
 
 
 def two_groups(n=300, seed=0):
@@ -123,6 +126,13 @@ def test_products_and_mixtures_as_components():
         ({}, "n_components"),
         ({"n_components": 2, "structures": ["VVV"]}, "MultivariateNormal"),
         ({"n_components": 2, "holdout": 1.5}, "holdout"),
+        ({"n_components": 2.0}, "n_components is a whole number of at least 1, .*; got 2.0"),
+        ({"n_components": [1, "2"]}, "n_components is a whole number of at least 1, .*; got '2'"),
+        ({"n_components": 0}, "n_components is a whole number of at least 1, .*; got 0"),
+        ({"n_components": 2, "structures": 3}, "structures is a list of names"),
+        ({"n_components": 2, "families": 3}, "families is a prototype or a list of them"),
+        ({"n_components": 2, "n_jobs": "x"}, "n_jobs is a number of processes"),
+        ({"n_components": 2, "n_jobs": 0}, "n_jobs is a number of processes"),
     ],
 )
 def test_what_is_wrong_is_named(arguments, message):
@@ -139,3 +149,72 @@ def test_under_a_prior_it_climbs_the_posterior(monkeypatch):
         again = sf.fit(sf.Mixture(sf.MultivariateNormal(), row["n_components"]), x, prior="weak", random_state=0)
         assert fit.log_posterior >= again.log_posterior - 1e-6
         assert row["bic"] == pytest.approx(fit.n_parameters * np.log(80) - 2 * np.sum(fit.log_prob(x)))
+
+
+def test_larger_mixtures_are_no_worse():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(4, 0.8, 300), rng.normal(8, 2, 700)])
+    found = sf.select(sf.Normal(), x, n_components=[4, 1, 3, 2], random_state=0)
+    heights = found.table.pivot("log_likelihood")["Normal"]
+    for k in (2, 3, 4):
+        assert heights[k] >= heights[k - 1] - 1e-6
+        assert heights[k] >= sf.fit(sf.Mixture(sf.Normal(), k), x, random_state=0).log_likelihood - 1e-6
+
+
+def test_what_a_size_misses_it_has_from_a_smaller_one(monkeypatch):
+    x, usual = two_groups(90, 9), trials.Trials.begin
+
+    def poorly(one):
+        poor = sf.Mixture([sf.Normal(3.0 + 0.1 * j, 10.0) for j in range(one.model.n)])
+        usual(one) if one.model.n == 2 else one.resume(poor)
+
+    monkeypatch.setattr(trials.Trials, "begin", poorly)
+    monkeypatch.setattr(trials.Trials, "borrow", lambda *_: None)  # splits lead nowhere
+    monkeypatch.setattr(trials, "fit", lambda *given, **options: sf.fit(*given, **options, max_iter=1))
+    found = sf.select(sf.Normal(), x, n_components=[2, 4], random_state=0)
+    rows = {row["n_components"]: row for row in found.table}
+    assert rows[4]["log_likelihood"] == pytest.approx(rows[2]["log_likelihood"], abs=1e-6)
+    assert "unidentified" in dict(rows[4]["alerts"])  # and says that members are equal
+
+
+def test_held_out_rows_do_not_leak():
+    x = two_groups(100, 10)
+    options = {"n_components": 2, "holdout": 0.3, "prior": "weak", "random_state": 0}
+    usual = sf.select(sf.Normal(), x, **options)
+    out = np.random.default_rng(seed_of_groups(0, 2)).permutation(len(x))[:30]
+    rest = np.setdiff1d(np.arange(len(x)), out)
+    again = sf.fit(sf.Mixture(sf.Normal(), 2), x[rest], prior="weak", random_state=0)
+    assert usual.table[0]["held_out"] == pytest.approx(np.mean(again.log_prob(x[out])), rel=1e-9)
+
+
+def seed_of_groups(random_state, n):
+    return int(np.random.default_rng(random_state).integers(1 << 62)) + n
+
+
+def test_hard_members_are_counted_once():
+    x = two_groups()
+    found = sf.select(sf.Mixture(sf.Normal(), 2, hard=True), x, n_components=[1, 2], random_state=0)
+    for row, fit in zip(found.table, found.fits, strict=True):
+        assert row["log_likelihood"] == pytest.approx(np.sum(fit.log_prob(x)))
+        joint = np.sum(fit.distribution.scores(fit.distribution.read(x)).max(axis=1))  # of rows and members, once
+        assert row["icl"] == pytest.approx(fit.n_parameters * np.log(len(x)) - 2 * joint)
+
+
+def test_one_of_each_will_do():
+    x = two_groups()
+    found = sf.select(sf.Normal(), x, n_components=2, families=sf.Laplace(), n_jobs=-1, random_state=0)
+    assert sorted(found.table["family"]) == ["Laplace", "Normal"]
+    assert isinstance(found.best, sf.Fit)
+    assert found.best.distribution.n == 2
+
+
+def test_the_table_is_one_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    found = sf.select(sf.Normal(), two_groups(40), n_components=[1, 2], random_state=0)
+    frame = pandas.DataFrame(found.table)
+    assert list(frame.columns) == list(found.table[0])
+    assert frame["bic"].tolist() == found.table["bic"]
+    assert frame["n_components"].dtype.kind == "i"
+    many = replace(found, table=Table(found.table.rows * 20))
+    assert len(repr(many).splitlines()) == 13
+    assert repr(many).endswith("… 30 more")

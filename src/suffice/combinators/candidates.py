@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ class Candidate:
     mixture: Any
     family: str
     structure: str
+    line: int = 0  # the number of its prototype: such candidates differ in size and structure only
 
     @property
     def n(self) -> int:
@@ -35,30 +37,41 @@ class Candidate:
 
 def candidates(component: Any, n_components: Any, structures: Any, families: Any) -> list[list[Candidate]]:
     """Candidates in groups of one family and one number of members, which share their starts."""
-    prototypes = [*([] if component is None else [component]), *(families or [])]
+    prototypes = [*([] if component is None else [component]), *_families(families)]
     if not prototypes:
         msg = "select needs a prototype, as in select(MultivariateNormal(), x, n_components=range(1, 10))."
         raise ParameterError(msg)
     names = _structures(structures)
     groups = []
-    for prototype in prototypes:
+    for line, prototype in enumerate(prototypes):
         if not isinstance(prototype, Distribution) or not prototype.lone:
             msg = f"select compares prototypes such as Normal(), or mixtures; got {prototype!r:.60}."
             raise ParameterError(msg)
         for mixture in _sizes(prototype, n_components):
             own = [(name, _structured(mixture, name)) for name in names] if names else [("", mixture)]
-            groups.append([Candidate(one, _family(one), name) for name, one in own])
+            groups.append([Candidate(one, _family(one), name, line) for name, one in own])
     return groups
+
+
+def _families(given: Any) -> tuple[Any, ...]:
+    if given is None or isinstance(given, Distribution):
+        return () if given is None else (given,)
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        msg = f"families is a prototype or a list of them, such as [Laplace(), StudentT()]; got {given!r:.60}."
+        raise ParameterError(msg)
+    return tuple(given)
 
 
 def _structures(given: Any) -> tuple[str, ...]:
     if given is None:
         return ()
-    names = (
-        FOURTEEN if isinstance(given, str) and given == "all" else (given,) if isinstance(given, str) else tuple(given)
-    )
-    if not names:
-        msg = "structures is a list of names such as ['EEE', 'VVV'], or 'all'; got none."
+    names: tuple[Any, ...] = ()
+    if isinstance(given, str):
+        names = FOURTEEN if given == "all" else (given,)
+    elif isinstance(given, Iterable):
+        names = tuple(dict.fromkeys(given))
+    if not names or not all(isinstance(name, str) for name in names):
+        msg = f"structures is a list of names such as ['EEE', 'VVV'], or 'all'; got {given!r:.60}."
         raise ParameterError(msg)
     return names
 
@@ -71,14 +84,25 @@ def _sizes(prototype: Any, n_components: Any) -> list[Any]:
     if n_components is None:
         msg = "select needs n_components, such as range(1, 9): the numbers of members to compare."
         raise ParameterError(msg)
-    sizes = [n_components] if isinstance(n_components, (int, np.integer)) else list(n_components)
-    if not sizes:
-        msg = "n_components is empty; give at least one number of members."
-        raise ParameterError(msg)
+    sizes = _whole(n_components)
     if not mixture:
         return [Mixture(prototype, size) for size in sizes]
     member = prototype.parts[0]
     return [replace(prototype, components=member, n=size, weights=None) for size in sizes]
+
+
+def _whole(n_components: Any) -> list[int]:
+    """Numbers of members, each once."""
+    several = isinstance(n_components, Iterable) and not isinstance(n_components, str)
+    sizes = list(n_components) if several else [n_components]
+    if not sizes:
+        msg = "n_components is empty; give at least one number of members."
+        raise ParameterError(msg)
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            msg = f"n_components is a whole number of at least 1, or several, such as range(1, 9); got {size!r:.60}."
+            raise ParameterError(msg)
+    return list(dict.fromkeys(map(int, sizes)))
 
 
 def _unlike(mixture: Any) -> bool:

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.candidates import candidates
-from suffice.combinators.search import Found, Groups, search
+from suffice.combinators.search import Groups, search
+from suffice.combinators.trials import Found
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
 from suffice.core.result import Fit
 
 CRITERIA = {"bic": 1.0, "aic": 1.0, "icl": 1.0, "held_out": -1.0}  # lower is better, or higher
 FOLDS = 5
-SHOWN = 20  # lines of the table that are printed
+SHOWN = 10  # lines of the table that are printed
 COLUMNS = ("log_likelihood", "n_parameters", "bic", "aic", "icl", "entropy", "held_out")
 
 
@@ -150,19 +151,21 @@ def select(
     data, weights, prior
         As in :func:`suffice.fit`.
     n_components
-        Numbers of members, such as ``range(1, 10)``; a Mixture may do with its own.
+        Numbers of members, such as ``range(1, 10)``, or one; a Mixture may do with its own.
     structures
         Names of covariance structures, such as ``["EEE", "VVV"]``, or ``"all"`` for the fourteen.
     families
-        Other prototypes or mixtures to compare ``component`` with.
+        Another prototype or mixture to compare ``component`` with, or several.
     criterion
-        ``"bic"``, ``"aic"``, ``"icl"`` or ``"held_out"``.
+        ``"bic"``, ``"aic"``, ``"icl"`` or ``"held_out"``. With a prior, starts of one candidate compete by the log
+        posterior, and candidates by the likelihood at its mode: densities of parameters have units of their own.
     random_state
         Seed or Generator; the result does not depend on the number of workers.
     holdout
-        Number of folds (5 where the criterion asks for them), or a share of the rows that is held out once.
+        Number of folds (5 where the criterion asks for them), or a share of the rows that is held out once. What is
+        fitted to the other rows knows nothing of these: neither its start nor its floors nor a prior by name.
     n_jobs
-        Processes at most; None: as many as help. Interrupted, what is there is returned with an alert.
+        Processes at most; None or -1: as many as help. Interrupted, what is there is returned with an alert.
 
     Examples
     --------
@@ -173,10 +176,10 @@ def select(
     if criterion not in CRITERIA:
         msg = f"criterion is one of {', '.join(map(repr, CRITERIA))}; got {criterion!r}."
         raise ParameterError(msg)
-    folds = _check_holdout(holdout, criterion)
+    folds, workers = _check_holdout(holdout, criterion), _check_workers(n_jobs)
     asked = candidates(component, n_components, structures, families)
-    groups = Groups.of(asked, data, weights, prior, np.random.default_rng(random_state), folds)
-    found, alerts = search(groups, n_jobs)
+    groups = Groups.of(asked, data, weights, prior, random_state, folds)
+    found, alerts = search(groups, workers)
     rows = [_row(one) for one in found]
     order = sorted(range(len(found)), key=lambda i: _rank(rows[i], criterion))
     fits = tuple(found[i].fit for i in order)
@@ -194,6 +197,15 @@ def _check_holdout(holdout: Any, criterion: str) -> Any:
         msg = f"holdout is a number of folds of at least 2, or a share between 0 and 1; got {holdout!r}."
         raise ParameterError(msg)
     return holdout
+
+
+def _check_workers(n_jobs: Any) -> int | None:
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1):
+        msg = f"n_jobs is a number of processes of at least 1, or None or -1 for as many as help; got {n_jobs!r:.60}."
+        raise ParameterError(msg)
+    return None if n_jobs == -1 else int(n_jobs)
 
 
 def _rank(row: dict[str, Any], criterion: str) -> tuple[bool, float]:

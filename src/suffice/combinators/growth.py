@@ -1,0 +1,118 @@
+"""Larger mixtures from smaller ones: each size of `select` also begins where the one before it ended.
+
+A mixture of k members is one of k + 1 of which two are equal, so that the likelihood need never fall with the size.
+Members are split where their rows spread most, across that direction and into a core and a rim; what is better than
+what the larger size found by itself takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from suffice.combinators.trials import Found, Group, Trials
+from suffice.core.parameters import Array
+from suffice.core.result import Fit
+from suffice.core.sketch import points
+from suffice.engines import local
+
+SPLIT = 2  # members, those with the largest spread, that are split; the first of them in two ways
+LEAN = 0.9  # how much more of a row on its side a half gets, relative to its whole
+FAINT = 1e-3  # the same for two members that are to stay nearly equal
+NONE = 1e-9  # relative difference of two likelihoods that is rounding
+
+
+def grown(line: Sequence[tuple[Group, Found]]) -> list[Found]:
+    """Candidates that differ in their size alone, by rising size, each no worse than those before it."""
+    with local._one_blas_thread():  # noqa: SLF001 (as in the search)
+        kept: list[Found] = []
+        smaller: Found | None = None
+        for group, found in line:
+            best = found if smaller is None else _from_smaller(group, smaller, found)
+            kept.append(best)
+            smaller = best if _rank(best.fit)[0] else smaller  # what is an accident is nothing to build on
+        return kept
+
+
+def _from_smaller(group: Group, smaller: Found, found: Found) -> Found:
+    """The better of what was found, and of what splitting members of a smaller mixture leads to."""
+    small, w = group.picture
+    trials = Trials(group, found.candidate)
+    trials.resume(found.fit.distribution)
+    before, held = trials.best, w.dense()[:, 0]
+    shares = np.asarray(smaller.fit.distribution.predict_proba(small))
+    for start in _splits(shares, np.asarray(points(small, held)), held, found.candidate.n):
+        trials.borrow(start)
+    if trials.best is not before:
+        found = _better(group, found, trials.learned())
+    sound, height = _rank(found.fit)
+    if sound and _nested(found) and height < smaller.fit.log_likelihood - NONE * abs(smaller.fit.log_likelihood):
+        found = _better(group, found, trials.learned(_doubled(group, smaller.fit.distribution, found.candidate.n)))
+    return found
+
+
+def _better(group: Group, found: Found, other: Fit) -> Found:
+    """What was found, or another fit in its place."""
+    return found if _rank(other) <= _rank(found.fit) else found.with_fit(group, other)
+
+
+def _rank(fit: Fit) -> tuple[bool, float]:
+    return bool(fit.distribution.sound(fit.statistics)), float(fit.trace.objective[-1])
+
+
+def _nested(found: Found) -> bool:
+    """Whether the likelihood of a smaller mixture is one of this, too."""
+    mixture = found.candidate.mixture
+    return found.fit.prior is None and not mixture.hard and "weights" not in mixture.fixed
+
+
+# ---- splits ----------------------------------------------------------------------------------------------------------
+def _splits(shares: Array, places: Array, held: Array, n: int) -> Iterator[Array]:
+    """Responsibilities (rows, n) in which some members are split; those with the largest spread first."""
+    widest = [int(j) for j in _widest(shares, places, held)[:SPLIT]]
+    for first, core in ((widest[0], True), *((j, False) for j in widest)):
+        found = _halved(shares, places, held, first, LEAN, core=core)
+        while found.shape[1] < n:
+            found = _halved(found, places, held, int(_widest(found, places, held)[0]), LEAN)
+        yield found
+
+
+def _widest(shares: Array, places: Array, held: Array) -> Array:
+    """Members by falling weight × variance along their principal axis."""
+    spreads = [_along(share * held, places)[1] for share in shares.T]
+    return np.argsort(-np.array(spreads), kind="stable")
+
+
+def _along(mine: Array, places: Array) -> tuple[Array, float]:
+    """Places (n,) of rows on the principal axis of the weights, and weight × variance along it."""
+    total = max(float(mine.sum()), 1e-300)
+    centred = places - (mine @ places) / total
+    values, vectors = np.linalg.eigh((centred * mine[:, None]).T @ centred)
+    return centred @ vectors[:, -1], float(values[-1])
+
+
+def _halved(shares: Array, places: Array, held: Array, j: int, lean: float, *, core: bool = False) -> Array:
+    """The shares with member j cut across its principal axis, or into a core and a rim along it."""
+    mine = shares[:, j] * held
+    along, spread = _along(mine, places)
+    side = along**2 * mine.sum() < spread / 2 if core else along > 0
+    part = np.where(side, 1 + lean, 1 - lean)[:, None] / 2
+    own = shares[:, [j]]
+    return np.concatenate([shares[:, :j], own * part, own * (1 - part), shares[:, j + 1 :]], axis=1)
+
+
+def _doubled(group: Group, mixture: Any, n: int) -> Any:
+    """A start that is as good as the smaller mixture: its largest member, several times."""
+    if mixture.n == 1:  # all members equal would be no start at all
+        held = group.weights.dense()[:, 0]
+        shares, places = np.ones((len(held), 1)), np.asarray(points(group.rows, held))
+        while shares.shape[1] < n:
+            shares = _halved(shares, places, held, 0, FAINT)
+        return shares
+    largest = int(np.argmax(mixture.weights))
+    order = np.sort(np.append(np.arange(mixture.n), np.full(n - mixture.n, largest)))
+    weights = mixture.weights[order] / np.where(order == largest, n - mixture.n + 1, 1)
+    return replace(mixture, components=mixture.components.chosen(order), n=n, weights=weights / weights.sum())

@@ -1,0 +1,204 @@
+"""The search for one candidate of `select`: short climbs on a small picture of the rows, and the fit to all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from suffice.combinators.candidates import Candidate
+from suffice.combinators.starts import belief, blurred, floors_of, owned
+from suffice.core.em import Climb, climb
+from suffice.core.fit import fit
+from suffice.core.latent import share_out
+from suffice.core.parameters import Array
+from suffice.core.result import Fit
+from suffice.core.sketch import taken
+from suffice.core.weights import Weights
+from suffice.engines import local
+
+SHORT = 8  # passes of a trial
+FLAT = 1e-6  # relative change of the objective that ends a trial
+FINISHED = 2  # trials that are climbed to the end
+STRETCH, STRETCHES, FINE = 40, 12, 1e-8  # passes before a climb is judged again, how often, and what is its end
+FEW = 3  # candidates of a group that each try the start of `fit`
+AHEAD = 20  # passes for which a climb is trusted to rise as it does
+NEAR = 1e-3  # relative distance of parameters that lead to the same place
+
+
+@dataclass(frozen=True)
+class Found:
+    """A candidate and its fit."""
+
+    candidate: Candidate
+    fit: Fit
+    certainty: float  # Σ w log of the probability of each row's most probable member
+    held_out: float
+
+    def with_fit(self, group: Group, fit: Fit) -> Found:
+        """The same candidate with a better fit."""
+        return replace(self, fit=fit, certainty=certainty(group, fit.distribution))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Candidates of one family and size with the rows as they read them, and where they begin."""
+
+    candidates: tuple[Candidate, ...]
+    rows: Any
+    weights: Weights
+    asked_prior: Any
+    prior: Any  # what it stands for, given all rows
+    picture: tuple[Any, Weights]
+    codes: tuple[Array, ...]
+    seed: int
+    first: int  # the seed of the start of `fit`
+    folds: Any
+
+    @property
+    def cells(self) -> int:
+        """Cells × members of a pass."""
+        return int(np.prod(np.shape(self.rows))) * self.candidates[0].n
+
+
+class Trials:
+    """The search of one candidate."""
+
+    def __init__(self, group: Group, candidate: Candidate) -> None:
+        self.group, self.candidate = group, candidate
+        small, w = group.picture
+        shaped = candidate.mixture.shaped(small)
+        self.model = replace(shaped, floors=floors_of(shaped, small, w))
+        self.rng = np.random.default_rng(group.seed)
+        self.staged = self.model.staged(small)
+        self.best: Climb | None = None
+
+    def begin(self) -> None:
+        """Short climbs from every partition, of which the most promising go on, and the start of `fit`.
+
+        Among many candidates the solutions of others take the place of that start, which costs as much as all others.
+        """
+        k, (small, w) = self.model.n, self.group.picture
+        held = w.dense()[:, 0]
+        shared = (blurred(codes, k) * held[:, None] for codes in self.group.codes)
+        paths = [self._climb(owned(self.model, small, shares, self.rng), SHORT, FLAT) for shares in shared]
+        paths.sort(key=lambda path: path.rank, reverse=True)
+        for path in paths[:FINISHED]:
+            self._finish(path.distribution)
+        if k > 1 and len(self.group.candidates) <= FEW:
+            rng = np.random.default_rng(self.group.first)
+            mixture, rows = self.candidate.mixture, self.group.rows
+            self._finish(mixture.begin(rows, self.group.weights, rng, None, self.group.prior)[0])
+
+    def resume(self, learned: Any) -> None:
+        """Go on from what was learned before."""
+        self.best = self._climb(learned, 1, FLAT)
+
+    def borrow(self, shares: Array) -> None:
+        """A climb from another candidate's responsibilities, which goes on where it promises more."""
+        small, w = self.group.picture
+        path = self._climb(owned(self.model, small, shares * w.dense(), self.rng), SHORT, FLAT)
+        if self._promises(path):
+            self._finish(path.distribution)
+
+    def _climb(self, first: Any, passes: int, tol: float) -> Climb:
+        """A climb on the picture; one that the user interrupted ends the search, too."""
+        prior = self.group.prior
+        path = climb(first, self.staged, self.group.picture[1], prior, passes, tol, log_prior=belief(prior))
+        if path.interrupted:
+            raise KeyboardInterrupt
+        return path
+
+    def _finish(self, first: Any) -> None:
+        """Climb on as long as that may lead above the best, and is no way to the same place."""
+        there = self._climb(first, STRETCH, FINE)
+        for _ in range(STRETCHES - 1):
+            if there.converged or not self._promises(there) or self._same(there):
+                break
+            there = self._climb(there.distribution, STRETCH, FINE)
+        if self.best is None or there.rank > self.best.rank:
+            self.best = there
+
+    def _promises(self, path: Climb) -> bool:
+        """Whether a climb is better than the best, or would be if it rose for long as it does now."""
+        if self.best is None or path.rank > self.best.rank:
+            return True
+        last = path.trace.objective
+        slope = last[-1] - last[-2] if len(last) > 1 else 0.0
+        return path.rank[0] >= self.best.rank[0] and bool(last[-1] + AHEAD * slope > self.best.rank[1])
+
+    def _same(self, path: Climb) -> bool:
+        """Whether the best is where this climb is going."""
+        if self.best is None:
+            return False
+        return bool(path.distribution.ordered().distance(self.best.distribution.ordered()) < NEAR)
+
+    @property
+    def score(self) -> tuple[bool, float]:
+        """What makes a solution worth lending: soundness, then BIC."""
+        assert self.best is not None  # noqa: S101 (begin comes first)
+        sound, height = self.best.rank[0], self.best.trace.log_likelihood[-1]
+        return not sound, self.best.distribution.n_parameters * np.log(self.group.weights.total) - 2 * height
+
+    def shares(self) -> Array:
+        """Responsibilities of the picture's rows."""
+        assert self.best is not None  # noqa: S101 (begin comes first)
+        return np.asarray(self.best.distribution.predict_proba(self.group.picture[0]))
+
+    def learned(self, start: Any = None) -> Fit:
+        """The fit to all rows from a start, or from the best solution on the picture."""
+        assert self.best is not None  # noqa: S101 (begin comes first)
+        group = self.group
+        return _heeded(fit(
+            self.candidate.mixture, group.rows, weights=group.weights.values, prior=group.prior,
+            start=self.best.distribution.ordered() if start is None else start, random_state=group.seed,
+        ))  # fmt: skip
+
+    def conclude(self) -> Found:
+        """The fit to all rows, and what the candidate says of rows that it has not seen."""
+        group, found = self.group, self.learned()
+        outside = held_out(group, self.candidate) if group.folds else float("nan")
+        return Found(self.candidate, found, certainty(group, found.distribution), outside)
+
+
+def _heeded(found: Fit) -> Fit:
+    """The fit; one that the user interrupted ends the search, too."""
+    if any(text.startswith("interrupted") for _, text in found.alerts):
+        raise KeyboardInterrupt
+    return found
+
+
+def certainty(group: Group, mixture: Any) -> float:
+    """Σ w log max r."""
+
+    def part(where: slice) -> float:
+        scores = mixture.scores(group.rows[where])
+        with np.errstate(all="ignore"):
+            sure = scores.max(axis=1) - share_out(scores).total
+        return float(np.nansum(group.weights[where].dense()[:, 0] * sure))
+
+    return float(local.reduce(part, len(group.rows), mixture.n + 1))
+
+
+def held_out(group: Group, candidate: Candidate) -> float:
+    """Mean log-likelihood of rows that nothing knew of, neither start nor prior nor floor, while others were fitted."""
+    n = len(group.rows)
+    order = np.random.default_rng(group.seed).permutation(n)
+    cuts = [order[i :: group.folds] for i in range(group.folds)] if isinstance(group.folds, (int, np.integer)) else None
+    parts = cuts if cuts is not None else [order[: max(round(group.folds * n), 1)]]
+    weights = np.ones(n) if group.weights.values is None else group.weights.values
+    total = seen = 0.0
+    for part in parts:
+        rest = np.setdiff1d(order, part)
+        if not len(rest) or not len(part) or not weights[rest].any():
+            continue
+        again = _heeded(fit(
+            candidate.mixture, taken(group.rows, rest), weights=weights[rest], prior=group.asked_prior,
+            random_state=group.first,
+        ))  # fmt: skip
+        with np.errstate(all="ignore"):
+            heights = np.asarray(again.distribution.log_prob(taken(group.rows, part)))
+        total += float(np.sum(np.where(weights[part] > 0, weights[part] * heights, 0.0)))
+        seen += float(weights[part].sum())
+    return total / seen if seen else float("nan")
