@@ -286,3 +286,21 @@ def test_clones_pickles_and_prints(capsys: Any) -> None:
     again = pickle.loads(pickle.dumps(model))  # noqa: S301 (made here)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert clone(model).get_params() == model.get_params()
+
+
+def test_a_warm_start_honours_changed_options() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0.0, 0.0], [6.0, 0.0]], 30, axis=0)
+    options = {"n_components": 2, "random_state": 0, "tol": 1e-9, "max_iter": 500}
+    model = sf.BayesianGaussianMixture(**options, warm_start=True).fit(X)
+    model.set_params(mean_precision_prior=40.0).fit(X)
+    alone = sf.BayesianGaussianMixture(**options, mean_precision_prior=40.0).fit(X)
+    assert model.mean_precision_prior_ == 40.0
+    np.testing.assert_allclose(model.lower_bound_, alone.lower_bound_, rtol=1e-6)
+    model.set_params(covariance_type="diag").fit(X)
+    assert model.covariances_.shape == (2, 2)
+    assert model.set_params(n_components=3).fit(X).means_.shape == (3, 2)
+
+
+def test_a_bound_is_no_likelihood_to_make_a_criterion_of() -> None:
+    assert not hasattr(sf.BayesianGaussianMixture(), "bic")
+    assert not hasattr(sf.BayesianGaussianMixture(), "aic")

@@ -125,6 +125,31 @@ def test_a_warm_start_goes_on():
     assert 3 < len(scores) < 300
 
 
+@pytest.mark.parametrize("kind", ["EEE", "VVI", "EVE", "VVV"])
+def test_structures_by_letters_keep_above_the_ridge(kind):
+    model = sf.GaussianMixture(3, covariance_type=kind, reg_covar=0.5, random_state=0).fit(IRIS)
+    assert min(np.linalg.eigvalsh(one).min() for one in model.covariances_) >= 0.5 * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("kind", ["tied", "diag", "spherical", "EEE", "VVI"])
+def test_a_warm_start_honours_changed_options(kind):
+    model = sf.GaussianMixture(3, random_state=0, tol=1e-9, max_iter=1000, warm_start=True).fit(IRIS)
+    model.set_params(covariance_type=kind).fit(IRIS)
+    start = {"weights_init": model.weights_, "means_init": model.means_, "precisions_init": model.precisions_}
+    alone = sf.GaussianMixture(3, covariance_type=kind, tol=1e-9, max_iter=1000, **start).fit(IRIS)
+    assert model.distribution_.components.structure == kind
+    assert_allclose(model.lower_bound_, alone.lower_bound_, rtol=1e-6)
+    before = model.lower_bound_
+    model.set_params(reg_covar=0.5).fit(IRIS)
+    assert model.lower_bound_ < before - 1e-3
+    least = min(np.linalg.eigvalsh(one).min() for one in model.distribution_.components.cov)
+    assert least >= 0.5
+    model.set_params(n_components=2).fit(IRIS)
+    assert len(model.means_) == 2
+    model.fit(IRIS[:, :2])
+    assert model.means_.shape == (2, 2)
+
+
 def test_online_steps_are_what_is_stated():
     first, second = IRIS[::2], IRIS[1::2]
     model = sf.GaussianMixture(3, **given("full")).partial_fit(first)

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
@@ -196,3 +197,37 @@ def test_bad_labels_are_named():
         sf.LatentClass().fit(np.array([["a", "b"], [{}, "b"]], dtype=object))
     with pytest.raises(ValueError, match="expecting 3 features"):
         sf.LatentClass(1).fit(["010", "011"]).predict(["01"])
+
+
+def test_verbose_tells_of_every_start(capsys):
+    X = np.random.default_rng(0).normal(size=(60, 1)) + np.repeat([[0.0], [6.0]], 30, axis=0)
+    options = {"n_init": 2, "random_state": 0}
+    loud = sf.MixtureModel(sf.Normal(), **options, verbose=1, verbose_interval=1).fit(X)
+    told = capsys.readouterr().out.splitlines()
+    assert [line for line in told if "Initialization" in line and "lower" not in line] == [
+        "Initialization 0",
+        "Initialization 1",
+    ]
+    assert sum(line.startswith("Initialization converged. lower bound") for line in told) == 2
+    assert "  Iteration 1" in told
+    quiet = sf.MixtureModel(sf.Normal(), **options).fit(X)
+    assert capsys.readouterr().out == ""
+    assert_allclose(loud.lower_bounds_, quiet.lower_bounds_, rtol=1e-12)
+
+
+def test_a_warm_start_honours_changed_options():
+    X = np.random.default_rng(0).normal(size=(60, 1)) + np.repeat([[0.0], [6.0]], 30, axis=0)
+    model = sf.MixtureModel(sf.Normal(), random_state=0, warm_start=True).fit(X)
+    model.set_params(prototype=sf.Normal().tie("std")).fit(X)
+    assert np.ptp(model.distribution_.components.std) == 0
+    assert model.set_params(prototype=sf.Laplace()).fit(X).distribution_.components.name == "Laplace"
+    assert len(model.set_params(n_components=3).fit(X).weights_) == 3
+
+
+@pytest.mark.parametrize(
+    "model",
+    [sf.MixtureModel(), sf.LatentClass(), sf.GaussianMixture(2), sf.BayesianGaussianMixture(n_components=2)],
+)
+def test_sparse_matrices_are_refused(model):
+    with pytest.raises(TypeError, match="dense data is required"):
+        model.fit(csr_array(np.eye(4)))

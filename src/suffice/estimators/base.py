@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin, _fit_context
+from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.core.em import Climb, Pass, climb
+from suffice.core.errors import SufficeError
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
+from suffice.estimators.validation import AT_LEAST_ONE, AT_LEAST_ZERO, COUNT, checked, generator, row_weights
 
 FORGETTING = 0.6  # step of online EM: (weight of the new rows / weight of all rows so far) to this power
-AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
-AT_LEAST_ZERO = Interval(Real, 0.0, None, closed="left")
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """A generator from what scikit-learn takes: None, a seed, or a RandomState, which moves on."""
-    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
-
-
-def row_weights(sample_weight: Any, rows: Any) -> Weights:
-    """One weight per row; None counts each row once, and a number all rows alike."""
-    n = len(rows)
-    if sample_weight is None:
-        return Weights.of(None, n)
-    values = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
-    if not values.any():
-        msg = "every sample weight is zero, so no row counts; give at least one row a positive weight."
-        raise ValueError(msg)
-    return Weights.of(values, n)
 
 
 class MixtureShell(DensityMixin, BaseEstimator):
@@ -49,7 +30,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [AT_LEAST_ONE],
         "tol": [AT_LEAST_ZERO],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "max_iter": [COUNT],
         "n_init": [AT_LEAST_ONE],
         "random_state": ["random_state"],
         "warm_start": ["boolean"],
@@ -140,24 +121,38 @@ class MixtureShell(DensityMixin, BaseEstimator):
             msg = f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {n}"
             raise ValueError(msg)
         weights = row_weights(sample_weight, rows)
-        again = self.warm_start and hasattr(self, "converged_")
         model = self._prototype(rows)
         prior = model.settle_prior(self.prior, rows, weights)
+        last = self._resume(model, rows, weights) if self.warm_start and hasattr(self, "converged_") else None
+        before = self.lower_bound_ * self._per(weights) if last is not None and self._unchanged else float("nan")
         rng = generator(self.random_state)
-        if again:
-            firsts = iter([self._resume()])
-        else:
-            firsts = (self._begin(model, rows, weights, rng, prior) for _ in range(self.n_init))
-        self._keep(
-            firsts, rows, weights, prior, before=self.lower_bound_ * self._per(weights) if again else float("nan")
-        )
-        self.n_seen_ = weights.total
+        firsts = (self._begin(model, rows, weights, rng, prior) for _ in range(self.n_init))
+        self._keep(firsts if last is None else iter([last]), rows, weights, prior, before, again=last is not None)
+        self._learned_with, self.n_seen_ = self._model_options, weights.total
         return rows
 
-    def _resume(self) -> Any:
-        return self.distribution_
+    _of_model: ClassVar[tuple[str, ...]] = ("n_components", "prior")  # options that say what is learned, not how
 
-    def _keep(self, firsts: Any, rows: Any, weights: Weights, prior: Any, before: float) -> None:
+    @property
+    def _model_options(self) -> str:
+        return repr([getattr(self, name) for name in self._of_model])
+
+    @property
+    def _unchanged(self) -> bool:
+        """Whether the options still say what the last fit learned."""
+        return getattr(self, "_learned_with", None) == self._model_options
+
+    def _resume(self, model: Any, rows: Any, weights: Weights) -> Any:
+        """What was learned, as a start of ``model``; None where it has other members or columns."""
+        del weights
+        if self._unchanged and self.distribution_.columns == model.columns:
+            return self.distribution_
+        try:
+            return model.adopted([self.distribution_.shaped(rows)], np.ones(1))
+        except SufficeError:
+            return None
+
+    def _keep(self, firsts: Any, rows: Any, weights: Weights, prior: Any, before: float, *, again: bool) -> None:
         """Climb from each start, keep the best, and tell how it went."""
         best: Climb | None = None
         if self.max_iter == 0:
@@ -177,7 +172,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
                 raise
         assert best is not None  # noqa: S101 (there is at least one start)
         here, stats = best.distribution, best.statistics
-        if not (self._given_order or np.isfinite(before)):
+        if not (self._given_order or again):
             here, stats = here.in_order(stats, prior)
         self.distribution_, self.statistics_ = here.estimate(stats, prior), stats
         self.converged_, self.n_iter_ = best.converged, best.trace.passes
@@ -216,7 +211,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         first = not hasattr(self, "distribution_")
         rows = self._rows(X, reset=first)
         weights = row_weights(sample_weight, rows)
-        model = self._prototype(rows) if first else self._resume()
+        model = self._prototype(rows) if first else self.distribution_
         prior = model.settle_prior(self.prior, rows, weights)
         here = self._begin(model, rows, weights, generator(self.random_state), prior) if first else model
         stats = here.suffstats(rows, weights)
@@ -231,21 +226,21 @@ class MixtureShell(DensityMixin, BaseEstimator):
         self.converged_, self.n_iter_ = False, getattr(self, "n_iter_", 0) + 1
         self._show()
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows (n, d); weight 2 is the row twice."""
         del y
         self._learn(X, sample_weight)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checked
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Learn from rows (n, d), and tell the most probable member of each, (n,)."""
         del y
         rows = self._learn(X, sample_weight)
         return np.asarray(self.distribution_.predict(rows))
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checked
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take one step of online EM with some more rows.
 
@@ -288,23 +283,27 @@ class MixtureShell(DensityMixin, BaseEstimator):
         order = np.argsort(who, kind="stable")
         return _taken(rows, order), who[order]
 
-    def _n_parameters(self) -> int:
-        return int(self.distribution_.n_parameters)
-
-    def bic(self, X: Any) -> float:
-        """Schwarz's criterion on the rows, p log n − 2 log L: lower is better."""
-        scores = self.score_samples(X)
-        return float(self._n_parameters() * np.log(len(scores)) - 2.0 * scores.sum())
-
-    def aic(self, X: Any) -> float:
-        """Akaike's criterion on the rows, 2p − 2 log L: lower is better."""
-        return float(2.0 * self._n_parameters() - 2.0 * self.score_samples(X).sum())
-
     def __sklearn_tags__(self) -> Any:
         """Tell whether missing cells are welcome."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._holes
         return tags
+
+
+class Criteria:
+    """What a number of members costs: for estimators whose ``score_samples`` is a log density."""
+
+    distribution_: Any
+    score_samples: Callable[[Any], Array]
+
+    def bic(self, X: Any) -> float:
+        """Schwarz's criterion on the rows, p log n − 2 log L: lower is better."""
+        scores = self.score_samples(X)
+        return float(self.distribution_.n_parameters * np.log(len(scores)) - 2.0 * scores.sum())
+
+    def aic(self, X: Any) -> float:
+        """Akaike's criterion on the rows, 2p − 2 log L: lower is better."""
+        return float(2.0 * self.distribution_.n_parameters - 2.0 * self.score_samples(X).sum())
 
 
 class Told:
@@ -322,7 +321,7 @@ class Told:
             print(f"  Iteration {one.number}{more}")  # noqa: T201
         self.last = value
 
-    def end(self, path: Climb) -> None:
+    def end(self, path: Any) -> None:
         """Print how it ended."""
         state = "converged" if path.converged else "did not converge"
         print(f"Initialization {state}. lower bound {path.trace.objective[-1] / self.total:.5f}")  # noqa: T201

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from suffice.combinators.centres import Centres
 from suffice.combinators.mixture import Mixture
@@ -21,10 +19,10 @@ from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import spread_floor
 from suffice.distributions.structured_wishart import KEPT, StructuredWishart
-from suffice.estimators.base import AT_LEAST_ZERO, MixtureShell
+from suffice.estimators.base import MixtureShell
 from suffice.estimators.gaussians import SHAPES, matrices_of, show
+from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ZERO, one_of
 
-ABOVE_ZERO = Interval(Real, 0.0, None, closed="neither")
 SHARES: dict[str, Callable[[Any], Any]] = {
     "dirichlet_process": StickBreaking,
     "dirichlet_distribution": lambda one: DirichletShares(Dirichlet(np.array([float(one)]))),
@@ -66,7 +64,7 @@ class BayesianGaussianMixture(MixtureShell):
     random_state
         None, a seed, or a RandomState.
     warm_start
-        Whether ``fit`` goes on from the last fit, under its prior.
+        Whether ``fit`` goes on from the last fit, under its prior; changed options of the prior make another.
     verbose, verbose_interval
         1 prints every so many passes, 2 with their bound.
 
@@ -94,10 +92,10 @@ class BayesianGaussianMixture(MixtureShell):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: rule for name, rule in MixtureShell._parameter_constraints.items() if name != "prior"},  # noqa: SLF001
-        "covariance_type": [StrOptions(set(SHAPES))],
+        "covariance_type": [one_of(*SHAPES)],
         "reg_covar": [AT_LEAST_ZERO],
-        "init_params": [StrOptions({"kmeans", "k-means++", "random", "random_from_data"})],
-        "weight_concentration_prior_type": [StrOptions(set(SHARES))],
+        "init_params": [one_of("kmeans", "k-means++", "random", "random_from_data")],
+        "weight_concentration_prior_type": [one_of(*SHARES)],
         "weight_concentration_prior": [None, ABOVE_ZERO],
         "mean_precision_prior": [None, ABOVE_ZERO],
         "mean_prior": [None, "array-like"],
@@ -156,6 +154,24 @@ class BayesianGaussianMixture(MixtureShell):
 
     def _prototype(self, rows: Any) -> Mixture:
         return Mixture(MultivariateNormal(structure=self.covariance_type), self.n_components).shaped(rows)
+
+    _of_model = (
+        *("n_components", "covariance_type", "reg_covar", "weight_concentration_prior_type"),
+        *("weight_concentration_prior", "mean_precision_prior", "mean_prior", "degrees_of_freedom_prior"),
+        "covariance_prior",
+    )
+
+    def _resume(self, model: Any, rows: Any, weights: Weights) -> Any:
+        """The last belief, or under a changed prior that of the rows as it shares them out."""
+        last = self.distribution_
+        alike = last.n == model.n and last.components.structure == self.covariance_type
+        if not alike or last.columns != model.columns:
+            return None
+        return (
+            last
+            if self._unchanged
+            else posterior_of(last, last.suffstats(rows, weights), self._believed(rows, weights))
+        )
 
     # ---- the prior ------------------------------------------------------------------------------------------------
     def _believed(self, rows: Array, weights: Weights) -> dict[str, Any]:

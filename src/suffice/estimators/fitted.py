@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from suffice.core.fit import fit
+from suffice.core.result import Fit
 from suffice.core.sketch import taken
 from suffice.core.weights import Weights
-from suffice.estimators.base import AT_LEAST_ONE, MixtureShell, Told, generator, row_weights
+from suffice.estimators.base import Criteria, MixtureShell, Told
+from suffice.estimators.validation import AT_LEAST_ONE, generator, row_weights
 
 
-class FitShell(MixtureShell):
+class FitShell(Criteria, MixtureShell):
     """An estimator whose ``fit`` is `suffice.fit` and which keeps its answer in ``fit_``.
 
     A subclass says in ``_reader`` what mixture it learns, and in ``_validated`` what it takes for data.
@@ -28,6 +30,32 @@ class FitShell(MixtureShell):
 
     start: Any
 
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        prior: Any = None,
+        start: Any = None,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        n_init: int = 1,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+    ) -> None:
+        """Keep the options."""
+        self.n_components = n_components
+        self.prior = prior
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+
     def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
         """What the caller gave, checked as scikit-learn checks it."""
         return self._numbers(X, reset=reset, least=least)
@@ -35,6 +63,9 @@ class FitShell(MixtureShell):
     def _reader(self, X: Any) -> Any:
         """The mixture before it has seen rows."""
         raise NotImplementedError
+
+    def _prototype(self, rows: Any) -> Any:
+        return self._reader(rows).shaped(rows)
 
     def _rows(self, X: Any, *, reset: bool = False, least: int = 1) -> Any:
         checked = self._validated(X, reset=reset, least=least)
@@ -50,19 +81,20 @@ class FitShell(MixtureShell):
         if len(every) < model.n:
             msg = f"Expected n_samples >= n_components but got n_components = {model.n}, n_samples = {len(every)}"
             raise ValueError(msg)
-        again = self.warm_start and hasattr(self, "converged_")
-        self.fit_ = fit(
-            model,
-            rows,
-            weights=weights,
-            prior=self.prior,
-            random_state=generator(self.random_state),
-            n_init=1 if again else self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            start=self.distribution_ if again else self.start,
-            callback=Told(self.verbose, self.verbose_interval, weights.total, 0) if self.verbose else None,
+        last = self._resume(model, rows, weights) if self.warm_start and hasattr(self, "converged_") else None
+        options = {
+            "weights": weights,
+            "prior": self.prior,
+            "random_state": generator(self.random_state),
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "start": self.start if last is None else last,
+        }
+        n_init = self.n_init if last is None else 1
+        self.fit_ = (
+            self._told(model, rows, n_init, options) if self.verbose else fit(model, rows, n_init=n_init, **options)
         )
+        self._learned_with = self._model_options
         self.distribution_, self.statistics_, self.n_seen_ = self.fit_.distribution, self.fit_.statistics, self.fit_.n
         self.converged_, self.n_iter_ = self.fit_.converged, self.fit_.n_iter
         self.lower_bounds_ = (self.fit_.trace.objective / weights.total).tolist()
@@ -72,6 +104,17 @@ class FitShell(MixtureShell):
             text = next(text for code, text in self.fit_.alerts if code in {"not converged", "fell"})
             warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=4)
         return every
+
+    def _told(self, model: Any, rows: Any, n_init: int, options: dict[str, Any]) -> Fit:
+        """The best of several fits, each of which prints how it goes."""
+        fits: list[Fit] = []
+        for number in range(n_init):
+            told = Told(self.verbose, self.verbose_interval, options["weights"].total, number)
+            fits.append(fit(model, rows, callback=told, **options))
+            told.end(fits[-1])
+            if any("interrupted" in text for _, text in fits[-1].alerts):
+                break
+        return max(fits, key=lambda one: (one.distribution.sound(one.statistics), one.trace.objective[-1]))
 
     def _show(self) -> None:
         self.weights_ = self.distribution_.weights.copy()

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from suffice.combinators.mixture import Mixture
+from suffice.combinators.starts import floors_of
 from suffice.core.weights import Weights
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import Normal
-from suffice.estimators.base import AT_LEAST_ZERO, MixtureShell
+from suffice.estimators.base import Criteria, MixtureShell
 from suffice.estimators.gaussians import (
     INDEPENDENT,
     SHAPES,
@@ -22,9 +22,10 @@ from suffice.estimators.gaussians import (
     covariances_of,
     show,
 )
+from suffice.estimators.validation import AT_LEAST_ZERO, one_of
 
 
-class GaussianMixture(MixtureShell):
+class GaussianMixture(Criteria, MixtureShell):
     """Rows from several Gaussian clusters, learned by EM.
 
     Takes the arguments of ``sklearn.mixture.GaussianMixture`` and shows its attributes: to change over, change the
@@ -53,7 +54,7 @@ class GaussianMixture(MixtureShell):
     random_state
         None, a seed, or a RandomState.
     warm_start
-        Whether ``fit`` goes on from the last fit.
+        Whether ``fit`` goes on from the last fit; as a start, where options have changed what is learned.
     verbose, verbose_interval
         1 prints every so many passes, 2 with their lower bound.
     prior
@@ -78,9 +79,9 @@ class GaussianMixture(MixtureShell):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **MixtureShell._parameter_constraints,  # noqa: SLF001 (the same contract)
-        "covariance_type": [StrOptions({*SHAPES, *STRUCTURE_NAMES})],
+        "covariance_type": [one_of(*SHAPES, *STRUCTURE_NAMES)],
         "reg_covar": [AT_LEAST_ZERO],
-        "init_params": [StrOptions({"kmeans", "k-means++", "random", "random_from_data"})],
+        "init_params": [one_of("kmeans", "k-means++", "random", "random_from_data")],
         "weights_init": ["array-like", None],
         "means_init": ["array-like", None],
         "precisions_init": ["array-like", None],
@@ -147,6 +148,14 @@ class GaussianMixture(MixtureShell):
             floors = self.reg_covar * np.eye(rows.shape[1])
         return Mixture(component, self.n_components, floors=floors).shaped(rows)
 
+    _of_model = ("n_components", "covariance_type", "reg_covar", "prior")
+
+    def _resume(self, model: Any, rows: Any, weights: Weights) -> Any:
+        found = super()._resume(model, rows, weights)
+        if found is None or self._unchanged or self.covariance_type in SHAPES:
+            return found
+        return _above(found, floors_of(replace(model, floors=None), rows, weights) + model.floors)
+
     def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> Any:
         k, d = self.n_components, rows.shape[1]
         own, near, apart = self._given
@@ -164,9 +173,9 @@ class GaussianMixture(MixtureShell):
         if not np.isnan(np.min(rows)):
             found = replace(model, floors=None).begin(rows, weights, rng, start, prior)[0]
             found = found if isinstance(start, np.ndarray) else found.ordered()
-            return replace(
-                found, floors=model.floors if self.covariance_type in SHAPES else found.floors + model.floors
-            )
+            if self.covariance_type in SHAPES:
+                return replace(found, floors=model.floors)
+            return _above(found, found.floors + model.floors)
         first = Mixture(Normal(), self.n_components).shaped(rows).begin(rows, weights, rng, start, None)[0]
         spread = np.square(first.components.std)[:, :, None] * np.eye(rows.shape[1])
         columns = Mixture(MultivariateNormal(first.components.mean, spread, "diag"), weights=first.weights)
@@ -184,3 +193,8 @@ class GaussianMixture(MixtureShell):
 
     def _show(self) -> None:
         show(self, self.distribution_, self.covariance_type)
+
+
+def _above(mixture: Any, floors: Any) -> Any:
+    """The mixture with members that are not below the floors: an M-step takes none that is worse than one below."""
+    return replace(mixture, components=mixture.components.raised(floors), floors=floors)

@@ -6,16 +6,15 @@ import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.combinators.centres import Centres
 from suffice.core.em import Climb, Pass
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
-from suffice.estimators.base import AT_LEAST_ONE, AT_LEAST_ZERO, generator, row_weights
+from suffice.estimators.validation import AT_LEAST_ONE, AT_LEAST_ZERO, checked, generator, one_of, row_weights
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -61,14 +60,14 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [AT_LEAST_ONE],
-        "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
-        "n_init": [StrOptions({"auto"}), AT_LEAST_ONE],
+        "init": [one_of("k-means++", "random"), callable, "array-like"],
+        "n_init": [one_of("auto"), AT_LEAST_ONE],
         "max_iter": [AT_LEAST_ONE],
         "tol": [AT_LEAST_ZERO],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
         "copy_x": ["boolean"],
-        "algorithm": [StrOptions({"lloyd", "elkan"})],
+        "algorithm": [one_of("lloyd", "elkan")],
     }
 
     def __init__(
@@ -127,7 +126,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
                 raise ValueError(msg)
         return places
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres of rows (n, d); weight 2 is the row twice."""
         del y

@@ -46,32 +46,6 @@ class LatentClass(FitShell):
     array([1., 1.])
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        prior: Any = None,
-        start: Any = None,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        n_init: int = 1,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        verbose_interval: int = 10,
-    ) -> None:
-        """Keep the options."""
-        self.n_components = n_components
-        self.prior = prior
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.verbose_interval = verbose_interval
-
     @property
     def _holes(self) -> bool:
         return True
@@ -97,9 +71,6 @@ class LatentClass(FitShell):
                 msg = f"the input argument must be of strings, numbers or other labels: {error}"
                 raise TypeError(msg) from error
             raise
-
-    def _prototype(self, rows: Any) -> Any:
-        return self._reader(rows).shaped(rows)
 
     def _show(self) -> None:
         super()._show()

@@ -80,17 +80,21 @@ class MixtureModel(FitShell):
         verbose_interval: int = 10,
     ) -> None:
         """Keep the options."""
+        super().__init__(
+            n_components,
+            prior=prior,
+            start=start,
+            tol=tol,
+            max_iter=max_iter,
+            n_init=n_init,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+            verbose_interval=verbose_interval,
+        )
         self.prototype = prototype
-        self.n_components = n_components
-        self.prior = prior
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.verbose_interval = verbose_interval
+
+    _of_model = ("prototype", "n_components", "prior")
 
     @property
     def _parts(self) -> tuple[Any, ...]:
@@ -122,9 +126,6 @@ class MixtureModel(FitShell):
         if prototype is None:
             prototype = Normal() if np.shape(X)[1] == 1 else MultivariateNormal()
         return Mixture(prototype, self.n_components)
-
-    def _prototype(self, rows: Any) -> Any:
-        return self._reader(rows).shaped(rows)
 
     def __sklearn_tags__(self) -> Any:
         """Tell whether columns may hold labels."""

@@ -1,0 +1,43 @@
+"""What the shells take from scikit-learn to check options and rows: its private names are here and nowhere else."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight
+
+from suffice.core.weights import Weights
+
+ABOVE_ZERO = Interval(Real, 0.0, None, closed="neither")
+AT_LEAST_ZERO = Interval(Real, 0.0, None, closed="left")
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+COUNT = Interval(Integral, 0, None, closed="left")
+
+checked = _fit_context(prefer_skip_nested_validation=True)
+
+
+def one_of(*names: str) -> Any:
+    """A rule for an option that is one of some names."""
+    return StrOptions(set(names))
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A generator from what scikit-learn takes: None, a seed, or a RandomState, which moves on."""
+    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
+
+
+def row_weights(sample_weight: Any, rows: Any) -> Weights:
+    """One weight per row; None counts each row once, and a number all rows alike."""
+    n = len(rows)
+    if sample_weight is None:
+        return Weights.of(None, n)
+    values = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+    if not values.any():
+        msg = "every sample weight is zero, so no row counts; give at least one row a positive weight."
+        raise ValueError(msg)
+    return Weights.of(values, n)
