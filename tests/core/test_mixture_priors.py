@@ -136,3 +136,37 @@ def test_members_that_share_std_are_the_tied_gaussians_of_one_column(x, prior):
         wide.distribution.components.mean.ravel(), rel=1e-4
     )
     assert fit.log_posterior == pytest.approx(wide.log_posterior, rel=1e-8)
+
+
+@pytest.mark.parametrize("far", [0, 1])
+def test_members_of_one_kind_have_a_prior_each(x, far):
+    places = [0.0, 6.0][:: 1 - 2 * far]
+    priors = [sf.NormalInverseGamma(place, 5.0, 3.0, 2.0) for place in places]
+    fit = sf.fit(NORMALS, x, prior={"components": priors}, random_state=0)
+    assert climbs(fit)
+    assert fit.prior_name == ""
+    believed = sum(
+        prior.log_prob({"mean": one.mean, "std": one.std})
+        for prior, one in zip(priors, fit.distribution.parts, strict=True)
+    )
+    assert fit.log_posterior == pytest.approx(fit.log_likelihood + believed, rel=1e-12)
+    start = sf.Mixture([sf.Normal(place, 1.0) for place in places])
+    assert fit.log_posterior >= sf.fit(NORMALS, x, prior={"components": priors}, start=start).log_posterior - 1e-6
+    with pytest.raises(UnsupportedError, match="all of them or none; got NormalInverseGamma, None"):
+        sf.fit(NORMALS, x, prior={"components": [priors[0], None]})
+    with pytest.raises(ParameterError, match="1 priors for 2 members"):
+        sf.fit(NORMALS, x, prior={"components": priors[:1]})
+
+
+def test_classes_and_gaussians_have_a_prior_each():
+    rng = np.random.default_rng(0)
+    wide = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(6, 1, (40, 2))])
+    priors = [sf.NormalInverseWishart([place] * 2, 2.0, 4.0, np.eye(2)) for place in (0.0, 6.0)]
+    fit = sf.fit(sf.Mixture(sf.MultivariateNormal(), 2), wide, prior={"components": priors}, random_state=0)
+    assert climbs(fit)
+    assert fit.distribution.components.mean[:, 0] == pytest.approx([0.0, 6.0], abs=0.5)
+    codes = np.repeat([["a", "b"], ["b", "a"]], 30, axis=0)
+    beliefs = [sf.Dirichlet([9.0, 1.0]), sf.Dirichlet([1.0, 9.0])]
+    fit = sf.fit(sf.Mixture(sf.Categorical(), 2), codes, prior={"components": beliefs}, random_state=0)
+    assert climbs(fit)
+    assert np.isfinite(fit.log_posterior)

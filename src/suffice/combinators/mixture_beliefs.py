@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.combinators.stack import side_by_side
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.lazy import special
 from suffice.core.member import check_named
@@ -92,7 +93,11 @@ class MixtureBeliefs:
             return model.weak_belief(rows, weights)
         given = self.priors(prior)
         inner = given.get("components")
-        settled = model.components.settle_part(inner, rows, weights)
+        stack = model.components
+        if isinstance(inner, (list, tuple)) and not stack.blocks:
+            settled = _beside(stack, [stack.settle_part(one, rows, weights) for one in inner])
+        else:
+            settled = stack.settle_part(inner, rows, weights)
         return prior if settled is inner else {**given, "components": settled}
 
     def settle_part(self, prior: Any, rows: Any, weights: Any) -> Any:
@@ -117,6 +122,21 @@ class MixtureBeliefs:
             return _held(count)
         total = count.sum()
         return np.asarray(count / total if total > 0 else self.weights)
+
+
+def _beside(stack: Any, priors: list[Any]) -> Any:
+    """The priors of members of one kind as one, with the members first."""
+    if len(priors) != stack.members:
+        msg = f"there are {len(priors)} priors for {stack.members} members; give one for each, or one for all."
+        raise ParameterError(msg)
+    beliefs = [getattr(one, "belief", one) for one in priors]
+    kinds = list(dict.fromkeys(type(one) for one in beliefs))
+    found = side_by_side(beliefs) if len(kinds) == 1 and beliefs[0] is not None else None
+    if found is None or found.blocks:
+        several = ", ".join("None" if one is None else one.name for one in beliefs)
+        msg = f"members of one kind take priors of one kind, and all of them or none; got {several}."
+        raise UnsupportedError(msg)
+    return found
 
 
 def _held(count: Array) -> Array:

@@ -104,7 +104,7 @@ def fit(
             notes = (*notes, ("interrupted", text))
         if settled is not prior:
             notes = (*notes, *_unbelieved(prototype, settled))
-            named, prior = "weak", settled
+            prior = settled
     return _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
 
 
@@ -232,8 +232,8 @@ def _unbelieved(prototype: Any, prior: Any) -> tuple[Alert, ...]:
     if not silent:
         return ()
     text = (
-        f"prior='weak' says nothing of {', '.join(silent)}, which has no conjugate prior: its parameters are estimated "
-        "by maximum likelihood."
+        f"prior='weak' says nothing of {', '.join(silent)}: there is no conjugate prior that gives its mode, so its "
+        "parameters are estimated by maximum likelihood."
     )
     return (("no prior", text),)
 
