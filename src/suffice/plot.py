@@ -1,4 +1,4 @@
-"""Pictures: the likelihood as a curve, and what the data did to a belief. Needs Matplotlib, the extra ``plot``."""
+"""Pictures: likelihoods, what data do to beliefs, mixtures and how they are learned. Needs the extra ``plot``."""
 
 from __future__ import annotations
 
@@ -6,37 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import ParameterError, SufficeError, UnsupportedError
+from suffice.canvas import BLUE, GREY, RED, MissingExtraError, axes, dress
+from suffice.combinators.variational_posterior import VariationalPosterior
+from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.fit import fit
 from suffice.core.likelihood import likelihood_interval, profile
 from suffice.core.parameters import Array
+from suffice.plot_learning import members, selection, trace
+from suffice.plot_mixture import mixture
 
-__all__ = ["MissingExtraError", "likelihood", "posterior"]
+__all__ = ["MissingExtraError", "likelihood", "mixture", "posterior", "selection", "trace"]
 
-BLUE, GREY, RED = "#1f5fa8", "#8a8f98", "#c2462e"
 POINTS = 241
-
-
-class MissingExtraError(SufficeError, ImportError):
-    """An optional part of suffice needs a package that is not installed."""
-
-
-def _axes(ax: Any) -> Any:
-    """The axes to draw on; new ones where none are given."""
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        msg = "drawing needs Matplotlib, which is not installed. Install the extra: pip install 'suffice[plot]'."
-        raise MissingExtraError(msg) from error
-    return plt.subplots(figsize=(6.4, 3.8), layout="constrained")[1]
-
-
-def _dress(ax: Any) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.margins(x=0)
-    ax.tick_params(colors="#444444")
 
 
 def likelihood(
@@ -57,7 +38,7 @@ def likelihood(
             msg = f"{distribution.name} has {len(free)} free parameters ({', '.join(free)}); say which one to draw."
             raise ParameterError(msg)
         name = free[0]
-    ax = _axes(ax)
+    ax = axes(ax)
     low, high = likelihood_interval(distribution, data, name, level, weights=weights)
     learned = fit(distribution, data, weights=weights)
     best, height = float(learned.params[name]), learned.log_likelihood
@@ -87,7 +68,7 @@ def likelihood(
     ax.set_title(
         f"{distribution.name}: {kind}, {level:.0%} interval {low:.4g} … {high:.4g}", fontsize=10, loc="left", pad=18
     )
-    _dress(ax)
+    dress(ax)
     return ax
 
 
@@ -114,13 +95,16 @@ def posterior(post: Any, name: str | None = None, *, prior: Any = None, level: f
     """Draw the belief before (grey) and after the data (blue), its mean and the central credible interval.
 
     ``name`` chooses one of several parameters, whose belief is then drawn by itself, without the prior. ``prior``
-    draws another one than the posterior remembers. Returns the Matplotlib axes.
+    draws another one than the posterior remembers. Of a mixture it draws the expected weight of each member with its
+    credible interval, or what ``name`` chooses of the members. Returns the Matplotlib axes.
 
     Examples
     --------
     >>> post = sf.posterior(sf.Bernoulli(), [1, 0, 1, 1], prior=sf.Beta(2, 2))
     >>> ax = sf.plot.posterior(post)  # doctest: +SKIP
     """
+    if isinstance(post, VariationalPosterior):
+        return members(post, name, level, ax)
     if not hasattr(post, "likelihood"):
         msg = (
             f"plot.posterior draws what sf.posterior(distribution, data, prior=…) gives; got {type(post).__name__}. "
@@ -138,7 +122,7 @@ def posterior(post: Any, name: str | None = None, *, prior: Any = None, level: f
     if chosen not in names:
         msg = f"this belief speaks of {', '.join(names)}; got {chosen!r}."
         raise ParameterError(msg)
-    ax = _axes(ax)
+    ax = axes(ax)
     low, high = post.interval(level) if single else post.interval(level)[chosen]
     far = post.interval(0.999) if single else post.interval(0.999)[chosen]
     domain = post.likelihood.specs()[chosen].domain
@@ -157,7 +141,7 @@ def posterior(post: Any, name: str | None = None, *, prior: Any = None, level: f
     ax.set_xlim(round(x[0], 8), round(x[-1], 8))
     ax.set_title(f"{post.likelihood.name}: belief about {chosen}", fontsize=10, loc="left")
     ax.legend(frameon=False, fontsize=9)
-    _dress(ax)
+    dress(ax)
     return ax
 
 

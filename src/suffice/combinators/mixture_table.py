@@ -66,10 +66,7 @@ def _reasons(fit: Any, rows: list[list[Entry]]) -> list[str]:
             elif entry.edge:
                 found[entry.edge] = None
             elif fit.prior is not None:
-                text = (
-                    "the prior holds what the rows alone do not tell (errors are those of the rows; ask sf.posterior)"
-                )
-                found[text] = None
+                found["the rows do not tell these numbers apart, only the prior does"] = None
             else:
                 found["the rows do not tell these numbers apart"] = None
     return list(found)

@@ -1,0 +1,55 @@
+"""What every picture shares: axes, their dress, and colours that the colour-blind can tell apart."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from suffice.core.errors import SufficeError
+
+BLUE, GREY, RED = "#1f5fa8", "#8a8f98", "#c2462e"
+DARK = "#333333"
+# Okabe and Ito, without the yellow that white paper swallows
+MEMBERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LETTER = 0.078  # inches of a letter of a title
+DASHES = ("-", "--", ":", "-.")
+
+
+class MissingExtraError(SufficeError, ImportError):
+    """An optional part of suffice needs a package that is not installed."""
+
+
+def axes(ax: Any, size: tuple[float, float] = (6.4, 3.8)) -> Any:
+    """The axes to draw on; new ones where none are given."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        msg = "drawing needs Matplotlib, which is not installed. Install the extra: pip install 'suffice[plot]'."
+        raise MissingExtraError(msg) from error
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def dress(ax: Any) -> None:
+    """Fewer lines around the picture."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.margins(x=0)
+    ax.tick_params(colors="#444444")
+
+
+def title(ax: Any, text: str) -> None:
+    """What the picture is, above it, in as many lines as its width asks for."""
+    inches = ax.get_position().width * ax.figure.get_size_inches()[0]
+    ax.set_title(textwrap.fill(text, max(int(inches / LETTER), 20)), fontsize=10, loc="left")
+
+
+def colour(index: int) -> str:
+    """The colour of a member or line; they come again after the last."""
+    return MEMBERS[index % len(MEMBERS)]
+
+
+def marker(index: int) -> str:
+    """The marker of a member or line, another one when its colour comes again."""
+    return MARKERS[(index + index // len(MEMBERS)) % len(MARKERS)]

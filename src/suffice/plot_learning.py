@@ -1,0 +1,163 @@
+"""Pictures of how mixtures are learned: how many members, how the likelihood climbed, and what is believed of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suffice.canvas import BLUE, DASHES, GREY, RED, axes, colour, dress, marker, title
+from suffice.combinators.select import CRITERIA, Selection
+from suffice.combinators.variational_posterior import VariationalPosterior
+from suffice.core.em import Trace
+from suffice.core.errors import ParameterError
+
+
+# ---- how many members -----------------------------------------------------------------------------------------------
+def selection(chosen: Selection, criterion: str | None = None, ax: Any = None) -> Any:
+    """Draw a criterion against the number of members, a line for each structure or family, with the best marked.
+
+    ``criterion`` is the one that ranked them, or ``"bic"``, ``"aic"``, ``"icl"``, ``"held_out"``. Candidates that rest
+    on spurious optima are hollow. Returns the Matplotlib axes.
+
+    Examples
+    --------
+    >>> found = sf.select(sf.Normal(), [1, 2, 1, 7, 9, 8.0], n_components=[1, 2, 3], random_state=0)
+    >>> ax = sf.plot.selection(found)  # doctest: +SKIP
+    """
+    if not isinstance(chosen, Selection):
+        msg = f"plot.selection draws what sf.select(…) gives; got {type(chosen).__name__}."
+        raise ParameterError(msg)
+    name = criterion or chosen.criterion
+    if name not in CRITERIA:
+        msg = f"criterion is one of {', '.join(map(repr, CRITERIA))}; got {name!r}."
+        raise ParameterError(msg)
+    if not any(np.isfinite(row[name]) for row in chosen.table):
+        msg = f"no candidate has {name!r}; ask sf.select(…, holdout=5) for it."
+        raise ParameterError(msg)
+    families = len({row["family"] for row in chosen.table}) > 1
+    lines: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(chosen.table, key=lambda row: int(row["n_components"])):
+        label = row["structure"] or row["family"]
+        lines.setdefault(f"{row['family']} {label}" if families and row["structure"] else label, []).append(row)
+    ax = axes(ax, (7.2, 4.2))
+    for index, (label, rows) in enumerate(lines.items()):
+        x, y = [row["n_components"] for row in rows], [row[name] for row in rows]
+        ls = DASHES[index // 7 % len(DASHES)]
+        ax.plot(x, y, color=colour(index), marker=marker(index), ms=5, lw=1.4, ls=ls, label=label)
+        bad = [i for i, row in enumerate(rows) if row["spurious"]]
+        hollow = {"mfc": "white", "mec": colour(index), "ms": 5, "zorder": 4}
+        ax.plot([x[i] for i in bad], [y[i] for i in bad], marker(index), **hollow)
+    _mark_best(ax, chosen, name)
+    better = "lower" if CRITERIA[name] > 0 else "higher"
+    words = "held-out log-likelihood per row" if name == "held_out" else _words(name)
+    ax.set(xlabel="number of members", ylabel=f"{words} ({better} is better)")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    dress(ax)
+    ax.margins(0.04, 0.08)
+    outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    ax.legend(frameon=False, fontsize=8, **(outside if len(ax.get_legend_handles_labels()[1]) > 4 else {}))
+    return ax
+
+
+def _mark_best(ax: Any, chosen: Selection, name: str) -> None:
+    row = chosen.table[0]
+    best = f"{row['n_components']} × {row['structure'] or row['family']}"
+    ring = {"mfc": "none", "mec": RED, "mew": 2, "ms": 13, "zorder": 5}
+    ax.plot([row["n_components"]], [row[name]], "o", label="best" + _by(chosen, name), **ring)
+    spurious = "; hollow: spurious" if any(one["spurious"] for one in chosen.table) else ""
+    title(ax, f"{len(chosen.table)} candidates, best by {_words(chosen.criterion)}: {best}{spurious}")
+
+
+def _by(chosen: Selection, name: str) -> str:
+    return "" if name == chosen.criterion else f" by {_words(chosen.criterion)}"
+
+
+def _words(criterion: str) -> str:
+    return "held-out" if criterion == "held_out" else criterion.upper()
+
+
+# ---- how it climbed -------------------------------------------------------------------------------------------------
+def trace(found: Any, ax: Any = None) -> Any:
+    """Draw the log-likelihood and the bound of every pass of a fit; of a posterior, the bound of its evidence.
+
+    The line is Σ w log p(x), the circles G(Q, θ) from the statistics of the same pass: EM without mistakes has them on
+    the line. Returns the Matplotlib axes.
+
+    Examples
+    --------
+    >>> fit = sf.fit(sf.Mixture(sf.Normal(), 2), [1, 2, 1, 7, 9, 8.0], random_state=0)
+    >>> ax = sf.plot.trace(fit)  # doctest: +SKIP
+    """
+    path = getattr(found, "trace", None)
+    if not isinstance(path, Trace):
+        msg = f"plot.trace draws what sf.fit or sf.posterior of a mixture gives; got {type(found).__name__}."
+        raise ParameterError(msg)
+    ax = axes(ax)
+    belief = isinstance(found, VariationalPosterior)
+    x = np.arange(1, len(path.log_likelihood) + 1)
+    refused = found.n_iter - len(x)
+    told = "bound of the log evidence" if belief else "log-likelihood"
+    ax.plot(x, path.log_likelihood, color=BLUE, lw=2, label=told + (", measured" if belief else ""))
+    ring = {"mfc": "none", "mec": RED, "ms": 7 if len(x) <= 50 else 3.5, "mew": 1 if len(x) <= 50 else 0.6, "lw": 0}
+    ax.plot(x, path.bound, "o", label="the same from the statistics" if belief else "bound from the statistics", **ring)
+    ax.axhline(path.log_likelihood[-1], color=GREY, lw=1, ls=":")
+    ax.set(xlabel="pass" if refused <= 0 else "pass that was kept", ylabel=told)
+    ax.ticklabel_format(axis="y", useOffset=False)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    what = found.components.name if belief else found.distribution.name
+    state = "converged" if found.converged else "NOT converged"
+    passes = f"{found.n_iter} pass{'es'[: 2 * (found.n_iter != 1)]}"
+    passes += f", {refused} of them taken back" if refused > 0 else ""
+    title(ax, f"{what}: {state} after {passes}, at {path.log_likelihood[-1]:,.4f}")
+    ax.legend(frameon=False, fontsize=9, loc="lower right")
+    dress(ax)
+    ax.margins(0.03, 0.08)
+    return ax
+
+
+# ---- beliefs --------------------------------------------------------------------------------------------------------
+def members(post: VariationalPosterior, name: str | None, level: float, ax: Any) -> Any:
+    """Draw what is believed of one number of each member: its mean and the central credible interval."""
+    name = "weights" if name is None else name
+    answers = [post.mean, post.interval(level)]
+    told, ends = (one["weights"] if name == "weights" else _of_members(one["components"], name) for one in answers)
+    single = {"weights"} | {key for key, value in _named(post).items() if np.size(value) == len(post.weights)}
+    if told is None or ends is None or np.size(told) != len(post.weights):
+        msg = (
+            f"the belief about a mixture is drawn for one number of each member, here {', '.join(sorted(single))}; got "
+            f"{name!r}. Draw the members themselves with plot.mixture(post, data), or ask post.interval()."
+        )
+        raise ParameterError(msg)
+    live = np.flatnonzero(post.count >= 0.5)
+    shown = np.arange(len(post.weights)) if name == "weights" else live
+    low, mean, high = (np.ravel(one)[shown] for one in (ends[0], told, ends[1]))
+    ax = axes(ax)
+    place = np.arange(len(shown))
+    ax.vlines(place, low, high, color=BLUE, lw=3, alpha=0.45, label=f"{level:.0%} credible interval")
+    ax.plot(place, mean, "o", color=RED, ms=6, label="expected", clip_on=False, zorder=4)
+    ax.set_xticks(place, [str(j) for j in shown])
+    ax.set(xlabel="member", ylabel=name.removesuffix("s") if name == "weights" else name)
+    empty = len(post.weights) - len(live)
+    emptied = f", {empty} of {len(post.weights)} emptied" if empty else ""
+    title(ax, f"{len(post.weights)} × {post.components.name}: belief about {name}{emptied}")
+    dress(ax)
+    ax.set_xlim(-0.6, len(shown) - 0.4)
+    if name == "weights":
+        ax.set_ylim(0, None)
+    ax.legend(frameon=False, fontsize=9)
+    return ax
+
+
+def _named(post: VariationalPosterior) -> dict[str, Any]:
+    mean = post.mean["components"]
+    if isinstance(mean, dict):
+        return {key: value for key, value in mean.items() if not isinstance(value, dict)}
+    return {} if isinstance(mean, list) else {post.components.belief_about: mean}
+
+
+def _of_members(answer: Any, name: str) -> Any:
+    """The answer about one parameter; a belief about a single one has no names."""
+    if isinstance(answer, dict):
+        return answer.get(name)
+    return None if isinstance(answer, list) else answer
