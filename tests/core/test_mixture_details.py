@@ -255,3 +255,61 @@ def test_labels_that_are_numbers_of_members_keep_them():
 def test_what_cannot_be_is_refused_in_words(make, told):
     with pytest.raises(sf.SufficeError, match=told):
         make()
+
+
+# ---- members that are equal ------------------------------------------------------------------------------------------
+THREE = sf.Mixture([sf.Normal(0, 1), sf.Normal(10, 1), sf.Normal(20, 1)])
+APART = THREE.sample(600, random_state=0)
+
+
+@pytest.mark.parametrize("places", [(5, 20, 5), (0, 15, 15), (5, 5, 5.001)])
+def test_members_that_begin_equal_are_told_and_split(places):
+    start = sf.Mixture([sf.Normal(m, 4) for m in places])
+    fit = sf.fit(sf.Mixture(sf.Normal(), 3), APART, start=start, random_state=0)
+    assert "symmetric" in dict(fit.alerts)
+    assert fit.log_likelihood == pytest.approx(sf.fit(sf.Mixture(sf.Normal(), 3), APART).log_likelihood, abs=1e-5)
+    none = sf.fit(sf.Mixture(sf.Normal(), 3), APART, start=THREE)
+    assert "symmetric" not in dict(none.alerts)
+
+
+def test_members_that_begin_equal_in_several_columns_are_split():
+    x = np.stack([APART, APART[::-1] + APART], axis=1)
+    start = sf.Mixture([sf.MultivariateNormal([m, m], 30 * np.eye(2)) for m in (3, 20, 3)])
+    fit = sf.fit(sf.Mixture(sf.MultivariateNormal(), 3), x, start=start, random_state=0)
+    assert "members 0, 2 of the start" in dict(fit.alerts)["symmetric"]
+    assert "unidentified" not in dict(fit.alerts)
+
+
+def test_members_that_end_equal_are_told_wherever_they_stand():
+    members = [sf.Normal(5, 1), sf.Normal(0, 1), sf.Normal(5, 1), sf.Exponential(1)]
+    stats = sf.Mixture(members).suffstats([0.1, 5.0, 4.0, 1.0] * 9)
+    assert "members 0 and 2 are equal" in dict(sf.Mixture(members).alerts(stats))["unidentified"]
+
+
+# ---- alerts ----------------------------------------------------------------------------------------------------------
+def test_alerts_count_rows_and_not_the_sum_of_shares():
+    whole, shares = (sf.fit(THREE, APART, weights=np.full(600, w), random_state=0) for w in (1.0, 1 / 600))
+    assert not whole.alerts
+    assert not shares.alerts
+    np.testing.assert_allclose(shares.statistics.rows, whole.statistics.rows, rtol=1e-6)
+    few = sf.fit(sf.Mixture(sf.MultivariateNormal(), 5), PLANE[:8], weights=np.full(8, 1 / 8), random_state=0)
+    assert {"few rows", "collapsed", "near-singular"} & set(dict(few.alerts))
+
+
+def test_rows_of_a_member_are_those_of_repeated_and_of_added_rows():
+    w = np.arange(600) % 3 + 0.0
+    once, again = THREE.suffstats(APART, w), THREE.suffstats(np.repeat(APART, w.astype(int)))
+    np.testing.assert_allclose(once.rows, again.rows, rtol=1e-12)
+    both = THREE.suffstats(APART[:100], w[:100]) + THREE.suffstats(APART[100:], w[100:])
+    np.testing.assert_allclose(both.rows, once.rows, rtol=1e-12)
+
+
+def test_many_alerts_are_told_in_few():
+    x = np.random.default_rng(0).normal(size=(310, 2))
+    fit = sf.fit(sf.Mixture(sf.MultivariateNormal(), 100), x, max_iter=3, random_state=0)
+    assert len(fit.alerts) < 16
+    assert any("more members likewise" in text for _, text in fit.alerts)
+    lost = sf.Mixture([sf.Normal(m, 1) for m in (0, 900, 1800, 2700)])
+    assert dict(lost.alerts(lost.suffstats(APART)))["empty"].startswith("members 1, 2 and 3 have no rows: their")
+    lost = sf.Mixture([sf.Normal(m, 1) for m in range(0, 9000, 900)])
+    assert dict(lost.alerts(lost.suffstats(APART)))["empty"].startswith("members 1, 2, 3 and 6 more have no rows")

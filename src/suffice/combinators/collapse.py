@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from suffice.combinators.mixture_beliefs import LEAST_WEIGHT
+from suffice.combinators.order import twins
 from suffice.core.distribution import Alert
 from suffice.core.parameters import Array
 
 EMPTY = 1e-8  # share of the rows below which a member has none
 NARROW = 1e-4  # of the variance of all rows in some direction: a hundredth of their spread, and rows there are a chance
 ENOUGH = 5  # times the rows that a member needs: so many are no chance, however narrow it is
+EQUAL = 1e-6  # relative difference of members that are the same
+SHOWN = 3  # alerts of one sort, or members, that are told one by one
 COLLAPSED = {"collapsed", "singular"}
 
 
@@ -24,14 +27,14 @@ def accidents(mixture: Any, stats: Any) -> Array:
     happen to lie near a plane: such members are maxima of the likelihood, and no clusters. A narrow cluster of many
     rows is one.
     """
-    few = stats.count < _needed(mixture)
+    few = stats.rows < _needed(mixture)
     lonely = (few | narrow(mixture, stats)) & (stats.count > EMPTY * stats.count.sum())
     return np.asarray(mixture.components.held(mixture.floors) | lonely)
 
 
 def narrow(mixture: Any, stats: Any) -> Array:
     """Which members (k,) are nearly singular and rest on few rows."""
-    few = stats.count < ENOUGH * max(_needed(mixture), 2.0)
+    few = stats.rows < ENOUGH * max(_needed(mixture), 2.0)
     if not few.any():
         return np.zeros(len(few), bool)
     return np.asarray(few & (mixture.components.narrowness(stats.members) < NARROW))
@@ -51,51 +54,63 @@ def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
     empty = stats.count <= EMPTY * total
     for index in np.flatnonzero(held & ~empty):
         text = (
-            f"member {index} ({stats.count[index]:.3g} rows) shrank until it reached the floor under its spread: it "
+            f"member {index} ({stats.rows[index]:.3g} rows) shrank until it reached the floor under its spread: it "
             "describes repeated or nearly repeated rows, not a cluster, and the likelihood owes to it. Use fewer "
             "components, a structure that shares its spread, or a prior."
         )
         found.append(("collapsed", text))
     lonely = accidents(mixture, stats) & ~held & ~empty
-    few = stats.count < _needed(mixture)
+    few = stats.rows < _needed(mixture)
     for index in np.flatnonzero(lonely & ~few):
         text = (
-            f"member {index} rests on {stats.count[index]:.3g} rows and is nearly singular: in some direction its "
+            f"member {index} rests on {stats.rows[index]:.3g} rows and is nearly singular: in some direction its "
             f"variance is less than {NARROW:g} of that of all rows. It may be an accident. Use fewer components, a "
             "structure that shares its spread, or a prior."
         )
         found.append(("near-singular", text))
     for index in np.flatnonzero(lonely & few):
         text = (
-            f"member {index} rests on {stats.count[index]:.3g} rows, too few to tell a cluster from an accident. Use "
+            f"member {index} rests on {stats.rows[index]:.3g} rows, too few to tell a cluster from an accident. Use "
             "fewer components or a prior."
         )
         found.append(("few rows", text))
     if empty.any():
-        which = ", ".join(map(str, np.flatnonzero(empty)))
-        found.append(("empty", f"member {which} has no rows: its parameters mean nothing. Use fewer components."))
+        verb, whose = ("has", "its") if empty.sum() == 1 else ("have", "their")
+        text = f"{_named(empty)} {verb} no rows: {whose} parameters mean nothing. Use fewer components."
+        found.append(("empty", text))
     edge = np.abs(mixture.weights - LEAST_WEIGHT) <= 1e-6 * LEAST_WEIGHT
     if edge.any() and "weights" not in mixture.fixed:
-        which = ", ".join(map(str, np.flatnonzero(edge)))
         text = (
-            f"the weight of member {which} was held at {LEAST_WEIGHT:g}: under a Dirichlet below 1 the density is "
+            f"the weight of {_named(edge)} was held at {LEAST_WEIGHT:g}: under a Dirichlet below 1 the density is "
             "infinite at 0, and the posterior has no maximum. Use fewer components, or a Dirichlet of at least 1."
         )
         found.append(("boundary", text))
     told = {code for code, _ in found}
     found.extend(alert for alert in members if not (alert[0] in COLLAPSED and told & COLLAPSED))
-    twins = _twins(mixture, ~empty)
-    if twins:
-        text = f"members {twins[0]} and {twins[1]} are equal, so the data do not tell them apart. Use fewer components."
-        found.append(("unidentified", text))
-    return tuple(found)
+    for group in twins(mixture, ~empty, EQUAL):
+        which = _named(np.isin(np.arange(mixture.n), group))
+        found.append(("unidentified", f"{which} are equal, so the data do not tell them apart. Use fewer components."))
+    return _brief(found)
 
 
-def _twins(mixture: Any, kept: Array) -> tuple[int, int] | None:
-    """The first two members that are equal."""
-    places = np.flatnonzero(kept)
-    each = mixture.components.each
-    for a, b in pairwise(places):
-        if type(each[a]) is type(each[b]) and each[a].free and each[a].distance(each[b]) < 1e-6:
-            return int(a), int(b)
-    return None
+def _named(which: Array) -> str:
+    """Members in words: "member 3", "members 1 and 2", "members 1, 2, 3 and 7 more"."""
+    names = [str(index) for index in np.flatnonzero(which)]
+    if len(names) == 1:
+        return f"member {names[0]}"
+    more = f"{len(names) - SHOWN} more" if len(names) > SHOWN + 1 else names[-1]
+    return f"members {', '.join(names[: SHOWN if more != names[-1] else -1])} and {more}"
+
+
+def _brief(alerts: list[Alert]) -> tuple[Alert, ...]:
+    """The first alerts of each sort, and how many more there are."""
+    seen = Counter(code for code, _ in alerts)
+    kept: list[Alert] = []
+    told: Counter[str] = Counter()
+    for code, text in alerts:
+        told[code] += 1
+        if told[code] <= SHOWN or seen[code] == SHOWN + 1:
+            kept.append((code, text))
+        elif told[code] == SHOWN + 1:
+            kept.append((code, f"and {seen[code] - SHOWN} more members likewise."))
+    return tuple(kept)

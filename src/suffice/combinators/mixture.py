@@ -217,7 +217,7 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
             shares = np.broadcast_to(held.dense(), (len(x), self.n))
             self.components.gather(x, replace(held, values=shares, members=self.n))
         evidence, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
-        return Joint(found.count, found.statistics, evidence, entropy)
+        return Joint(found.count, found.statistics, evidence, entropy, solid=np.array([held.solid]))
 
     def predict_proba(self, x: Any) -> Array:
         """The probability that each member made a row, (n, k).

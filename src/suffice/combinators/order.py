@@ -11,6 +11,8 @@ from suffice.combinators.stack import Stack
 from suffice.core.errors import ParameterError, SufficeError
 from suffice.core.parameters import Array
 
+PAIRS = 64  # members of which every pair is compared
+
 
 def canonical(mixture: Any) -> Array:
     """The order of the members by their means, column after column; by falling weight where they have none.
@@ -32,12 +34,12 @@ def exchangeable(mixture: Any, priors: dict[str, Any]) -> bool:
     first, *others = mixture.components.each
     return (
         all(np.ptp(one) == 0 for one in told)
-        and all(_alike(first, one) for one in others)
+        and all(alike(first, one) for one in others)
         and _same_for_all(priors.get("components"))
     )
 
 
-def _alike(one: Any, other: Any) -> bool:
+def alike(one: Any, other: Any) -> bool:
     """Whether two members have the same family, options and fixed values."""
     if type(one) is not type(other) or (one.fixed, one.tied) != (other.fixed, other.tied):
         return False
@@ -45,13 +47,28 @@ def _alike(one: Any, other: Any) -> bool:
         same = one.n == other.n and one.hard == other.hard
         fixed = "weights" not in one.fixed or np.array_equal(one.weights, other.weights)
         pairs = zip(one.components.each, other.components.each, strict=True) if same else ()
-        return bool(same and fixed and all(_alike(*pair) for pair in pairs))
+        return bool(same and fixed and all(alike(*pair) for pair in pairs))
     if one.blocks:
         return one.blocks.keys() == other.blocks.keys() and all(
-            _alike(block, other.blocks[key]) for key, block in one.blocks.items()
+            alike(block, other.blocks[key]) for key, block in one.blocks.items()
         )
     told = (f.name for f in fields(one) if f.name not in one.params or f.name in one.fixed)
     return all(_same(getattr(one, name), getattr(other, name)) for name in told)
+
+
+def twins(mixture: Any, kept: Array, tol: float) -> list[list[int]]:
+    """Members that are equal, in groups: ``kept`` (k,) are those to look at."""
+    each = mixture.components.each
+    places = [int(j) for j in canonical(mixture) if kept[j]]
+    reach = len(places) if len(places) <= PAIRS else 2  # of many, neighbours in order
+    groups: list[list[int]] = []
+    for at, a in enumerate(places):
+        if any(a in group for group in groups):
+            continue
+        others = places[at + 1 : at + reach]
+        found = [b for b in others if alike(each[a], each[b]) and each[a].free and each[a].distance(each[b]) < tol]
+        groups += [sorted([a, *found])] if found else []
+    return groups
 
 
 def _same(left: Any, right: Any) -> bool:

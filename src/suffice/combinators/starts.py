@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
+from suffice.combinators.order import twins
 from suffice.combinators.stack import Stack
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, InterruptedStart, climb
 from suffice.core.errors import DataError, ParameterError
+from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.sketch import picture, points
 from suffice.core.weights import Weights
@@ -21,6 +23,7 @@ TRIALS = 8  # short climbs, of which the best goes on
 SHORT = 25  # passes of a short climb
 FLAT = 1e-6  # relative change of the objective that ends a short climb
 BLUR = 0.05  # share of a row that its first owner gives to the others: no member begins without a spread
+EQUAL = 1e-9  # relative difference of members that are the same
 LEAST, MOST = 2000, 20000  # rows of the picture
 
 
@@ -41,13 +44,33 @@ def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior:
     else:
         found = _from_owners(model, rows, weights, start, rng)
     if not found.symmetric:
-        return found, ()
+        return _split(found, rows, weights, rng)
     broken, _ = _from_picture(model, rows, weights, rng, None, prior)
     text = (
         "the start gives every member the same rows, which no pass of EM would ever change: all members would stay "
         "equal. It was replaced by the best of several random starts."
     )
     return broken, (("symmetric", text),)
+
+
+def _split(found: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, tuple[Alert, ...]]:
+    """The start with other parameters where some members are equal: no pass of EM would make them different."""
+    groups = twins(found, found.weights > 0, EQUAL)
+    if not groups:
+        return found, ()
+    small, w = _picture(found, rows, weights, rng)
+    held = w.dense()
+    shares = share_out(found.scores(small)).parts * held
+    places = points(small, held[:, 0])
+    for group in groups:
+        total = shares[:, group].sum(axis=1)
+        if total.sum() > 0:
+            shares[:, group] = total[:, None] * blurred(clusters(places, total, len(group), rng), len(group))
+    text = (
+        f"members {', '.join(map(str, groups[0]))} of the start are equal, and no pass of EM would ever make them "
+        "different: their rows were split between them."
+    )
+    return owned(found, small, shares, rng), (("symmetric", text),)
 
 
 def _given(model: Any, start: Any, rows: Any) -> Any:

@@ -113,6 +113,7 @@ class Joint(Additive):
     """What a mixture keeps of rows: the weight and the statistics of each member, given the parameters that gathered.
 
     ``evidence`` is Σ w log p(x) under those parameters and ``entropy`` that of the responsibilities, both (1,).
+    ``solid``, Σ w min(w, 1) in (1,), tells how many rows there are where weights are shares.
     """
 
     count: Array
@@ -120,6 +121,13 @@ class Joint(Additive):
     evidence: Array
     entropy: Array
     exact: bool = False
+    solid: Array = field(default_factory=lambda: np.zeros(1))
+
+    @property
+    def rows(self) -> Array:
+        """How many rows each member rests on, (k,): Σ w; where weights are less than 1, as (Σ w)²/Σ w² counts them."""
+        total, solid = float(self.count.sum()), float(self.solid[0])
+        return np.asarray(self.count * max(total / solid, 1.0)) if solid > 0 else self.count
 
     @property
     def weight(self) -> Array:
@@ -134,6 +142,7 @@ class Joint(Additive):
             members=self.members + other.members,
             evidence=self.evidence + other.evidence,
             entropy=self.entropy + other.entropy,
+            solid=self.solid + other.solid,
         )
 
     def __mul__(self, factor: float) -> Joint:
@@ -144,6 +153,7 @@ class Joint(Additive):
             members=self.members * factor,
             evidence=self.evidence * factor,
             entropy=self.entropy * factor,
+            solid=self.solid * factor * min(factor, 1.0),
         )
 
     def __sub__(self, other: Joint) -> Joint:

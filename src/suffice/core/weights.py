@@ -94,6 +94,12 @@ class Weights:
             return float(self.values.sum())
         return float(self.values[self.codes >= 0].sum())
 
+    @property
+    def solid(self) -> float:
+        """Σ w min(w, 1), of one weight per row: as many as rows, where each counts at least once."""
+        w = self.values
+        return float(self.length) if w is None else float(np.sum(w * np.minimum(w, 1.0)))
+
     def member_totals(self) -> Array:
         """Σ w of each member, (k,)."""
         if self.codes is not None:
