@@ -29,6 +29,7 @@ from suffice.engines import local
 PICTURE = 2000  # rows that starts are found on
 TRIES, ROUNDS = 20, 10  # of k-means in each view of the rows, whose best go on
 LENT = 3  # of the best solutions of a group, that every candidate of it tries
+ALIKE = 0.05  # mean difference of responsibilities, from 0 to 2, that are the same start
 WORTH = 4.0  # seconds of work left that processes are worth
 SMALL = 1 << 19  # cells × members of a pass that threads would not share
 
@@ -132,7 +133,14 @@ def _tree(places: Array) -> Array | None:
 def _partitions(views: list[View], k: int, rng: Any) -> tuple[Array, ...]:
     if k == 1:
         return (np.zeros(len(views[0].places), np.int64),)
-    return tuple(codes for view in views for codes in view.partitions(k, rng))
+    found = [codes for view in views for codes in view.partitions(k, rng)]
+    return tuple({_by_appearance(codes): codes for codes in reversed(found)}.values())  # each once
+
+
+def _by_appearance(codes: Array) -> bytes:
+    """Owners by the order in which they appear: equal for partitions that differ in their numbers only."""
+    _, first, back = np.unique(codes, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[back]).tobytes()
 
 
 # ---- one group -------------------------------------------------------------------------------------------------------
@@ -151,10 +159,16 @@ def _exchange(trials: list[Trials]) -> None:
     """Let each candidate begin at the responsibilities of the best of the others, and of those most like it."""
     best = sorted(trials, key=lambda one: one.score)[:LENT]
     shares = {id(one): one.shares() for one in trials}
+    held = trials[0].group.picture[1].dense()[:, 0]
     for borrower in trials:
+        known = [shares[id(borrower)]]
         for lender in trials:
-            if lender is not borrower and (lender in best or borrower.candidate.like(lender.candidate)):
-                borrower.borrow(shares[id(lender)])
+            if lender is borrower or not (lender in best or borrower.candidate.like(lender.candidate)):
+                continue
+            given = shares[id(lender)]
+            if all(np.abs(given - one).sum(axis=1) @ held > ALIKE * held.sum() for one in known):
+                known.append(given)
+                borrower.borrow(given)
 
 
 # ---- all groups ------------------------------------------------------------------------------------------------------

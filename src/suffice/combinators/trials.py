@@ -21,10 +21,10 @@ from suffice.engines import local
 SHORT = 8  # passes of a trial
 FLAT = 1e-6  # relative change of the objective that ends a trial
 FINISHED = 2  # trials that are climbed to the end
-STRETCH, STRETCHES, FINE = 40, 12, 1e-8  # passes before a climb is judged again, how often, and what is its end
+STRETCH, STRETCHES, FINE = 15, 30, 1e-8  # passes before a climb is judged again, how often, and what is its end
 FEW = 3  # candidates of a group that each try the start of `fit`
 AHEAD = 20  # passes for which a climb is trusted to rise as it does
-NEAR = 1e-3  # relative distance of parameters that lead to the same place
+NEAR = 1e-2  # relative distance of parameters that lead to the same place
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Trials:
         """A climb from another candidate's responsibilities, which goes on where it promises more."""
         small, w = self.group.picture
         path = self._climb(owned(self.model, small, shares * w.dense(), self.rng), SHORT, FLAT)
-        if self._promises(path):
+        if self._promises(path) and not self._same(path):
             self._finish(path.distribution)
 
     def _climb(self, first: Any, passes: int, tol: float) -> Climb:
@@ -130,7 +130,7 @@ class Trials:
 
     def _same(self, path: Climb) -> bool:
         """Whether the best is where this climb is going."""
-        if self.best is None:
+        if self.best is None or path.rank > self.best.rank:
             return False
         return bool(path.distribution.ordered().distance(self.best.distribution.ordered()) < NEAR)
 
@@ -142,9 +142,9 @@ class Trials:
         return not sound, self.best.distribution.n_parameters * np.log(self.group.weights.total) - 2 * height
 
     def shares(self) -> Array:
-        """Responsibilities of the picture's rows."""
+        """Responsibilities of the picture's rows, with the members in canonical order."""
         assert self.best is not None  # noqa: S101 (begin comes first)
-        return np.asarray(self.best.distribution.predict_proba(self.group.picture[0]))
+        return np.asarray(self.best.distribution.ordered().predict_proba(self.group.picture[0]))
 
     def learned(self, start: Any = None) -> Fit:
         """The fit to all rows from a start, or from the best solution on the picture."""
