@@ -42,6 +42,20 @@ def test_curves_integrate_to_the_weights_and_add_up_to_the_mixture(ax):
     assert "400 rows" in head(ax)
 
 
+def test_a_member_too_narrow_for_the_grid_is_not_missed(ax):
+    sf.plot.mixture(sf.Mixture([sf.Normal(0, 1), sf.Normal(0.1234567, 1e-6)], weights=[0.6, 0.4]), ax=ax)
+    _, _, narrow = ax.lines
+    assert np.trapezoid(narrow.get_ydata(), narrow.get_xdata()) == pytest.approx(0.4, abs=5e-3)
+
+
+def test_members_of_different_kinds_and_mixtures_inside_are_drawn(ax):
+    kinds = [sf.Mixture([sf.Normal(-4, 1), sf.Normal(-1, 0.5)], weights=[0.3, 0.7]), sf.Gamma(9, 2)]
+    sf.plot.mixture(sf.Mixture(kinds, weights=[0.25, 0.75]), ax=ax)
+    x, y = ax.lines[1].get_data()
+    np.testing.assert_allclose(y, 0.25 * (0.3 * stats.norm.pdf(x, -4, 1) + 0.7 * stats.norm.pdf(x, -1, 0.5)), rtol=1e-9)
+    np.testing.assert_allclose(ax.lines[2].get_ydata(), 0.75 * stats.gamma.pdf(x, 9, scale=0.5), rtol=1e-9, atol=1e-300)
+
+
 def test_the_histogram_weighs_rows_as_the_fit_did(ax):
     weights = np.where(ONE > 3, 3.0, 1.0)
     fit = sf.fit(sf.Mixture(sf.Normal(), 2), ONE, weights=weights, random_state=0)
@@ -83,8 +97,9 @@ def axes_of(line, mean):
 
 
 @pytest.mark.parametrize("member", [sf.MultivariateNormal(), sf.Normal()])
-def test_ellipses_have_the_eigenvalues_and_rows_the_colours_of_their_members(ax, member):
-    fit = sf.fit(sf.Mixture(member, 2), TWO, random_state=0)
+@pytest.mark.parametrize("alike", [True, False])
+def test_ellipses_have_the_eigenvalues_and_rows_the_colours_of_their_members(ax, member, alike):
+    fit = sf.fit(sf.Mixture(member, 2) if alike else sf.Mixture([member, sf.Normal()]), TWO, random_state=0)
     sf.plot.mixture(fit, ax=ax)
     who = fit.predict(TWO)
     for j, (cloud, part) in enumerate(zip(ax.collections, fit.distribution.parts, strict=True)):

@@ -19,7 +19,10 @@ from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import Normal
 
 POINTS = 801  # of a curve
+TAIL = np.array([1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2])
+LEVELS = (*TAIL, *np.linspace(0.03, 0.97, 48), *(1 - TAIL[::-1]))  # of a member, through which its curve goes
 SHOWN = 5000  # rows that a picture can hold
+BLOCK = 65_536  # rows that are scored at once
 NAMED = 14  # members that a legend names
 ROUND = np.linspace(0, 2 * np.pi, 145)  # an ellipse
 
@@ -32,7 +35,7 @@ def mixture(found: Any, data: Any = None, ax: Any = None, *, columns: Any = (0, 
     found
         A fit, a mixture, an estimator, or the posterior of a mixture, which is drawn at its expected parameters.
     data
-        Rows to show; a fit that has not been in a file knows its own.
+        Rows to show; a fit knows its own, unless it has been in a file or they were changed.
     ax
         Matplotlib axes; new ones where none are given.
     columns
@@ -63,7 +66,7 @@ def mixture(found: Any, data: Any = None, ax: Any = None, *, columns: Any = (0, 
         return _density(part, cells, weights, "value" if known == [0] else labels[0], note, axes(ax))
     places = [_normal(one, wanted) for one in model.parts]
     table = None if rows is None else [_cells(model, rows, column) for column in wanted]
-    who = None if rows is None else model.predict(rows)
+    who = None if rows is None else _owners(model, rows)
     return _scatter(model, places, table, who, labels, note, axes(ax, (5.8 if model.n <= 4 else 7.4, 5.0)))
 
 
@@ -72,7 +75,7 @@ def _given(found: Any, data: Any) -> tuple[Any, Any, Any, str]:
     rows = weights = None
     note = ""
     if isinstance(found, Fit):
-        if data is None and found._data is not None:  # noqa: SLF001 (a picture of the fit's own rows)
+        if data is None and found._intact:  # noqa: SLF001 (a picture of the fit's own rows)
             rows, held = found._data  # noqa: SLF001
             weights = None if held.values is None else held.dense()[:, 0]
         model: Any = found.distribution
@@ -158,9 +161,10 @@ def _density(model: Any, cells: Any, weights: Any, name: str, note: str, ax: Any
         cells, weights = cells[kept], None if weights is None else weights[kept]
         count = f", {len(cells):,} rows"
     drawn = _drawn(model, None if cells is None else model.predict(cells))
-    low, high = _extent([model.parts[j] for j in drawn], cells)
+    shown = [model.parts[j] for j in drawn]
+    low, high = _extent(shown, cells)
     discrete = all(_is_discrete(part) for part in model.parts)
-    x = np.arange(np.floor(low), np.ceil(high) + 1) if discrete else np.linspace(low, high, POINTS)
+    x = np.arange(np.floor(low), np.ceil(high) + 1) if discrete else _grid(shown, low, high)
     shares = np.stack([w * _heights(part, x) for w, part in zip(model.weights, model.parts, strict=True)])
     if cells is not None and len(cells):
         bins = np.append(x, x[-1] + 1) - 0.5 if discrete else _bins(cells)
@@ -175,8 +179,9 @@ def _density(model: Any, cells: Any, weights: Any, name: str, note: str, ax: Any
             ax.fill_between(x, shares[j], color=colour(i), alpha=0.12, lw=0)
     tallest = max((bar.get_height() for bar in ax.patches), default=np.inf)
     ax.set_ylim(0, 1.06 * max(min(float(total.max()), 3 * tallest), tallest if np.isfinite(tallest) else 0.0))
-    ax.set(xlabel=name, ylabel="probability" if discrete else "density")
-    title(ax, f"{_kind(model)}: density and members' shares{count}{note}{_left_out(model, drawn)}")
+    word = "probability" if discrete else "density"
+    ax.set(xlabel=name, ylabel=word)
+    title(ax, f"{_kind(model)}: {word} and members' shares{count}{note}{_left_out(model, drawn)}")
     dress(ax)
     _legend(ax, 2)
     return ax
@@ -203,10 +208,17 @@ def _extent(parts: list[Any], cells: Any) -> tuple[float, float]:
     return low, high
 
 
-def _bulk(part: Any) -> list[float]:
+def _bulk(part: Any, levels: Any = (0.001, 0.999)) -> list[float]:
+    """Quantiles of a member; of a mixture, of each of its own."""
     if isinstance(part, Mixture):
-        return [end for inner in part.parts for end in _bulk(inner)]
-    return [float(part.quantile(q)) for q in (0.001, 0.999)]
+        return [end for inner in part.parts for end in _bulk(inner, levels)]
+    return [float(part.quantile(q)) for q in levels]
+
+
+def _grid(parts: list[Any], low: float, high: float) -> Array:
+    """Where curves are computed: everywhere, and close enough for the narrowest member."""
+    knots = [knot for part in parts for knot in _bulk(part, LEVELS) if low <= knot <= high]
+    return np.unique([*np.linspace(low, high, POINTS), *knots])
 
 
 def _bins(cells: Array) -> Array:
@@ -233,6 +245,13 @@ def _normal(part: Any, columns: list[int]) -> tuple[Array, Array]:
         mean, std = np.atleast_1d(part.mean), np.atleast_1d(part.std)
         return mean[columns], np.diag(std[columns] ** 2)
     raise _refuse(part)
+
+
+def _owners(model: Any, rows: Any) -> Array:
+    """The most probable member of each row, (n,)."""
+    begins = range(0, len(rows), BLOCK)
+    found = [model.scores(rows[begin : begin + BLOCK]).argmax(axis=1) for begin in begins]
+    return np.concatenate(found) if found else np.zeros(0, int)
 
 
 def _scatter(model: Any, places: Any, cells: Any, who: Any, labels: list[str], note: str, ax: Any) -> Any:
