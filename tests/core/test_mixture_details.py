@@ -313,3 +313,16 @@ def test_many_alerts_are_told_in_few():
     assert dict(lost.alerts(lost.suffstats(APART)))["empty"].startswith("members 1, 2 and 3 have no rows: their")
     lost = sf.Mixture([sf.Normal(m, 1) for m in range(0, 9000, 900)])
     assert dict(lost.alerts(lost.suffstats(APART)))["empty"].startswith("members 1, 2, 3 and 6 more have no rows")
+
+
+@pytest.mark.parametrize("name", ["full", "diag", "tied"])
+def test_a_member_with_a_weight_near_the_end_of_float64_has_none(name):
+    lost = [sf.MultivariateNormal(m, np.eye(2)) for m in ([0, 0], [26.73, 26.73])]
+    mixture = sf.Mixture(sf.Mixture(lost).components, weights=[0.5, 0.5])
+    mixture = sf.Mixture(sf.MultivariateNormal(mixture.components.mean, mixture.components.cov, name))
+    x = np.zeros((50, 2))
+    assert 0 < np.exp(mixture.log_prob(x[0]) - 26.73**2) < 1e-290
+    stats = mixture.suffstats(x)
+    assert stats.count[1] == 0
+    assert np.isfinite(stats.members.scatter).all()
+    assert mixture.estimate(stats).components.mean[1] == pytest.approx([26.73, 26.73])

@@ -27,6 +27,8 @@ from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.structures import Structure, structure
 
+NOBODY = 1e-290  # a weight whose inverse is too near to the end of float64 for a mean: as good as none
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultivariateNormal(ExponentialFamily):
@@ -197,6 +199,9 @@ class MultivariateNormal(ExponentialFamily):
     def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
         with np.errstate(invalid="ignore", over="ignore"):
             found = PASSES[self.keeps](self, x, log_weights, weights)
+            gone = (found.count > 0) & (found.count < NOBODY)
+            if gone.any():
+                found = PASSES[self.keeps](self, x, np.where(gone, -np.inf, log_weights), weights)
         if np.isfinite(found.log_likelihood):
             return found
         return super(ExponentialFamily, self).expect(x, log_weights, weights)
