@@ -170,3 +170,16 @@ def test_classes_and_gaussians_have_a_prior_each():
     fit = sf.fit(sf.Mixture(sf.Categorical(), 2), codes, prior={"components": beliefs}, random_state=0)
     assert climbs(fit)
     assert np.isfinite(fit.log_posterior)
+
+
+def test_beliefs_of_a_mixture_take_the_same_priors(x):
+    priors = [sf.NormalInverseGamma(place, 5.0, 3.0, 2.0) for place in (6.0, 0.0)]
+    start = sf.Mixture([sf.Normal(6.0, 1.0), sf.Normal(0.0, 1.0)])
+    found = sf.posterior(NORMALS, x, prior={"components": priors}, start=start)
+    turned = sf.posterior(
+        NORMALS, x, prior={"components": priors[::-1]}, start=sf.Mixture([sf.Normal(0.0, 1.0), sf.Normal(6.0, 1.0)])
+    )
+    assert found.log_evidence == pytest.approx(turned.log_evidence, rel=1e-9)
+    assert found.log_evidence > sf.posterior(NORMALS, x, prior={"components": priors[0]}).log_evidence
+    with pytest.raises(UnsupportedError, match="Gamma has none"):
+        sf.posterior(sf.Mixture([sf.Normal(), sf.Gamma()]), np.abs(x) + 0.1, prior="weak")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -178,30 +176,12 @@ def settle(model: Any, rows: Any, weights: Weights, prior: Any) -> dict[str, Any
     if given.get("components") is None:
         msg = "the prior says nothing of the components: give {'components': …} beside the weights, or 'weak'."
         raise UnsupportedError(msg)
-    components = _named(given["components"], lambda: model.settle_prior("weak", rows, weights)["components"])
+    components = model.settle_prior({"components": given["components"]}, rows, weights)["components"]
     _check_conjugate(model.components, components)
     shares: Any = own or DirichletShares(given.get("weights") or Dirichlet(np.array([1.0 / model.n])))
     if "weights" in model.fixed:
         shares = KnownShares(model.weights)
     return {"weights": shares.of(model.n), "components": components}
-
-
-def _named(prior: Any, weak: Callable[[], Any]) -> Any:
-    """The prior with what names stand for: from all rows, and the same in every pass."""
-    if isinstance(prior, str):
-        if prior != "weak":
-            msg = f"prior={prior!r} is not known; the only prior with a name is 'weak'."
-            raise UnsupportedError(msg)
-        return weak()
-    if isinstance(prior, (list, tuple)):
-        return [_named(one, partial(_part, weak, j)) for j, one in enumerate(prior)]
-    if isinstance(prior, dict):
-        return {key: _named(one, partial(_part, weak, key)) for key, one in prior.items()}
-    return prior
-
-
-def _part(whole: Callable[[], Any], key: Any) -> Any:
-    return whole()[key]
 
 
 def _check_conjugate(stack: Any, prior: Any) -> None:
@@ -219,7 +199,7 @@ def _check_conjugate(stack: Any, prior: Any) -> None:
     kinds = " or ".join(dict.fromkeys(one.__name__ for one in stack.conjugates)) or "none"
     msg = (
         f"the belief about a mixture needs a conjugate prior of its components, and {stack.name} has {kinds}; got "
-        f"{prior!r:.60}. sf.fit(…, prior=…) takes any prior."
+        f"{prior!r:.60}. sf.fit(…, prior='weak') leaves such members without one."
     )
     raise UnsupportedError(msg)
 
