@@ -326,3 +326,9 @@ def test_a_member_with_a_weight_near_the_end_of_float64_has_none(name):
     assert stats.count[1] == 0
     assert np.isfinite(stats.members.scatter).all()
     assert mixture.estimate(stats).components.mean[1] == pytest.approx([26.73, 26.73])
+
+
+def test_mixtures_as_members_may_be_equal():
+    inner = [sf.Mixture([sf.Normal(0, 1), sf.Normal(5, 1)], weights=[w, 1 - w]) for w in (0.5, 0.5, 0.3)]
+    mixture = sf.Mixture(inner)
+    assert "members 0 and 1 are equal" in dict(mixture.alerts(mixture.suffstats(LIVES)))["unidentified"]

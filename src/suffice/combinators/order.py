@@ -11,7 +11,7 @@ from suffice.combinators.stack import Stack
 from suffice.core.errors import ParameterError, SufficeError
 from suffice.core.parameters import Array
 
-PAIRS = 64  # members of which every pair is compared
+PAIRS = 24  # members of which every pair is compared
 
 
 def canonical(mixture: Any) -> Array:
@@ -60,7 +60,7 @@ def twins(mixture: Any, kept: Array, tol: float) -> list[list[int]]:
     """Members that are equal, in groups: ``kept`` (k,) are those to look at."""
     each = mixture.components.each
     places = [int(j) for j in canonical(mixture) if kept[j]]
-    reach = len(places) if len(places) <= PAIRS else 2  # of many, neighbours in order
+    reach = len(places) if len(places) <= PAIRS else 4  # of many, neighbours in order
     groups: list[list[int]] = []
     for at, a in enumerate(places):
         if any(a in group for group in groups):

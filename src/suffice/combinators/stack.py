@@ -265,6 +265,8 @@ def side_by_side(members: Any) -> Any:
 
 def _kind(one: Any) -> Any:
     """What members of one stack have in common: the family, what is fixed and tied, the columns and the options."""
+    if not one.blocks and not one.specs():  # a mixture: side by side whatever it is
+        return (type(one),)
     options = tuple((f.name, getattr(one, f.name)) for f in fields(one) if f.init and f.name not in one.specs())
     if one.blocks:
         return type(one), tuple((key, _kind(block)) for key, block in one.blocks.items())
