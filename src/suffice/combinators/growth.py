@@ -8,7 +8,6 @@ what the larger size found by itself takes its place.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -104,15 +103,10 @@ def _halved(shares: Array, places: Array, held: Array, j: int, lean: float, *, c
     return np.concatenate([shares[:, :j], own * part, own * (1 - part), shares[:, j + 1 :]], axis=1)
 
 
-def _doubled(group: Group, mixture: Any, n: int) -> Any:
-    """A start that is as good as the smaller mixture: its largest member, several times."""
-    if mixture.n == 1:  # all members equal would be no start at all
-        held = group.weights.dense()[:, 0]
-        shares, places = np.ones((len(held), 1)), np.asarray(points(group.rows, held))
-        while shares.shape[1] < n:
-            shares = _halved(shares, places, held, 0, FAINT)
-        return shares
-    largest = int(np.argmax(mixture.weights))
-    order = np.sort(np.append(np.arange(mixture.n), np.full(n - mixture.n, largest)))
-    weights = mixture.weights[order] / np.where(order == largest, n - mixture.n + 1, 1)
-    return replace(mixture, components=mixture.components.chosen(order), n=n, weights=weights / weights.sum())
+def _doubled(group: Group, mixture: Any, n: int) -> Array:
+    """Responsibilities (rows, n) that are as good as the smaller mixture: its widest member twice, nearly."""
+    held = group.weights.dense()[:, 0]
+    places, shares = np.asarray(points(group.rows, held)), np.asarray(mixture.predict_proba(group.rows))
+    while shares.shape[1] < n:
+        shares = _halved(shares, places, held, int(_widest(shares, places, held)[0]), FAINT)
+    return shares

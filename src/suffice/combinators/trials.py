@@ -18,6 +18,7 @@ from suffice.core.sketch import taken
 from suffice.core.weights import Weights
 from suffice.engines import local
 
+FIRST, KEPT = 4, 4  # passes from every partition, and how many of them go on
 SHORT = 8  # passes of a trial
 FLAT = 1e-6  # relative change of the objective that ends a trial
 FINISHED = 2  # trials that are climbed to the end
@@ -82,14 +83,17 @@ class Trials:
         k, (small, w) = self.model.n, self.group.picture
         held = w.dense()[:, 0]
         shared = (blurred(codes, k) * held[:, None] for codes in self.group.codes)
-        paths = [self._climb(owned(self.model, small, shares, self.rng), SHORT, FLAT) for shares in shared]
+        paths = [self._climb(owned(self.model, small, shares, self.rng), FIRST, FLAT) for shares in shared]
+        paths.sort(key=lambda path: path.rank, reverse=True)
+        paths = [self._climb(path.distribution, SHORT, FLAT) for path in paths[:KEPT]]
         paths.sort(key=lambda path: path.rank, reverse=True)
         for path in paths[:FINISHED]:
             self._finish(path.distribution)
         if k > 1 and len(self.group.candidates) <= FEW:
             rng = np.random.default_rng(self.group.first)
             mixture, rows = self.candidate.mixture, self.group.rows
-            self._finish(mixture.begin(rows, self.group.weights, rng, None, self.group.prior)[0])
+            first = mixture.begin(rows, self.group.weights, rng, None, self.group.prior)[0]
+            self._keep(self._climb(first, STRETCH * STRETCHES, FINE / 10))  # not judged on its way: no worse than fit
 
     def resume(self, learned: Any) -> None:
         """Go on from what was learned before."""
@@ -117,6 +121,10 @@ class Trials:
             if there.converged or not self._promises(there) or self._same(there):
                 break
             there = self._climb(there.distribution, STRETCH, FINE)
+        self._keep(there)
+
+    def _keep(self, there: Climb) -> None:
+        """Keep the better of the best and another climb."""
         if self.best is None or there.rank > self.best.rank:
             self.best = there
 
