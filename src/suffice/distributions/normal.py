@@ -232,11 +232,11 @@ class Normal(ExponentialFamily):
     # ---- believing ----------------------------------------------------------------------------------------------
     def estimate(self, stats: Any, prior: Any = None) -> Self:
         """As every family does; members that share std, too, have a mode under NormalInverseGamma."""
+        self.check_owner(stats)
         belief = getattr(prior, "belief", prior)
         model = self.for_statistics(stats)
         if not isinstance(belief, NormalInverseGamma) or model.members == 1 or self.fixed or self.tied != {"std"}:
             return super().estimate(stats, prior)
-        self.check_owner(stats)
         mean, std = belief.stacked.together(model, stats)
         return model.like(replace(model.stacked, mean=mean, std=std))
 
