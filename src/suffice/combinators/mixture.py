@@ -41,8 +41,8 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
 
     Notes
     -----
-    A prior is ``{"weights": Dirichlet(…), "components": prior of a member}``, either of them, or ``"weak"``; a list gives
-    each member one of its own. Under a Dirichlet below 1 no weight falls below 1e-10, and an alert says where it would.
+    A prior is ``{"weights": Dirichlet(…), "components": prior of a member}``, either of them, or ``"weak"``; a list
+    gives each member its own. Under a Dirichlet below 1 no weight falls below 1e-10, and an alert says where it would.
     Fitting is by EM; see :func:`suffice.fit` for its starts.
 
     Examples
