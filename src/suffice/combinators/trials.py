@@ -23,6 +23,7 @@ SHORT = 8  # passes of a trial
 FLAT = 1e-6  # relative change of the objective that ends a trial
 FINISHED = 2  # trials that are climbed to the end
 STRETCH, STRETCHES, FINE = 15, 30, 1e-8  # passes before a climb is judged again, how often, and what is its end
+PATIENT = 1000  # passes from the start of `fit`, as many as it would take itself
 FEW = 3  # candidates of a group that each try the start of `fit`
 AHEAD = 20  # passes for which a climb is trusted to rise as it does
 NEAR = 1e-2  # relative distance of parameters that lead to the same place
@@ -93,7 +94,7 @@ class Trials:
             rng = np.random.default_rng(self.group.first)
             mixture, rows = self.candidate.mixture, self.group.rows
             first = mixture.begin(rows, self.group.weights, rng, None, self.group.prior)[0]
-            self._keep(self._climb(first, STRETCH * STRETCHES, FINE / 10))  # not judged on its way: no worse than fit
+            self._keep(self._climb(first, PATIENT, FINE / 10))  # not judged on its way: no worse than fit
 
     def resume(self, learned: Any) -> None:
         """Go on from what was learned before."""
