@@ -16,7 +16,7 @@ from suffice.core.em import Climb, InterruptedStart, climb
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
-from suffice.core.sketch import picture, points
+from suffice.core.sketch import picture, points, taken
 from suffice.core.weights import Weights
 
 TRIALS = 8  # short climbs, of which the best goes on
@@ -24,6 +24,7 @@ SHORT = 25  # passes of a short climb
 FLAT = 1e-6  # relative change of the objective that ends a short climb
 BLUR = 0.05  # share of a row that its first owner gives to the others: no member begins without a spread
 EQUAL = 1e-9  # relative difference of members that are the same
+FAR = 100  # interquartile ranges from the median: a row so far out has no say in the spread of all rows
 LEAST, MOST = 2000, 20000  # rows of the picture
 
 
@@ -135,12 +136,22 @@ def _floored(model: Any, rows: Any, weights: Weights) -> Any:
     return replace(model, floors=floors_of(model, rows, weights), measured=not given)
 
 
+def _bulk(places: Array) -> Array:
+    """Which rows (n,) are no far outliers: a single one must not make the spread of all rows."""
+    low, middle, high = np.quantile(places, [0.25, 0.5, 0.75], axis=0)
+    wide = high - low
+    return np.asarray(((np.abs(places - middle) <= FAR * wide) | (wide == 0)).all(axis=1))
+
+
 def floors_of(model: Any, rows: Any, weights: Weights) -> Any:
     """What the members are held above, from all rows together; what the caller gave stays."""
     stack = model.components
     own = None if model.measured else model.floors
     if own is not None or not stack.simple or not len(rows):
         return own
+    bulk = _bulk(points(rows, weights.dense()[:, 0]))
+    if not bulk.all():
+        rows, weights = taken(rows, np.flatnonzero(bulk)), Weights.of(weights.dense()[bulk, 0], int(bulk.sum()))
     if isinstance(stack, Stack):
         return [one.start(view, weights).floor() for one, view in zip(stack.each, stack.views(rows), strict=True)]
     return stack.each[0].start(rows, weights).floor()

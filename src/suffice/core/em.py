@@ -116,47 +116,38 @@ def climb(
     Accelerated steps that lower the objective are taken back. Interrupted after the first pass, or where the objective
     falls, it ends with the best it has.
     """
-    walk = _Walk(rows, weights, log_prior or (lambda _: 0.0), callback)
+    walk = _Walk(rows, weights, prior, max_iter, log_prior or (lambda _: 0.0), callback)
     here = walk.visit(start)
-    speed = Ahead(here.statistics) if accelerate else None
-    moves: list[float] = []
-    reason, converged, fell, interrupted = f"stopped after {max_iter} passes", False, False, False
+    walk.speed = Ahead(here.statistics) if accelerate else None
     try:
         while True:
-            if walk.flat(tol) or walk.gained_less(gain, before):
-                converged, reason = True, "the likelihood is flat"
+            found = FLAT if walk.flat(tol) or walk.gained_less(gain, before) else walk.step(here)
+            if isinstance(found, _End):
                 break
-            proposed = speed.propose(here, prior) if speed and walk.passes < max_iter else None
-            following = None
-            if proposed is None:
-                following = here.distribution.estimate(here.statistics, prior)
-                moves.append(distance(here.distribution, following))
-                if _settled(moves, walk.column("objective")):
-                    converged, reason = True, "the likelihood is flat"
-                    break
-            if walk.passes >= max_iter:
+            if start.guarded and not found.objective >= here.objective - FALL * (1 + abs(here.objective)):
+                found = walk.fallen(here, found)
                 break
-            there = None if proposed is None else walk.visit(proposed, above=here.objective)
-            if there is None:
-                if walk.passes >= max_iter:
-                    break
-                if speed:
-                    speed.stepped(refused=proposed is not None)
-                there = walk.visit(following or here.distribution.estimate(here.statistics, prior))
-            if following is None:
-                moves.append(distance(here.distribution, there.distribution))
-            if start.guarded and not there.objective >= here.objective - FALL * (1 + abs(here.objective)):
-                converged = _rough(here, there)
-                fell = not converged
-                reason = _fallen(here, there, len(walk.seen)) if fell else "the likelihood is flat, to rounding"
-                walk.seen.pop()
-                break
-            here = there
-        if len(moves) < len(walk.seen):
-            moves.append(distance(here.distribution, here.distribution.estimate(here.statistics, prior)))
+            here = found
+        walk.finish(here)
     except KeyboardInterrupt:
-        reason, interrupted = f"interrupted after {walk.passes} passes", True
-    return Climb(here.distribution, here.statistics, walk.trace(moves), converged, reason, fell, interrupted)
+        found = _End(f"interrupted after {walk.passes} passes", interrupted=True)
+    trace = walk.trace()
+    return Climb(
+        here.distribution, here.statistics, trace, found.converged, found.reason, found.fell, found.interrupted
+    )
+
+
+@dataclass(frozen=True)
+class _End:
+    """Why a climb goes no further."""
+
+    reason: str
+    converged: bool = False
+    fell: bool = False
+    interrupted: bool = False
+
+
+FLAT = _End("the likelihood is flat", converged=True)
 
 
 @dataclass(frozen=True)
@@ -171,11 +162,51 @@ class Here:
 class _Walk:
     """The passes so far."""
 
-    def __init__(self, rows: Any, weights: Any, log_prior: Callable[[Any], float], callback: Any) -> None:
-        self.rows, self.weights, self.log_prior, self.callback = rows, weights, log_prior, callback
+    def __init__(
+        self, rows: Any, weights: Any, prior: Any, most: int, log_prior: Callable[[Any], float], callback: Any
+    ) -> None:
+        self.rows, self.weights, self.prior, self.log_prior, self.callback = rows, weights, prior, log_prior, callback
+        self.most = most  # passes
+        self.speed: Ahead | None = None
         self.seen: list[Pass] = []
+        self.moves: list[float] = []
         self.passes = 0
         self.clock = time.perf_counter()
+
+    def step(self, here: Here) -> Any:
+        """One step up: accelerated where that climbs, else by EM; or the end."""
+        stopped = _End(f"stopped after {self.most} passes")
+        proposed = self.speed.propose(here, self.prior) if self.speed and self.passes < self.most else None
+        following = None
+        if proposed is None:
+            following = here.distribution.estimate(here.statistics, self.prior)
+            self.moves.append(distance(here.distribution, following))
+            if _settled(self.moves, self.column("objective")):
+                return FLAT
+        if self.passes >= self.most:
+            return stopped
+        there = None if proposed is None else self.visit(proposed, above=here.objective)
+        if there is None:
+            if self.passes >= self.most:
+                return stopped
+            if self.speed:
+                self.speed.stepped(refused=proposed is not None)
+            there = self.visit(following or here.distribution.estimate(here.statistics, self.prior))
+        if following is None:
+            self.moves.append(distance(here.distribution, there.distribution))
+        return there
+
+    def fallen(self, here: Here, there: Here) -> _End:
+        """The end where the objective falls: by rounding, or by a wrong M-step."""
+        rough = _rough(here, there)
+        reason = "the likelihood is flat, to rounding" if rough else _fallen(here, there, len(self.seen))
+        self.seen.pop()
+        return _End(reason, converged=rough, fell=not rough)
+
+    def finish(self, here: Here) -> None:
+        """Tell the move that a further step would make."""
+        if len(self.moves) < len(self.seen):
+            self.moves.append(distance(here.distribution, here.distribution.estimate(here.statistics, self.prior)))
 
     def visit(self, distribution: Any, above: float = -np.inf) -> Any:
         """Pass over the rows; None where the objective is not at least ``above``."""
@@ -208,8 +239,8 @@ class _Walk:
         last = [before, *self.column("objective")][-2:]
         return gain is not None and abs(last[1] - last[0]) < gain
 
-    def trace(self, moves: list[float]) -> Trace:
-        changes = np.array([*moves, np.nan][: len(self.seen)])
+    def trace(self) -> Trace:
+        changes = np.array([*self.moves, np.nan][: len(self.seen)])
         entropy, seconds, objective = (np.array(self.column(name)) for name in ("entropy", "seconds", "objective"))
         likelihood, bound = np.array(self.column("log_likelihood")), np.array(self.column("bound"))
         return Trace(likelihood, bound, changes, entropy, seconds, objective, self.passes)
