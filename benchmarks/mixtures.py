@@ -26,10 +26,10 @@ from threadpoolctl import threadpool_limits
 
 import suffice as sf
 from benchmarks import machine, mixture_fits
-from benchmarks.turns import Task, absent, agree, duration, peer, per_pass, take_turns, timed
+from benchmarks.turns import Task, absent, agree, duration, peer, per_pass, repeated, take_turns
 from suffice.core.weights import Weights
 
-ROUNDS = 7
+ROUNDS = 5
 SAME = 1e-9  # relative: the same arithmetic in another order
 
 Size = tuple[int, int, int]  # rows, columns, members
@@ -51,7 +51,7 @@ def run(cases: Iterator[Case]) -> None:
     peak, read = machine.dgemm(2), machine.Reader(2)
     print(f"two threads, dgemm {peak:.0f} GFLOP/s, median of {ROUNDS} rounds")
     for case in cases:
-        ours, *others, reading = take_turns([case.ours, *case.peers.values(), timed(read)], ROUNDS)
+        ours, *others, reading = take_turns([case.ours, *case.peers.values(), repeated(read)], ROUNDS)
         against = ", ".join(
             f"{name} {duration(seconds)} ({seconds / ours:.1f}×)"
             for name, seconds in zip(case.peers, others, strict=True)
@@ -152,14 +152,14 @@ def gaussian_case(structure: str, size: Size) -> Case:
     theirs, onedal = in_sklearn(model, x, structure), in_onedal(model, x, structure)
     peers: dict[str, Task] = {}
     if agree(shown(passes(model, rows, 1), structure), theirs(), SAME):
-        peers["scikit-learn"] = timed(theirs)
+        peers["scikit-learn"] = repeated(theirs)
     if onedal is not None and agree(shown(passes(model, rows, 2), structure), onedal(2), SAME):
         peers["oneDAL"] = per_pass(onedal, 1, 5)
     missed = {"scikit-learn", *(["oneDAL"] if onedal else [])} - set(peers)
     differ = f" [{', '.join(sorted(missed))} differs]" if missed else ""
     return Case(
         f"{structure} ({n:.0e}, {d}, {k}){differ}".replace("e+0", "e"),
-        timed(lambda: model.estimate(model.suffstats(rows, every))),
+        repeated(lambda: model.estimate(model.suffstats(rows, every))),
         peers,
         1e-9 * n * (4 * k * features(d, structure) + (d * (d + 1) if structure == "tied" else 0)),
         1e-9 * x.nbytes,
@@ -249,7 +249,7 @@ def labels_case(n: int, d: int = 20, levels: int = 5, k: int = 4) -> Case:
             print("StepMix differs: not timed")
     return Case(
         f"latent classes ({n:.0e}, {d} of {levels} levels, {k})".replace("e+0", "e"),
-        timed(lambda: first.estimate(first.suffstats(staged, every))),
+        repeated(lambda: first.estimate(first.suffstats(staged, every))),
         peers,
         2e-9 * n * k * d,
         1e-9 * n * d,
@@ -354,7 +354,9 @@ def _against_mixle(
             peers["mixle"] = per_pass(fit, 2, 6)
         else:
             print(f"mixle differs: not timed ({own(passes(model, staged, 2))} against {told(fit(2))})")
-    return Case(name, timed(lambda: model.estimate(model.suffstats(staged, every))), peers, gigaflops, 8e-9 * len(rows))
+    return Case(
+        name, repeated(lambda: model.estimate(model.suffstats(staged, every))), peers, gigaflops, 8e-9 * len(rows)
+    )
 
 
 def families(*, quick: bool) -> None:

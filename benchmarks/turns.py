@@ -13,6 +13,9 @@ import numpy as np
 
 Task = Callable[[], float]  # does its work and tells how many seconds of it count
 
+ROW = 0.2  # seconds of passes in a row
+REST = 0.3  # OpenMP's threads wait awake for 0.2 s after their work
+
 ABSENT: dict[str, str] = {}  # peers that could not be imported, and why
 
 
@@ -44,6 +47,24 @@ def timed(action: Callable[[], Any]) -> Task:
     return task
 
 
+def repeated(action: Callable[[], Any]) -> Task:
+    """What one pass costs in a row of passes, as a fit makes them: the first of a short one is not counted."""
+
+    def task() -> float:
+        begin = time.perf_counter()
+        action()
+        first = time.perf_counter() - begin
+        count = min(int(ROW / first), 20)
+        if count < 2:
+            return first
+        begin = time.perf_counter()
+        for _ in range(count):
+            action()
+        return (time.perf_counter() - begin) / count
+
+    return task
+
+
 def per_pass(fit: Callable[[int], Any], few: int, many: int) -> Task:
     """What one more pass costs: a fit of many passes less one of few."""
     short, long = timed(lambda: fit(few)), timed(lambda: fit(many))
@@ -51,9 +72,14 @@ def per_pass(fit: Callable[[int], Any], few: int, many: int) -> Task:
 
 
 def take_turns(tasks: Sequence[Task], rounds: int) -> list[float]:
-    """Median seconds of each task."""
-    seen = [[task() for task in tasks] for _ in range(rounds)]
+    """Median seconds of each task; each begins after a rest, in which threads that a peer keeps awake fall asleep."""
+    seen = [[_rested(task) for task in tasks] for _ in range(rounds)]
     return [median(column) for column in zip(*seen, strict=True)]
+
+
+def _rested(task: Task) -> float:
+    time.sleep(REST)
+    return task()
 
 
 def agree(ours: Sequence[Any], theirs: Sequence[Any], tolerance: float) -> bool:
