@@ -238,3 +238,18 @@ def test_a_mixture_is_a_part_of_a_product_and_a_product_a_member_of_a_mixture():
     assert fit.log_likelihood == pytest.approx(alone.log_likelihood + sf.fit(sf.Normal(), table["b"]).log_likelihood)
     assert fit.log_likelihood == pytest.approx(fit.log_prob(table).sum())
     np.testing.assert_allclose(fit.params["a"]["mean"], alone.params["mean"], atol=1e-4)
+
+
+@pytest.mark.parametrize("structure", ["full", "tied", "diag", "EVE", None])
+def test_a_member_with_hardly_a_row_has_finite_parameters(structure):
+    x = np.random.default_rng(0).normal(size=(500, 3))
+    for away in (5.0, 9.0, 12.0, 15.0, 20.0, 25.0, 27.0, 30.0, 40.0):
+        places = np.array([[0.0] * 3, [away] * 3])
+        stack = sf.Normal(places, 1.0) if structure is None else sf.MultivariateNormal(structure=structure)
+        if structure is not None:
+            stack = sf.MultivariateNormal(places, np.broadcast_to(np.eye(3), (2, 3, 3)), structure=structure)
+        mixture = sf.Mixture(stack)
+        for _ in range(3):
+            mixture = mixture.estimate(mixture.suffstats(x))
+            assert all(np.isfinite(value).all() for value in mixture.params.values())
+        assert np.isfinite(mixture.log_prob(x)).all()

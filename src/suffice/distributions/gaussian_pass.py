@@ -55,3 +55,17 @@ def _pooled(model: Any, x: Array, log_weights: Array, weights: Array | None) -> 
 
 
 PASSES: dict[str, Callable[..., Expectation]] = {"full": _full, "diagonal": _diagonal, "pooled": _pooled}
+
+
+def without(found: Expectation, gone: Array) -> Expectation:
+    """The same E-step in which some members (k,) got nothing; of a scatter kept together nothing is taken away."""
+    stats, keep = found.statistics, ~gone
+    own = len(stats.scatter) == len(gone)
+    kept = replace(
+        stats,
+        weight=np.where(keep, stats.weight, 0.0),
+        centre=np.where(keep[:, None], stats.centre, 0.0),
+        shift=np.where(keep[:, None], stats.shift, 0.0),
+        scatter=np.where(keep[:, None, None], stats.scatter, 0.0) if own else stats.scatter,
+    )
+    return replace(found, statistics=kept, count=np.where(keep, found.count, 0.0))

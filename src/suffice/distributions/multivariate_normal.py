@@ -22,12 +22,12 @@ from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
 from suffice.core.statistics import share
 from suffice.core.weights import Weights
 from suffice.distributions.covariance import deficiency, floored, root, score_incomplete, traces, whitening
-from suffice.distributions.gaussian_pass import PASSES
+from suffice.distributions.gaussian_pass import PASSES, without
 from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.structures import Structure, structure
 
-NOBODY = 1e-290  # a weight whose inverse is too near to the end of float64 for a mean: as good as none
+NOBODY = 1e-18  # a share of the rows that no sum of them can tell from none, and no mean survives
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,8 +199,10 @@ class MultivariateNormal(ExponentialFamily):
     def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
         with np.errstate(invalid="ignore", over="ignore"):
             found = PASSES[self.keeps](self, x, log_weights, weights)
-            gone = (found.count > 0) & (found.count < NOBODY)
+            gone = (found.count > 0) & (found.count < NOBODY * found.count.sum())
             if gone.any():
+                found = without(found, gone)
+            if not np.isfinite(found.statistics.scatter).all():
                 found = PASSES[self.keeps](self, x, np.where(gone, -np.inf, log_weights), weights)
         if np.isfinite(found.log_likelihood):
             return found
