@@ -242,7 +242,10 @@ class MultivariateNormal(ExponentialFamily):
         whole = stats.pooled()
         cov = floored(whole.scatter / whole.weight, spread_floor(whole.mean))
         whiten = whitening(cov)[0][0]
-        return np.linalg.eigvalsh(whiten @ self.stacked.cov @ whiten.T)[:, 0]
+        seen = np.asarray(stats.weight > 0)  # the covariance of a member without rows may be anything
+        found = np.ones(len(seen))
+        found[seen] = np.linalg.eigvalsh(whiten @ self.stacked.cov[seen] @ whiten.T)[:, 0]
+        return found
 
     def log_cell(self, x: Array) -> Array:
         """Log density of whole rows (n, d) under one member, (n,)."""
