@@ -5,6 +5,8 @@
 Govaert. A rule of :mod:`suffice.distributions.spectra` knows volume and shape; a class here knows one kind of
 orientation. A structure is found by its name in ``STRUCTURES``; nothing else asks for the name. Arrays lead with the
 members: a scatter is (k, d, d), a weight (k,).
+
+Over 400 lines: fourteen models in one registry, each with its own maximum, floor and count.
 """
 
 from __future__ import annotations
