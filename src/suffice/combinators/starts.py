@@ -19,8 +19,8 @@ from suffice.core.parameters import Array
 from suffice.core.sketch import picture, points, taken
 from suffice.core.weights import Weights
 
-TRIALS = 8  # short climbs, of which the best goes on
-SHORT = 25  # passes of a short climb
+TRIALS = 8  # short climbs, of which the better half goes on, again and again
+SHORT = 9  # passes of a short climb
 FLAT = 1e-6  # relative change of the objective that ends a short climb
 BLUR = 0.05  # share of a row that its first owner gives to the others: no member begins without a spread
 EQUAL = 1e-9  # relative difference of members that are the same
@@ -173,21 +173,28 @@ def _from_picture(
         notes = (("few rows", text),)
     places, held = points(small, w.dense()[:, 0]), w.dense()[:, 0]
     trials = 1 if model.n == 1 else TRIALS if how is None else 1
-    staged = model.staged(small)
+    staged, believed = model.staged(small), belief(prior)
+
+    def climbed(first: Any) -> Climb:
+        return climb(first, staged, w, prior, SHORT if trials > 1 else 1, FLAT, log_prior=believed)
+
     paths: list[Climb] = []
-    believed = belief(prior)
     try:
-        while len(paths) < trials and not (paths and paths[-1].interrupted):
-            codes = _random(len(small), model.n, rng) if how == "random" else clusters(places, held, model.n, rng)
-            blur = BLUR if model.components.simple else 0.0
-            first = owned(model, small, blurred(codes, model.n, blur) * held[:, None], rng)
-            paths.append(climb(first, staged, w, prior, SHORT if trials > 1 else 1, FLAT, log_prior=believed))
+        with kernels.job(int(np.prod(np.shape(rows)))):  # what the fit will load serves its starts too
+            while len(paths) < trials and not (paths and paths[-1].interrupted):
+                codes = _random(len(small), model.n, rng) if how == "random" else clusters(places, held, model.n, rng)
+                blur = BLUR if model.components.simple else 0.0
+                first = owned(model, small, blurred(codes, model.n, blur) * held[:, None], rng)
+                paths.append(climbed(first))
+            while len(paths) > 1 and not any(path.interrupted for path in paths):
+                paths = sorted(paths, key=lambda one: one.rank)[len(paths) // 2 :]
+                paths = [path if path.converged else climbed(path.distribution) for path in paths]
     except KeyboardInterrupt:
         if not paths:
             raise KeyboardInterrupt from None  # a start of a member, if there is one, is none of all of them
         paths.append(replace(paths[0], interrupted=True))
     best = max(paths, key=lambda one: one.rank).distribution
-    if paths[-1].interrupted:
+    if any(path.interrupted for path in paths):
         raise InterruptedStart(best)
     return best, notes
 

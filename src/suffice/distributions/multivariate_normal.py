@@ -227,7 +227,9 @@ class MultivariateNormal(ExponentialFamily):
             return super().estimate_above(stats, prior, floor)
         if prior is not None and not isinstance(prior, NormalInverseWishart):
             return super().estimate_above(stats, prior, floor)
-        return self.no_worse(self.estimate(stats, prior, floor), stats, prior)
+        found = self.estimate(stats, prior, floor)
+        closed = prior is None and not self.form.coupled and not self.tied  # a formula, which nothing can be better than
+        return found if closed else self.no_worse(found, stats, prior)
 
     def held(self, floor: Any) -> Array:
         if floor is None or "cov" not in self.free:
