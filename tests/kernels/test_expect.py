@@ -329,3 +329,54 @@ def test_the_work_decides_which_twin_runs(monkeypatch):
         kernels.gaussian_expect(x, *parameters, work=work)
         kernels.shared_gaussian_expect(x, *_tied(parameters), work=work)
     assert chosen == [reference_expect] * 4 + [compiled_expect] * 2
+
+
+@TWINS
+def test_a_share_that_has_faded_is_none(twin):
+    """Of exp(−745) a sum would be subnormal, and a mean of it NaN."""
+    x, apart = np.array([[0.0], [1e-3], [2e-3]]), np.sqrt(2 * 740.0)
+    mean = np.array([[0.0], [apart]])
+    found = twin.gaussian_expect(x, mean, np.ones((2, 1, 1)), np.zeros(2), np.log([0.5, 0.5]))
+    assert found[2].tolist() == [3.0, 0.0]
+    assert all(np.isfinite(part).all() for part in found)
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["log-weights", "own log-weights"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["even", "weighted"])
+@pytest.mark.parametrize("apart", [2.0, 8.0, 15.0, 30.0, 60.0])
+@pytest.mark.parametrize(("d", "k"), [(32, 3), (50, 7), (70, 4)])
+def test_what_is_cut_is_nothing(d, k, apart, weighted, own):
+    """Members that overlap, that touch, and that lie far apart, where most shares are not even computed."""
+    x, (mean, *rest, log_weights) = _problem(d, k, n=2500, apart=apart)
+    w = _weights(len(x)) if weighted else None
+    log_weights = _row_log_weights(len(x), k) if own else log_weights
+    arguments = (x, mean, *rest, log_weights, w)
+    _close(compiled_expect.gaussian_expect(*arguments), reference_expect.gaussian_expect(*arguments), 1e-11)
+
+
+def test_a_member_that_was_cut_away_is_seen_again():
+    """Shares of a member that nobody is near are all it has: then nothing is cut."""
+    x, (mean, whiten, log_det, log_weights) = _problem(40, 3, n=400, apart=10.0)
+    mean = mean.copy()
+    mean[2] += 4.0
+    ours = compiled_expect.gaussian_expect(x, mean, whiten, log_det, log_weights)
+    theirs = reference_expect.gaussian_expect(x, mean, whiten, log_det, log_weights)
+    assert 0 < theirs[2][2] < 1e-20
+    np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-9)
+    np.testing.assert_allclose((ours[3] + ours[4])[2], (theirs[3] + theirs[4])[2], rtol=1e-9)
+
+
+def test_what_is_remembered_of_members_is_not_taken_for_others():
+    """Coefficients are kept while the same arrays come again; arrays that may change are looked at each time."""
+    x, (mean, whiten, log_det, log_weights) = _problem(3, 2)
+    for array in (mean, whiten, log_det, log_weights):
+        array.flags.writeable = False
+    first = compiled_expect.gaussian_expect(x, mean, whiten, log_det, log_weights)
+    other = compiled_expect.gaussian_expect(x, mean + 1.0, whiten, log_det, log_weights)
+    again = compiled_expect.gaussian_expect(x, mean, whiten, log_det, log_weights)
+    moving = mean.copy()
+    before = compiled_expect.gaussian_expect(x, moving, whiten, log_det, log_weights)
+    moving += 1.0
+    after = compiled_expect.gaussian_expect(x, moving, whiten, log_det, log_weights)
+    assert first[0] == again[0] == before[0]
+    assert other[0] == after[0] != first[0]

@@ -96,7 +96,7 @@ class Centres:
             inertia, weight, total = kernels.nearest(rows[part], self.places, held[part].values)
             return Apart(weight, total, np.array([inertia]))
 
-        width = max(rows.shape[1], 24 + self.places.size // 32)  # work counts, not memory
+        width = max(rows.shape[1], 12 + self.places.size // 32)  # work counts, not memory
         found = local.reduce(gather, len(rows), width)
         if (found.weight > 0).all():
             return found

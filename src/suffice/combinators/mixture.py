@@ -168,7 +168,9 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
     def log_weights(self) -> Array:
         """Log π (k,)."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.weights))
+            found = np.asarray(np.log(self.weights))
+        found.flags.writeable = False
+        return found
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def settled(self, x: Any) -> Any:

@@ -16,6 +16,7 @@ from suffice.core.errors import UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.statistics import Additive, checked_factor, same_kind
 from suffice.core.weights import Weights
+from suffice.kernels.reference import FADED
 
 BLOCK_CELLS = 1 << 17  # rows × members that are scored at a time: 1 MB
 
@@ -34,6 +35,7 @@ def share_out(scores: Array) -> Shared:
     top = away.max(axis=0)
     possible = np.isfinite(top)
     away = away - np.where(possible, top, 0.0)
+    away[away < FADED] = -np.inf
     parts = np.exp(away)
     whole = parts.sum(axis=0)
     whole = np.where(whole > 0, whole, 1.0)

@@ -151,7 +151,9 @@ class MultivariateNormal(ExponentialFamily):
     @cached_property
     def whitening(self) -> tuple[Array, Array]:
         """W with W Σ Wᵀ = I of each member, and log|W|."""
-        return whitening(np.asarray(self.stacked.cov))
+        whiten, log_det = whitening(np.asarray(self.stacked.cov))
+        whiten.flags.writeable = log_det.flags.writeable = False
+        return whiten, log_det
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def gather(self, x: Array, w: Weights) -> Scatter:
@@ -228,7 +230,9 @@ class MultivariateNormal(ExponentialFamily):
         if prior is not None and not isinstance(prior, NormalInverseWishart):
             return super().estimate_above(stats, prior, floor)
         found = self.estimate(stats, prior, floor)
-        closed = prior is None and not self.form.coupled and not self.tied  # a formula, which nothing can be better than
+        closed = (
+            prior is None and not self.form.coupled and not self.tied
+        )  # a formula, which nothing can be better than
         return found if closed else self.no_worse(found, stats, prior)
 
     def held(self, floor: Any) -> Array:

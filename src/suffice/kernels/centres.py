@@ -12,11 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels.jit import kernel, minus, wide
-from suffice.kernels.lanes import LANES, fill, load, multiply_add, store, strided, subtract, where_less
+from suffice.kernels.lanes import LANES, add_totals, fill, load, multiply_add, store, strided, subtract, where_less
 
 ROWS = 3 * LANES  # of a tile
 BLOCK = 240
-DIRECT = 4  # columns up to which distances are as cheap as products
+DIRECT = 4  # columns up to which distances are as cheap as products, and the pilot is the origin
+FEW = 16  # centres up to which a sweep for each is cheaper than one row after the other
 
 
 @kernel
@@ -107,16 +108,41 @@ def multiply(u, p, stride, d, centres, q, half, k):
 
 
 @kernel
+def lead(scores, code, best, index):
+    """As `compete_thrice`, without the second best."""
+    i0 = where_less(scores[0], best[0], code, index[0])
+    i1 = where_less(scores[1], best[1], code, index[1])
+    i2 = where_less(scores[2], best[2], code, index[2])
+    b0 = where_less(scores[0], best[0], scores[0], best[0])
+    b1 = where_less(scores[1], best[1], scores[1], best[1])
+    b2 = where_less(scores[2], best[2], scores[2], best[2])
+    return (b0, b1, b2), (i0, i1, i2)
+
+
+@kernel
+def search_directly(u, d, rows, stride, centres, count, best, index):
+    """Squared distance of each row to the nearest of so many centres, and whose it is."""
+    far, nobody = fill(np.inf), fill(0.0)
+    for t in range(0, rows, ROWS):
+        least, code = (far, far, far), (nobody, nobody, nobody)
+        for k in range(0, count, 4):
+            four = measure(u, t, stride, d, centres, k * d)
+            least, code = lead(four[0], fill(float(k)), least, code)
+            least, code = lead(four[1], fill(float(k + 1)), least, code)
+            least, code = lead(four[2], fill(float(k + 2)), least, code)
+            least, code = lead(four[3], fill(float(k + 3)), least, code)
+        put(best, t, least)
+        put(index, t, code)
+
+
+@kernel
 def search(u, d, rows, stride, centres, half, best, second, index):
     """Best and second best score of each row, and whose the best is."""
     far, nobody = fill(np.inf), fill(0.0)
     for t in range(0, rows, ROWS):
         least, loser, code = (far, far, far), (far, far, far), (nobody, nobody, nobody)
         for k in range(0, half.size, 4):
-            if d <= DIRECT:
-                four = measure(u, t, stride, d, centres, k * d)
-            else:
-                four = multiply(u, t, stride, d, centres, k * d, half, k)
+            four = multiply(u, t, stride, d, centres, k * d, half, k)
             least, loser, code = compete_thrice(four[0], fill(float(k)), least, loser, code)
             least, loser, code = compete_thrice(four[1], fill(float(k + 1)), least, loser, code)
             least, loser, code = compete_thrice(four[2], fill(float(k + 2)), least, loser, code)
@@ -204,6 +230,34 @@ def gather_narrow(block, index, best, w, centres, weight, total, stride):
 
 
 @kernel
+def gather_by_centre(u, stride, code, best, count, places, weight, total, padded, four):
+    """The same for few centres and rows that all count: a sweep for each centre, by whole vectors of ``count`` rows."""
+    inertia, one, none = 0.0, fill(1.0), fill(0.0)
+    d = places.shape[1]
+    for n in range(count):
+        inertia += best[n]
+    for k in range(weight.size):
+        low, high = fill(float(k)), fill(k + 1.0)
+        for j in range(0, d, 2):
+            first, second = j * stride, min(j + 1, d - 1) * stride
+            c, e = fill(places[k, j]), fill(places[k, min(j + 1, d - 1)])
+            rows = left = right = none
+            for i in range(0, count, LANES):
+                index = load(code, i)
+                mine = where_less(index, low, none, where_less(index, high, one, none))
+                rows = multiply_add(mine, one, rows)
+                left = multiply_add(mine, subtract(load(u, first + i), c), left)
+                right = multiply_add(mine, subtract(load(u, second + i), e), right)
+            four[:] = 0.0
+            add_totals(four, 0, rows, left, right, none)
+            weight[k] += four[0] if j == 0 else 0.0
+            total[k * padded + j] += four[1]
+            if j + 1 < d:
+                total[k * padded + j + 1] += four[2]
+    return inertia
+
+
+@kernel
 def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, codes):
     """Inertia, weight (k,) and Σ w (x − c), padded to vectors; codes (n,) or none; table, half: about the pilot."""
     wide()
@@ -211,15 +265,21 @@ def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, co
     padded = total.size // weight.size
     u, apart, code = np.zeros(d * stride), np.zeros((BLOCK, padded)), np.empty(BLOCK)
     index = np.empty(BLOCK, np.int64)
-    best, second = np.empty(BLOCK), np.empty(BLOCK)
+    best, second, four = np.empty(BLOCK), np.empty(BLOCK), np.zeros(4)
     for begin in range(0, x.shape[0], BLOCK):
         block, w = x[begin : begin + BLOCK], weights[begin : begin + BLOCK, 0]
         count = block.shape[0]
         write_rows(x, begin, count, pilot, u, stride)
-        search(u, d, -(-count // ROWS) * ROWS, stride, table, half, best, second, code)
+        rows = -(-count // ROWS) * ROWS
+        if d <= DIRECT:
+            search_directly(u, d, rows, stride, table, half.size, best, code)
+        else:
+            search(u, d, rows, stride, table, half, best, second, code)
         for n in range(count):
             index[n] = int(code[n])
-        if d <= DIRECT:
+        if d <= DIRECT and weight.size <= FEW and w.size == 0 and count == BLOCK and abs(best.sum()) < np.inf:
+            inertia += gather_by_centre(u, stride, code, best, count, centres, weight, total, padded, four)
+        elif d <= DIRECT:
             inertia += gather_narrow(block, index[:count], best, w, centres, weight, total, padded)
         else:
             settle(block, u, stride, centres, farthest, best, second, index)

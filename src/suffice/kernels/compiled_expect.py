@@ -7,8 +7,9 @@ their sum. Where that is more than `LOST` allows, the pass goes by its definitio
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from suffice.kernels.reference_expect import GaussianExpected, centred_expect
 
 LOST = 1e6  # the largest growth of rounding errors: members a thousand standard deviations from the pilot
 MANY_COLUMNS = 32  # from here on products of features would not stay in the cache
+SEEN = 1e-7  # share of the rows of a member that loses no digit by what is cut
+LINES = 1 << 20  # the most coefficients of lines: 8 MB
+BLOCK_NUMBERS = 48 << 10  # of a block of rows of many columns: it stays in the cache, and has some rows of each member
 BLOCK = 24 * LANES  # rows; the sums of a block are added once
 
 Data: TypeAlias = tuple[Real, Array | None, Array]  # rows, their weights and log-weights
@@ -30,22 +34,16 @@ def gaussian_expect(
     x: Real, mean: Array, whiten: Array, log_det: Array, log_weights: Array, weights: Array | None = None
 ) -> GaussianExpected:
     """Log-likelihood, entropy, and weight (k,), centre, shift (k, d) and scatter matrix (k, d, d) of the members."""
-    d = mean.shape[1]
-    centre, scale, place, factor = _about_pilot(mean, whiten, log_weights)
-    if d < MANY_COLUMNS:
-        gather, form, growth, near = _by_products, _precision(factor), _growth, LOST
-    else:
-        gather, form, growth, near = _by_members, factor, _whitened_growth, LOST**0.5
-    if len(x) and growth(form, np.abs(place)) <= near:
-        constant = log_det - 0.5 * d * LOG_2PI + (log_weights if log_weights.ndim == 1 else 0.0)
-        data, pilot = (x, weights, log_weights), (_plain(centre), _plain(scale))
-        log_likelihood, entropy, moments = gather(data, pilot, place, form, constant)
+    plan = _once(_plan, mean, whiten, log_det, log_weights if log_weights.ndim == 1 else np.zeros(len(mean)))
+    if len(x) and plan.near:
+        log_likelihood, entropy, moments = plan.gather((x, weights, log_weights), plan.pilot, plan.coefficients)
         weight, shift, squares = moments[:, 0, 0].copy(), moments[:, 1:, 0], moments[:, 1:, 1:]
         share = 1 / np.where(weight > 0, weight, 1.0)[:, None]
         shift, about = share * shift, share * _diagonal(squares)
         squares -= weight[:, None, None] * (shift[:, :, None] * shift[:, None])
-        kept = growth(form, np.sqrt(about)) <= LOST and bool((about <= LOST * share * _diagonal(squares)).all())
-        if kept or not np.isfinite(log_likelihood):
+        kept = plan.growth(plan.form, np.sqrt(about)) <= LOST
+        if (kept and bool((about <= LOST * share * _diagonal(squares)).all())) or not np.isfinite(log_likelihood):
+            centre, scale = plan.pilot
             return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, squares)
     return centred_expect(
         x, lambda rows: compiled.gaussian_log_prob(rows, mean, whiten, log_det), compiled.scatter, log_weights, weights
@@ -93,31 +91,102 @@ def shared_gaussian_expect(
 # -- full covariances --------------------------------------------------------------------------------------------------
 
 
-def _by_products(data: Data, pilot: Pilot, place: Array, form: Array, constant: Array) -> tuple[float, float, Array]:
-    """Log-likelihood, entropy and Σ w r (1, y) (1, y)ᵀ of the members, (k, d + 1, d + 1)."""
+@dataclass(frozen=True)
+class _Plan:
+    """What a pass needs to know of its members, whatever the rows."""
+
+    near: bool  # enough to the pilot for all digits
+    pilot: Pilot
+    form: Array  # of the members: precisions, or factors of them
+    growth: Callable[[Array, Array], float]
+    gather: Callable[[Data, Pilot, tuple[Array, ...]], tuple[float, float, Array]]
+    coefficients: tuple[Array, ...]
+
+
+def _plan(mean: Array, whiten: Array, log_det: Array, log_weights: Array) -> _Plan:
+    d = mean.shape[1]
+    centre, scale, place, factor = _about_pilot(mean, whiten, log_weights)
+    constant = log_det - 0.5 * d * LOG_2PI + log_weights
+    pilot = (_plain(centre), _plain(scale))
+    if d < MANY_COLUMNS:
+        form = _precision(factor)
+        near = _growth(form, np.abs(place)) <= LOST
+        return _Plan(near, pilot, form, _growth, _by_products, _quadratic(place, form, constant) if near else ())
+    near = _whitened_growth(factor, np.abs(place)) <= LOST**0.5
+    return _Plan(near, pilot, factor, _whitened_growth, _by_members, _factors(place, factor, constant) if near else ())
+
+
+_plans: dict[Callable[..., Any], tuple[tuple[Array, ...], Any]] = {}
+
+
+def _once(make: Callable[..., Any], *arrays: Array) -> Any:
+    """What is made of arrays, kept while the same ones come again, as with the slices of a pass; none may change."""
+    known, made = _plans.get(make, ((), None))
+    if len(known) == len(arrays) and all(a is b for a, b in zip(known, arrays, strict=True)):
+        return made
+    made = make(*arrays)
+    if not any(array.flags.writeable for array in arrays):
+        _plans[make] = (arrays, made)
+    return made
+
+
+def _quadratic(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
+    """Coefficients of the products of (1, y) for `mixtures.gaussian`."""
     k, d = place.shape
     table = np.empty((k, d + 1, d + 1))
     table[:, 1:, 0] = (form @ place[:, :, None])[:, :, 0]
     table[:, 0, 0] = constant - 0.5 * (table[:, 1:, 0] * place).sum(axis=1)
     table[:, 1:, 1:] = -form
     table[:, range(1, d + 1), range(1, d + 1)] *= 0.5
-    lower, back = _triangle(d + 1)
-    eta = _tiled(table.reshape(k, -1)[:, lower], _whole(len(lower)))
+    lower, _ = _triangle(d + 1)
+    return (_plain(_tiled(table.reshape(k, -1)[:, lower], _whole(len(lower)))), constant)
+
+
+def _by_products(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tuple[float, float, Array]:
+    """Log-likelihood, entropy and Σ w r (1, y) (1, y)ᵀ of the members, (k, d + 1, d + 1)."""
+    eta, constant = coefficients
+    k, d = len(constant), len(pilot[0])
     sums = np.zeros(eta.shape)
-    total = _fold(mixtures.gaussian, data, (*pilot, _plain(eta), k, BLOCK, sums))
-    return *total, _untiled(sums)[:k][:, back].reshape(table.shape)
+    total = _fold(mixtures.gaussian, data, (*pilot, eta, k, BLOCK, sums))
+    return *total, _untiled(sums)[:k][:, _triangle(d + 1)[1]].reshape(k, d + 1, d + 1)
 
 
-def _by_members(data: Data, pilot: Pilot, place: Array, form: Array, constant: Array) -> tuple[float, float, Array]:
-    """The same, each member by itself."""
+def _factors(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
+    """Factors, constants and lines towards each other of members with many columns, for `mixtures.gaussian_of_many`."""
     k, d = place.shape
     rows = np.zeros((k, -(-d // 4) * 4, d + 5))
-    rows[:, :d, 0] = -np.einsum("kij,kj->ki", form, place)
+    rows[:, :d, 0] = -(form @ place[:, :, None])[:, :, 0]
     rows[:, :d, 1 : d + 1] = form
     fours = [rows[:, i : i + 4, : i + 5].swapaxes(1, 2).reshape(k, -1) for i in range(0, d, 4)]
-    sums = np.zeros((k, -(-(d + 1) // 4), _whole(rows.shape[1] + 1), 4))  # features for all columns of the last four
-    total = _fold(mixtures.gaussian_of_many, data, (*pilot, _plain(np.hstack(fours)), _plain(constant), BLOCK, sums))
-    return *total, _symmetric(np.array([_untiled(own)[: d + 1, : d + 1] for own in sums]))
+    width = _whole(rows.shape[1] + 1)  # features for all columns of the last four
+    lines = np.zeros((k, 0)) if k == 1 or k * k * width > LINES else _lines(place, rows[:, :d], width)
+    return _plain(np.hstack(fours)), _plain(constant), _plain(lines)
+
+
+def _lines(place: Array, rows: Array, width: int) -> Array:
+    """Coefficients (j, ·) of u · W_k (1, y) for all k, u the direction in which member k sees member j."""
+    (k, d), form = place.shape, rows[:, :, 1 : rows.shape[1] + 1]
+    away = form @ (place[None] - place[:, None]).swapaxes(1, 2)  # (k, d, j)
+    length = np.sqrt(np.einsum("kdj,kdj->kj", away, away))[:, None]
+    with np.errstate(all="ignore"):
+        away = np.where(length > 0, away / length, 0.0)
+    table = np.zeros((k, k, width))  # (j, k, ·)
+    table[:, :, : d + 1] = (away.swapaxes(1, 2) @ rows[:, :, : d + 1]).swapaxes(0, 1)
+    return np.stack([_tiled(own, width).ravel() for own in table])
+
+
+def _by_members(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tuple[float, float, Array]:
+    """As `_by_products`, each member by itself."""
+    k, d = len(coefficients[0]), len(pilot[0])
+    sums = np.zeros((k, -(-(d + 1) // 4), _whole(-(-d // 4) * 4 + 1), 4))
+    block = int(np.clip(BLOCK_NUMBERS // (d * BLOCK), 1, 4)) * BLOCK
+    for cut in (True, False):
+        sums[:] = 0.0
+        total = _fold(mixtures.gaussian_of_many, data, (*pilot, *coefficients, cut, block, sums))
+        weight = sums[:, 0, 0, 0]
+        if weight.min() >= SEEN * weight.sum() or not np.isfinite(total[0]):
+            break  # else what was cut is not nothing beside the rest
+    return *total, _symmetric(sums.swapaxes(2, 3).reshape(k, -1, sums.shape[2])[:, : d + 1, : d + 1])
 
 
 # -- about the pilot ---------------------------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from llvmlite import ir
 from numba.core import event, types
 from numba.extending import intrinsic
 
+from suffice.kernels.reference import FADED
+
 Function: TypeAlias = Callable[..., Any]
 
 
@@ -79,7 +81,6 @@ _ROUND = 1.5 * 2.0**52  # added and subtracted it rounds to a whole number, whic
 _E = tuple(1 / factorial(i) for i in range(13))
 _ROOT_HALF = 0x3FE6A09E667F3BCD  # bits of √½
 _LEAST = -708.0  # exp of less would be subnormal
-_LEAST_SHARED = -600.0  # a share of less is none: times two numbers it could be subnormal, a hundred times as slow
 _NOBODY = -1e300  # the largest logit of a row that has none
 
 
@@ -147,7 +148,7 @@ def softmax(logits: Any, scale: Any, even: Any) -> Any:
         row = logits[j]
         for i in range(b):
             z = row[i] - top[i]
-            z = 2 * _LEAST if z < _LEAST_SHARED else z
+            z = 2 * _LEAST if z < FADED else z
             e = exp(z)
             total[i] += e
             tilt[i] += e * z

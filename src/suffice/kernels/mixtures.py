@@ -8,6 +8,8 @@ All of it goes by tiles of 4 × 3 vectors whose sums stay in registers.
 Features lie by panels of `ROWS` rows, (panels, features, ROWS), shares and logits as (members, rows); coefficients and
 sums as (members / 4, features, 4). Members and features are padded to whole tiles; arrays are flat where the loops see
 them as vectors.
+
+Over 400 lines: Numba's cache notices changes of one file, so all that is compiled into a pass stands together.
 """
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN201
@@ -20,6 +22,9 @@ from suffice.kernels.jit import kernel, minus, softmax
 from suffice.kernels.lanes import LANES, add_totals, fill, load, multiply, multiply_add, store, strided, subtract
 
 ROWS = 3 * LANES  # of a panel
+CUT = 45.0  # below the largest logit of a row: a share of 3e-20, which no sum of float64 sees
+GUESS = 2  # fours of a factor that guess the best member of a row
+PAUSE = 15  # blocks of overlapping members in which nothing is cut
 
 
 @kernel
@@ -116,14 +121,14 @@ def combine(u, begin, features, coefficients, logits, t, stride):
 
 
 @kernel
-def whiten(y, begin, factor, constant, logits, place):
-    """Logits of one member in the rows of a panel: constant − ½ ‖factor y‖².
+def whiten(y, begin, factor, fours, constant, logits, place):
+    """Logits of one member in the rows of a panel: constant − ½ ‖factor y‖², or more: from so many fours of its rows.
 
     The factor is lower triangular but for its first column: four of its rows at a time, of 5, 9, 13, … columns.
     """
     q, columns = 0, 5
     s0 = s1 = s2 = fill(0.0)
-    while q < factor.size:
+    for _ in range(fours):
         a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
         p = begin
         for _ in range(columns):
@@ -212,29 +217,155 @@ def gaussian(x, weights, log_weights, centre, scale, coefficients, members, bloc
 
 
 @kernel
-def gaussian_of_many(x, weights, log_weights, centre, scale, factor, constant, block, sums):
-    """As `gaussian`, for many columns: factors (k, ·) and constants (k,) of `whiten`, sums (k, ≥ (d + 1) / 4, ·, 4)."""
+def pack(y, d, width, chosen, count, z):
+    """Write the chosen rows of y side by side into z, by panels; zeros complete the last."""
+    for t in range(-(-count // ROWS) * ROWS):
+        q = t // ROWS * ROWS * width + t % ROWS
+        p = chosen[t] // ROWS * ROWS * width + chosen[t] % ROWS
+        for j in range(d + 1):
+            z[q + j * ROWS] = y[p + j * ROWS] if t < count else 0.0
+
+
+@kernel
+def complete(y, d, width, factor, constant, own, begin, k, w, chosen, count, z, found, logits):
+    """Write the logits of member k in the chosen rows."""
+    pack(y, d, width, chosen, count, z)
+    for t in range(0, count, ROWS):
+        whiten(z, t * width, factor, factor_fours(factor.size), constant, found, t)
+    for t in range(count):
+        i = chosen[t]
+        logits[i] = found[t] + (own[begin + i, k] if own.size and w[i] != 0.0 else 0.0)
+
+
+@kernel
+def factor_fours(size):
+    """Fours of rows of a factor of so many numbers: 4 · (5 + 9 + 13 + …)."""
+    fours = 0
+    while size > 0:
+        size -= 4 * (5 + 4 * fours)
+        fours += 1
+    return fours
+
+
+@kernel
+def guess(y, width, factor, constant, own, begin, w, logits, rows, best):
+    """Write the member of each row that is best by a few fours of the factors; their logits bound the whole ones."""
+    members, stride = logits.shape
+    flat, top = logits.reshape(logits.size), np.full(rows, -np.inf)
+    for k in range(members):
+        for t in range(0, rows, ROWS):
+            whiten(y, t * width, factor[k], GUESS, constant[k], flat, k * stride + t)
+    if own.size:
+        add_log_weights(own, begin, min(rows, own.shape[0] - begin), w, logits)
+    for k in range(members):
+        row = logits[k]
+        for i in range(rows):
+            better = not row[i] <= top[i]
+            top[i] = row[i] if better else top[i]
+            best[i] = k if better else best[i]
+
+
+@kernel
+def rule_out(lines, constant, own, begin, w, k, chosen, count, least, logits):
+    """Write −inf where constant − ½ line², which bounds the logit of member k in a chosen row, is less than needed."""
+    for t in range(count):
+        i = chosen[t]
+        bound = constant - 0.5 * lines[t] * lines[t]
+        bound += own[begin + i, k] if own.size and w[i] != 0.0 else 0.0
+        logits[i] = -np.inf if bound < least[i] else logits[i]
+
+
+@kernel
+def select_logits(y, d, width, factor, constant, towards, own, begin, w, logits, rows, chosen, z, found, lines):
+    """Logits of all members in a block, −inf where they are `CUT` below the largest; how many besides the largest.
+
+    The best of a row is guessed, and its logit completed. Then no other member is nearer to the row than along one
+    line, ``towards`` the guess, which rules most of them out. Those that could come near the best are completed too.
+    ``own`` are the rows' own log-weights (n, k) from row ``begin`` on.
+    """
+    members, stride = logits.shape
+    least, best, more = np.empty(rows), np.zeros(rows, np.int64), 0
+    guess(y, width, factor, constant, own, begin, w, logits, rows, best)
+    for j in range(members):
+        count = 0
+        for i in range(rows):
+            chosen[count] = i
+            count += best[i] == j
+        complete(y, d, width, factor[j], constant[j], own, begin, j, w, chosen, count, z, found, logits[j])
+        for t in range(0, count, ROWS):
+            combine(z, t * width, width, towards[j], lines, t, stride)
+        for t in range(count):
+            least[chosen[t]] = logits[j, chosen[t]] - CUT
+        for k in range(members):
+            if k != j:
+                rule_out(lines[k * stride :], constant[k], own, begin, w, k, chosen, count, least, logits[k])
+    for k in range(members):
+        row, count = logits[k], 0
+        for i in range(rows):
+            near = not row[i] < least[i]
+            row[i] = row[i] if near else -np.inf
+            chosen[count] = i
+            count += near and best[i] != k
+        complete(y, d, width, factor[k], constant[k], own, begin, k, w, chosen, count, z, found, row)
+        more += count
+    return more
+
+
+@kernel
+def add_chosen_squares(y, d, width, r, w, least, rows, stride, chosen, z, found, part, squares):
+    """As `add_squares`, of the rows alone whose share is more than ``least`` of their weight."""
+    count = 0
+    for i in range(rows):
+        chosen[count] = i
+        count += not r[i] <= least * w[i]
+    if 5 * count > 4 * rows:
+        add_squares(y, d, width, r, 0, rows, stride, part, squares)
+        return
+    pack(y, d, width, chosen, count, z)
+    whole = -(-count // ROWS) * ROWS
+    for t in range(whole):
+        found[t] = r[chosen[t]] if t < count else 0.0
+    add_squares(z, d, width, found, 0, whole, stride, part, squares)
+
+
+@kernel
+def gaussian_of_many(x, weights, log_weights, centre, scale, factor, constant, towards, cut, block, sums):
+    """As `gaussian`, for many columns: factors (k, ·) and constants (k,) of `whiten`, sums (k, ≥ (d + 1) / 4, ·, 4).
+
+    With ``cut`` a share that is nothing beside the largest of its row is not computed, or at least not added. Lines
+    (k, ·) of each member ``towards`` each, as coefficients of `combine`, tell which; where members overlap they are
+    left alone for a while.
+    """
     d, members, stride, width = centre.size, constant.size, block + 8, sums.shape[2]
-    y, w = np.zeros(width * block), np.empty(block)
+    y, w, z = np.zeros(width * block), np.empty(block), np.zeros(width * block)
     logits, part = np.zeros((members, stride)), np.zeros(4 * sums.shape[1] * stride)
-    flat = logits.reshape(logits.size)
+    chosen, found, lines = np.zeros(block + 1, np.int64), np.zeros(stride), np.zeros((members + 3) * stride)
+    flat, fours, pause = logits.reshape(logits.size), factor_fours(factor.shape[1]), 0
+    least = np.exp(-CUT) if cut else 0.0
     log_likelihood = entropy = 0.0
     for begin in range(0, x.shape[0], block):
         count = min(block, x.shape[0] - begin)
         rows = -(-count // ROWS) * ROWS
         write_rows(x, begin, count, centre, scale, y, width)
         write_weights(weights, begin, count, y, d, width, w)
-        for k in range(members):
-            for t in range(0, rows, ROWS):
-                whiten(y, t * width, factor[k], constant[k], flat, k * stride + t)
-        if log_weights.size:
-            add_log_weights(log_weights, begin, count, w, logits)
+        if cut and towards.size and pause == 0:
+            more = select_logits(
+                y, d, width, factor, constant, towards, log_weights, begin, w, logits, rows, chosen, z, found, lines
+            )
+            pause = PAUSE if 2 * more > rows * (members - 1) else 0
+        else:
+            pause = max(pause - 1, 0)
+            for k in range(members):
+                for t in range(0, rows, ROWS):
+                    whiten(y, t * width, factor[k], fours, constant[k], flat, k * stride + t)
+            if log_weights.size:
+                add_log_weights(log_weights, begin, count, w, logits)
         value, spread = softmax(logits, w[:rows], count == block and weights.size == 0)
         log_likelihood += value
         entropy += spread
         for k in range(members):
             squares = sums[k].reshape(sums[k].size)
-            add_squares(y, d, width, flat, k * stride, rows, stride, part, squares)
+            add_chosen_squares(y, d, width, logits[k], w, least, rows, stride, chosen, z, found, part, squares)
     return log_likelihood, entropy
 
 

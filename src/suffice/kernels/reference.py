@@ -24,6 +24,7 @@ LOG_2PI = float(np.log(2 * np.pi))
 HASH_STEP, HASH_FACTORS = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 BLOCK_CELLS = 1 << 15  # a block and its temporaries stay in a core's cache,
 BLOCK_ROWS = 256  # unless the rows are long: merging d × d matrices must cost less than making them
+FADED = -600.0  # a share of less than exp of this is none: times other numbers it could be subnormal, and they NaN
 
 
 def moments(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:

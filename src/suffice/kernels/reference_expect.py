@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from suffice.kernels import reference
-from suffice.kernels.reference import BLOCK_CELLS, BLOCK_ROWS, Array, Moments, Real
+from suffice.kernels.reference import BLOCK_CELLS, BLOCK_ROWS, FADED, Array, Moments, Real
 
 GaussianExpected: TypeAlias = tuple[float, float, Array, Array, Array, Array]
 
@@ -70,10 +70,14 @@ def centred_expect(
 
 
 def softmax(logits: Array) -> tuple[Array, Array, Array]:
-    """Shares r (n, k), log Σ exp (n,) and entropy −Σ r log r (n,), a sum of terms none of which is negative."""
+    """Shares r (n, k), log Σ exp (n,) and entropy −Σ r log r (n,), a sum of terms none of which is negative.
+
+    A logit that is 600 below the largest of its row has share 0.
+    """
     top = logits.max(axis=1, keepdims=True)
     top[np.isneginf(top)] = 0.0
     z = logits - top
+    z[z < FADED] = -np.inf
     e = np.exp(z)
     total = e.sum(axis=1)
     tilt = np.multiply(e, z, out=np.zeros_like(e), where=e != 0).sum(axis=1)  # at most 0
