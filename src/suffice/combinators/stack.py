@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.combinators.compound import Compound, Table, filled, naming
+from suffice.combinators.compound import Compound, Table, filled
 from suffice.combinators.stack_posterior import StackPosterior, diagonal
 from suffice.core.distribution import Alert, Distribution
-from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.errors import ParameterError, UnsupportedError, naming
 from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
 from suffice.core.weights import Weights
