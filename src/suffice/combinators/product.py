@@ -1,6 +1,6 @@
 """Independent columns of different kinds.
 
-Over 400 lines: half of them turn what a caller gives (mappings, frames, rows, arrays) into columns, or say why not.
+Over 400 lines: every verb of the contract, asked of each part; `columns` reads the rows.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from suffice.combinators.stack import stacked_or_side_by_side
 from suffice.core.data import refuse_what_is_no_data
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import DataError, ParameterError, UnsupportedError, naming
+from suffice.core.latent import Expectation
 from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
 from suffice.core.weights import Weights
@@ -225,6 +226,16 @@ class Product(Compound, register=False):
                 parts.append(block.gather(part, w))
         weight = np.concatenate([np.asarray(part.weight).reshape(self.members, -1) for part in parts], axis=1)
         return Parts(tuple(parts), weight)
+
+    def expect(self, x: Any, log_weights: Array, weights: Array | None = None) -> Expectation:
+        """One E-step; a single block has its own, of several none knows the scores of the others."""
+        if len(self.blocks) > 1:
+            return super().expect(x, log_weights, weights)
+        ((key, block),) = self.blocks.items()
+        with naming_column(key):
+            found: Expectation = block.expect(x.parts[0], log_weights, weights)
+        weight = np.asarray(found.statistics.weight).reshape(self.members, -1)
+        return replace(found, statistics=Parts((found.statistics,), weight))
 
     # ---- as members of a mixture --------------------------------------------------------------------------------
     def staged(self, rows: Any) -> Any:

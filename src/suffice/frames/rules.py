@@ -25,6 +25,7 @@ OVERDISPERSED = 1.2  # variance/mean above which counts are not Poisson, where c
 REPEATS = 10.0  # pairs that chance would have made alike, and none is: identifiers
 EVIDENCE = 3.0  # nats that LogNormal or Gamma must gain on Normal: the rows are 20 times as probable
 FINEST = 6  # decimals
+FIRST = 200  # rows
 
 
 @dataclass(frozen=True)
@@ -112,21 +113,19 @@ def _labels(name: Any, seen: Array, held: Array, missing: float) -> Finding:
 
 
 def _numbers(name: Any, seen: Array, held: Array, missing: float) -> Finding:
-    different = np.unique(seen)
-    low, high = float(different[0]), float(different[-1])
-    if len(different) == 1:
+    low, high = float(seen.min()), float(seen.max())
+    if low == high:
         return Finding(name, None, f"constant: {low:g} everywhere", missing)
-    if not (np.isfinite(low) and np.isfinite(high)):
-        different = different[np.isfinite(different)]
-    whole = bool((different == np.floor(different)).all())
-    unit = 1.0 if whole else _unit(different)
     span = f"from {low:g} to {high:g}"
-    if whole and len(different) == len(seen) and len(seen) ** 2 > 2 * REPEATS * (high - low + 1):
+    unit = _unit(seen)
+    different = np.unique(seen) if unit == 1 else seen
+    alone = len(different) == len(seen) >= held.sum() * (1 - 1e-12)  # a weight of 2 is the row twice
+    if unit == 1 and alone and len(seen) ** 2 > 2 * REPEATS * (high - low + 1):
         return Finding(name, None, f"like an identifier: {len(seen)} whole numbers {span}, all different", missing)
-    if whole and 0 <= low <= 1:
+    if unit == 1 and 0 <= low <= 1:
         binary = high == 1
         return Finding(name, Bernoulli(), "0 or 1", missing) if binary else _counts(name, seen, held, missing, span)
-    if whole and len(different) <= FEW:
+    if unit == 1 and len(different) <= FEW:
         levels = tuple(int(level) for level in different)
         return Finding(name, Categorical(), f"whole numbers, {len(levels)} levels", missing, levels)
     if low > 0 and np.isfinite(high):
@@ -159,11 +158,22 @@ def _positive(name: Any, seen: Array, held: Array, missing: float, span: str, un
     return Finding(name, best, f"positive numbers {span}; {told}", missing, unit=unit, real=True)
 
 
-def _unit(different: Array) -> float | None:
-    """The power of ten that all numbers are multiples of; None where they are finer."""
-    largest = float(np.abs(different).max())
-    for decimals in range(1, FINEST + 1):
-        scaled = different.astype(float) * 10.0**decimals
-        if (np.abs(scaled - np.round(scaled)) <= 1e-9 * max(largest * 10.0**decimals, 1.0)).all():
+def _unit(seen: Array) -> float | None:
+    """The power of ten that all numbers are multiples of, at most 1; None where they are finer, or infinite."""
+    if seen.dtype.kind in "iu":
+        return 1.0
+    numbers = seen.astype(np.float64)
+    for decimals in range(FINEST + 1):
+        if _multiples(numbers[:FIRST], decimals) and _multiples(
+            numbers, decimals
+        ):  # a few rows tell it of most columns
             return float(10.0**-decimals)
     return None
+
+
+def _multiples(numbers: Array, decimals: int) -> bool:
+    with np.errstate(all="ignore"):
+        scaled = numbers * 10.0**decimals
+        away = np.abs(scaled - np.round(scaled))
+    slack = 0.0 if decimals == 0 else 1e-9 * np.maximum(np.abs(scaled), 1.0)
+    return bool((away <= slack).all())

@@ -36,7 +36,7 @@ class Schema(Product, register=False):
     findings
         What was found of each column, in the order of the table: ``name``, ``family`` (None where it is left out),
         ``why``, ``missing`` (the share of missing cells), ``levels`` of labels, ``unit`` of numbers (the power of ten
-        that all of them are multiples of, None where they are finer than a millionth of the largest).
+        that all of them are multiples of, 1 for whole numbers, None where they have more than six decimals).
     """
 
     findings: tuple[Finding, ...] = field(default=(), kw_only=True)

@@ -151,7 +151,7 @@ def as_array(series: Any) -> Array:
     if dtype.is_integer():
         return _integers(series, holes)
     if str(dtype) == "Boolean":
-        return _booleans(np.asarray(series.fill_null(False).to_numpy()).astype(bool), holes)  # noqa: FBT003
+        return _masked(np.asarray(series.fill_null(False).to_numpy()).astype(bool), holes)  # noqa: FBT003
     if dtype.is_float() or (dtype.is_temporal() and str(dtype) != "Time"):
         values = np.asarray(series.to_numpy())
         return values if values.dtype.kind == "f" else _moments(values)
@@ -174,7 +174,7 @@ def _integers(series: Any, holes: Array) -> Array:
     return np.ma.array(whole, mask=holes)
 
 
-def _booleans(values: Array, holes: Array) -> Array:
+def _masked(values: Array, holes: Array) -> Array:
     return np.ma.array(values, mask=holes) if holes.any() else values
 
 
@@ -208,14 +208,15 @@ def _plain(cells: Array, holes: Array, seen: Array) -> Array | None:
         return all(issubclass(kind, wanted) for kind in kinds)
 
     if are(bool, np.bool_):
-        return _booleans(np.where(holes, False, cells).astype(bool), holes)  # noqa: FBT003
+        return _masked(np.where(holes, False, cells).astype(bool), holes)  # noqa: FBT003
     if are(int, float, Decimal, np.integer, np.floating) and bool not in kinds:
-        whole = are(int, np.integer)
-        if whole and not holes.any() and _short(seen):
-            return np.asarray(seen.astype(np.int64))
-        return _filled(cells, holes, np.float64, np.nan) if not whole or _short(seen, WHOLE) else None
-    if are(dt.date) and not any(_zoned(cell) for cell in seen):
+        if are(int, np.integer) and not (holes.any() and _short(seen, WHOLE)):
+            return _masked(np.where(holes, 0, cells).astype(np.int64), holes) if _short(seen) else None
+        return _filled(cells, holes, np.float64, np.nan)
+    if are(dt.date, np.datetime64) and not any(_zoned(cell) for cell in seen):
         return _filled(cells, holes, np.dtype("M8[us]"), np.datetime64("NaT"))
+    if are(dt.timedelta, np.timedelta64):
+        return _filled(cells, holes, np.dtype("m8[us]"), np.timedelta64("NaT"))
     return _vectors(cells) if are(list, tuple, np.ndarray) and not holes.any() else None
 
 
@@ -271,11 +272,11 @@ def like(frame: Any, columns: Mapping[Any, Any]) -> Any:
     made = [
         _series(name, columns[name], native.get_column(name).dtype if name in known else None, space) for name in order
     ]
-    built = nw.from_dict({one.name: one for one in made}, backend=space)
+    built = nw.from_dict({one.name: one for one in made}, backend=space).to_native()
     index = nw.maybe_get_index(native)
     if index is not None and len(index) == len(built):
-        built = nw.maybe_set_index(built, index=index)
-    return built.to_native()
+        built.index = index
+    return built
 
 
 def _series(name: Any, values: Any, dtype: Any, space: Any) -> Any:
