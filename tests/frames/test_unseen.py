@@ -100,6 +100,16 @@ def test_in_mixtures_under_a_prior():
         assert ordinary.predict_proba(["z"])[0] == pytest.approx(ordinary.weights)
 
 
+def test_members_that_differ_in_it_alone_are_told_apart_by_nothing():
+    data = {"u": list("abababcc"), "w": [5.0, 5.1, 4.9, 5.2, 4.8, 1.0, 1.1, 0.9]}
+    fit = sf.fit(
+        sf.Mixture(sf.Product({"u": sf.Categorical(), "w": sf.Normal()}), 2), data, prior="weak", random_state=0
+    )
+    first, second = (one.blocks for one in fit.distribution.parts)
+    assert first["u"].unseen > second["u"].unseen  # fewer rows
+    assert first["w"].mean < second["w"].mean  # in canonical order
+
+
 @pytest.mark.parametrize("prior", [None, "weak"])
 @pytest.mark.filterwarnings("ignore::suffice.SufficeWarning")
 def test_columns_of_nothing_but_news(prior):

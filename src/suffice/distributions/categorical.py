@@ -61,6 +61,7 @@ class Categorical(Indicators):
     discrete = True
     conjugates = (Dirichlet,)
     belief_about = "probs"
+    outcomes = frozenset({"unseen"})
 
     in_place = True
 

@@ -158,6 +158,8 @@ def as_array(series: Any) -> Array:
     objects = np.empty(len(holes), dtype=object)
     objects[:] = series.to_list()
     objects[holes] = None
+    if str(dtype).startswith(("Categorical", "Enum")):
+        dtype = series.cat.get_categories().dtype
     return objects if str(dtype) == "String" else of_objects(objects)
 
 
