@@ -158,8 +158,6 @@ def as_array(series: Any) -> Array:
     objects = np.empty(len(holes), dtype=object)
     objects[:] = series.to_list()
     objects[holes] = None
-    if str(dtype).startswith(("Categorical", "Enum")):
-        dtype = series.cat.get_categories().dtype
     return objects if str(dtype) == "String" else of_objects(objects)
 
 
@@ -191,6 +189,8 @@ def _moments(values: Array) -> Array:
 
 def of_objects(cells: Array) -> Array:
     """Objects as the array that their values say: booleans, numbers, dates, vectors of one length, or as they are."""
+    if str in (kinds := set(map(type, cells))) and kinds <= {str, type(None)}:
+        return cells
     holes = np.fromiter((_absent(cell) for cell in cells), bool, len(cells))
     seen = cells[~holes]
     if not len(seen):
