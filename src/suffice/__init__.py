@@ -29,6 +29,7 @@ _NAMES = {
     "suffice.combinators": "Mixture Product Stack StickBreaking",
     "suffice.combinators.order": "align",
     "suffice.combinators.select": "Selection select",
+    "suffice.frames.schema": "Schema infer",
     "suffice.estimators": "BayesianGaussianMixture GaussianMixture KMeans LatentClass MixtureModel",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

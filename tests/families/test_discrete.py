@@ -126,7 +126,7 @@ def test_predictives():
     assert sf.posterior(sf.Geometric(), [2], prior=sf.Beta(2, 3)).predictive() == sf.BetaGeometric(3, 4)
     assert sf.posterior(sf.Poisson(), [2], prior=sf.Gamma(2, 3)).predictive() == sf.NegativeBinomial(4, 0.8)
     labels = sf.posterior(sf.Categorical(), ["a", "b", "a"], prior=sf.Dirichlet([1, 1])).predictive()
-    assert labels == sf.Categorical(("a", "b"), [0.6, 0.4])
+    assert labels == sf.Categorical(("a", "b"), [0.6, 0.4], unseen=1 / (3 + 2))
     counts = sf.posterior(sf.Multinomial(), [[2, 1]], prior=sf.Dirichlet([1, 1])).predictive()
     assert counts == sf.DirichletMultinomial(3, [3, 2])
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from suffice.core.distribution import Distribution
-from suffice.core.errors import DataError, SufficeError, UnsupportedError
+from suffice.core.errors import DataError, UnsupportedError, naming
 from suffice.core.sketch import combined, points, row_hash
 
 
@@ -39,16 +37,6 @@ class Table:
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self.length, sum(int(np.prod(np.shape(part)[1:])) for part in self.parts)
-
-
-@contextmanager
-def naming(where: str, kind: type[SufficeError] = DataError) -> Iterator[None]:
-    """Say in which part bad data, or another kind of mistake, were found."""
-    try:
-        yield
-    except kind as error:
-        msg = f"{where}: {error}"
-        raise kind(msg) from error
 
 
 def width_of(block: Any) -> int | None:
@@ -83,10 +71,14 @@ class Compound(Distribution, register=False):
         """The same with other blocks."""
         raise NotImplementedError
 
+    def by_key(self, answers: dict[Any, Any]) -> dict[Any, Any]:
+        """Answers of the blocks, in the form in which they are given."""
+        return answers
+
     @property
     def params(self) -> dict[Any, Any]:
         """The parameters of each block."""
-        return {key: block.params for key, block in self.blocks.items()}
+        return self.by_key({key: block.params for key, block in self.blocks.items()})
 
     @property
     def free(self) -> tuple[Any, ...]:
@@ -152,29 +144,32 @@ class Compound(Distribution, register=False):
         """Standard errors of each block's parameters."""
         self.check_owner(stats)
         paired = zip(self.blocks.items(), stats.parts, strict=True)
-        return {key: block.standard_errors(part) for (key, block), part in paired}
+        return self.by_key({key: block.standard_errors(part) for (key, block), part in paired})
 
     def errors_from(self, stats: Any, data: Any) -> dict[Any, Any]:
         """Standard errors of each block's parameters; ``data`` are rows in parts and weights."""
         self.check_owner(stats)
         views = [None] * len(self.blocks) if data is None else [(part, data[1]) for part in data[0].parts]
         whole = zip(self.blocks.items(), stats.parts, views, strict=True)
-        return {key: block.errors_from(part, view) for (key, block), part, view in whole}
+        return self.by_key({key: block.errors_from(part, view) for (key, block), part, view in whole})
+
+    def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
+        return self.by_key(super().bounds(errors, reach))
 
     @property
     def mean(self) -> dict[Any, Any]:
         """The mean of each block."""
-        return {key: block.mean for key, block in self.blocks.items()}
+        return self.by_key({key: block.mean for key, block in self.blocks.items()})
 
     @property
     def var(self) -> dict[Any, Any]:
         """The variance of each block."""
-        return {key: block.var for key, block in self.blocks.items()}
+        return self.by_key({key: block.var for key, block in self.blocks.items()})
 
     @property
     def std(self) -> dict[Any, Any]:
         """The standard deviation of each block."""
-        return {key: block.std for key, block in self.blocks.items()}
+        return self.by_key({key: block.std for key, block in self.blocks.items()})
 
     def cdf(self, x: Any) -> Any:
         raise self._of_parts("cdf")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.mixture import Mixture
+from suffice.combinators.mixture_parts import with_weights
 from suffice.combinators.product import Product
 from suffice.combinators.stack import Stack
 from suffice.core.information import Chart, Knowledge, Score, chart
@@ -156,7 +157,7 @@ class MixtureChart(Chart):
         else:
             own = np.zeros(len(weights))
         members = self.members.errors(_part(known, slice(0, inner)))
-        return {"weights": own, **_by_member(self.mixture.components, members)}
+        return with_weights(own, self.mixture.components, _by_member(self.mixture.components, members))
 
 
 @chart.register
@@ -190,7 +191,8 @@ def _by_member(stack: Any, errors: dict[Any, Any]) -> dict[Any, Any]:
     if isinstance(stack, Stack):
         return errors
     if stack.blocks:
-        return {key: _by_member(block, errors[key]) for key, block in stack.blocks.items()}
+        found: dict[Any, Any] = stack.by_key({k: _by_member(block, errors[k]) for k, block in stack.blocks.items()})
+        return found
     one = not stack.row_vector and stack.columns is None
     return {name: np.asarray(value)[:, 0] if one else value for name, value in errors.items()}
 
@@ -218,7 +220,8 @@ def mixture_bounds(mixture: Any, errors: dict[Any, Any], reach: float) -> dict[A
     """Estimate ± reach × standard error, inside each domain."""
     own = mixture.weights
     ends = SIMPLEX.clip(np.stack([own - reach * errors["weights"], own + reach * errors["weights"]]))
-    return {"weights": (ends[0], ends[1]), **_bounds(mixture.components, mixture.params, errors, reach)}
+    members = _bounds(mixture.components, mixture.params, errors, reach)
+    return with_weights((ends[0], ends[1]), mixture.components, members)
 
 
 def _bounds(stack: Any, params: dict[Any, Any], errors: dict[Any, Any], reach: float) -> dict[Any, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from suffice.combinators.mixture_answers import MixtureAnswers
 from suffice.combinators.mixture_beliefs import MixtureBeliefs
-from suffice.combinators.mixture_parts import alone, by_member, checked_members, joined, ridge
+from suffice.combinators.mixture_parts import alone, by_member, checked_members, joined, ridge, with_weights
 from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_side
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, SufficeWarning, UnsupportedError
@@ -99,9 +99,8 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
     @property
     def params(self) -> dict[Any, Any]:
         """The weights, and the members' parameters with the members first."""
-        if self.components.lone:
-            return {"weights": self.weights, **self.components.params}
-        return {"weights": self.weights, **by_member(self.components)}
+        members = self.components.params if self.components.lone else by_member(self.components)
+        return with_weights(self.weights, self.components, members)
 
     @cached_property
     def parts(self) -> tuple[Any, ...]:

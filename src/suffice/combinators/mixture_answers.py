@@ -274,7 +274,7 @@ def _mean_of(one: Any, f: Any) -> float:
 
 
 def _marginal(one: Any, columns: tuple[Any, ...]) -> Any:
-    from suffice.combinators.product import _columns_of
+    from suffice.combinators.columns import columns_of
 
     if hasattr(one, "marginal"):
         return one.marginal(*columns)
@@ -282,4 +282,4 @@ def _marginal(one: Any, columns: tuple[Any, ...]) -> Any:
     if d is None or not all(isinstance(c, (int, np.integer)) and -d <= c < d for c in columns) or not columns:
         msg = f"{one.name} has columns by place, from 0 to {(d or 1) - 1}; got {columns!r}."
         raise ParameterError(msg)
-    return _columns_of(one, [int(c) % d for c in columns])
+    return columns_of(one, [int(c) % d for c in columns])

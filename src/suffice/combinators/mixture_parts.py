@@ -58,9 +58,17 @@ def by_member(stack: Any) -> dict[Any, Any]:
     if isinstance(stack, Stack):
         return dict(stack.params)
     if stack.blocks:
-        return {key: by_member(block) for key, block in stack.blocks.items()}
+        found: dict[Any, Any] = stack.by_key({key: by_member(block) for key, block in stack.blocks.items()})
+        return found
     one = not stack.row_vector and stack.columns is None
     return {name: np.asarray(value)[:, 0] if one else value for name, value in stack.params.items()}
+
+
+def with_weights(weights: Any, components: Any, members: dict[Any, Any]) -> dict[Any, Any]:
+    """Answers of the members beside that of the weights, by column where the members have columns with names."""
+    answers = {"weights": weights, **members}
+    found: dict[Any, Any] = components.by_key(answers) if components.blocks else answers
+    return found
 
 
 def joined(drawn: list[Any], order: Array) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from suffice.combinators.stack import Stack
 from suffice.core.information import chart
+from suffice.core.summary import column_place, labelled, named
 
 MANY = 200  # parameters whose standard errors a summary still computes by itself
 WORK = 3e9  # multiplications that it still does for them
@@ -83,42 +84,43 @@ def _members(mixture: Any, params: Any, errors: Any) -> list[list[Entry]]:
     return found
 
 
-def _entries(stack: Any, one: Any, params: Any, errors: Any, index: int) -> list[Entry]:
+def _entries(stack: Any, one: Any, params: Any, errors: Any, index: int, key: Any = None) -> list[Entry]:
     """Every number of member ``index`` of a stack, whose parameters lead with the members."""
     if isinstance(stack, Stack):  # members of different kinds have parameters of their own
-        return _own(one, params[index], None if errors is None else errors[index])
+        return under(key, _own(one, params[index], None if errors is None else errors[index]))
     if one.blocks:
         found = []
-        for key, block in one.blocks.items():
-            theirs = None if errors is None else errors[key]
-            found += under(key, _entries(stack.blocks[key], block, params[key], theirs, index))
-        return found
+        for part, block in one.blocks.items():
+            theirs = None if errors is None else errors[part]
+            found += _entries(stack.blocks[part], block, params[part], theirs, index, part)
+        return under(key, found)
     return _numbers(
         one,
         {name: params[name][index] for name in one.params},
         None if errors is None else {name: errors[name][index] for name in one.params},
+        key,
     )
 
 
-def _own(one: Any, params: Any, errors: Any) -> list[Entry]:
+def _own(one: Any, params: Any, errors: Any, key: Any = None) -> list[Entry]:
     """Every number of a distribution that stands alone."""
     if hasattr(one, "weights"):  # a mixture inside
         inner = enumerate(_members(one, params, errors))
-        return [entry._replace(label=f"{j}/{entry.label}") for j, part in inner for entry in part]
+        return under(key, [entry._replace(label=f"{j}/{entry.label}") for j, part in inner for entry in part])
     if one.blocks:
         found = []
-        for key, block in one.blocks.items():
-            found += under(key, _own(block, params[key], None if errors is None else errors[key]))
-        return found
-    return _numbers(one, params, errors)
+        for part, block in one.blocks.items():
+            found += _own(block, params[part], None if errors is None else errors[part], part)
+        return under(key, found)
+    return _numbers(one, params, errors, key)
 
 
 def under(key: Any, entries: list[Entry]) -> list[Entry]:
-    """The entries with the name of their block."""
-    return [entry._replace(label=f"{_named(key)}: {entry.label}") for entry in entries]
+    """The entries with the name of their block; without one as they are."""
+    return entries if key is None else [entry._replace(label=f"{named(key)}: {entry.label}") for entry in entries]
 
 
-def _numbers(one: Any, params: Any, errors: Any) -> list[Entry]:
+def _numbers(one: Any, params: Any, errors: Any, key: Any = None) -> list[Entry]:
     entries = []
     rough = errors is not None and chart(one.stacked).smoothness == 0
     for name in one.params:
@@ -126,10 +128,10 @@ def _numbers(one: Any, params: Any, errors: Any) -> list[Entry]:
         error = np.zeros(value.shape) if errors is None else np.asarray(errors[name])
         edge = one.specs()[name].domain.on_boundary(value.round(12))
         for place in np.ndindex(*value.shape):
-            if label := one.label(name, place):
+            if label := labelled(one, key, name, place):
                 why = BOUNDARY if edge[place] else "the likelihood is greatest at its own edge" if rough else ""
                 entries.append(Entry(label, float(value[place]), float(error[place]), why))
-    return entries
+    return sorted(entries, key=lambda entry: column_place(key, entry.label)) if isinstance(key, tuple) else entries
 
 
 def _matrix(rows: list[list[Entry]], names: list[int]) -> list[str]:
@@ -176,10 +178,6 @@ def _list(rows: list[list[Entry]], parts: Any, names: list[int]) -> list[str]:
 def _middle(items: list[int], most: int) -> list[int | None]:
     """The items, or their two ends with a gap (None) between."""
     return list(items) if len(items) <= most else [*items[: most // 2], None, *items[-(most // 2) :]]
-
-
-def _named(key: Any) -> str:
-    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def _number(value: float, digits: int = 4) -> str:

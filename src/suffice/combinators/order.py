@@ -52,7 +52,8 @@ def alike(one: Any, other: Any) -> bool:
         return one.blocks.keys() == other.blocks.keys() and all(
             alike(block, other.blocks[key]) for key, block in one.blocks.items()
         )
-    told = (f.name for f in fields(one) if f.name not in one.params or f.name in one.fixed)
+    learned = (one.params.keys() - one.fixed) | one.outcomes
+    told = (f.name for f in fields(one) if f.name not in learned)
     return all(_same(getattr(one, name), getattr(other, name)) for name in told)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.mixture_table import WIDE, Entry, table, under
+from suffice.core.summary import labelled
 
 ROW = 0.5  # rows that a member must have to be shown
 
@@ -54,19 +55,19 @@ def _members(post: Any) -> list[list[Entry]]:
     return found
 
 
-def _believed(belief: Any, one: Any, index: int | None) -> list[Entry]:
+def _believed(belief: Any, one: Any, index: int | None, key: Any = None) -> list[Entry]:
     """The numbers that a belief speaks of; ``index`` is the member's place, None where it stands alone."""
     if hasattr(belief, "members"):  # members of different kinds, each with a belief of its own
-        return _believed(belief.members[index], one, None)
+        return under(key, _believed(belief.members[index], one, None))
     if hasattr(belief, "beliefs"):
         parts = belief.beliefs.items()
-        return [entry for key, part in parts for entry in under(key, _believed(part, one.blocks[key], index))]
+        return under(key, [e for name, part in parts for e in _believed(part, one.blocks[name], index, name)])
     entries: list[Entry] = []
     means, spreads = (_by_name(belief, answer) for answer in (belief.mean, belief.std))
     for name, mean in means.items():
         shape = np.shape(one.params[name])
         value, spread = (np.asarray(a if index is None else a[index]).reshape(shape) for a in (mean, spreads[name]))
-        places = [(one.label(name, place), place) for place in np.ndindex(*shape)]
+        places = [(labelled(one, key, name, place), place) for place in np.ndindex(*shape)]
         entries += [Entry(label, float(value[place]), float(spread[place])) for label, place in places if label]
     return entries
 

@@ -1,27 +1,42 @@
 """Independent columns of different kinds.
 
-Over 400 lines: half of them turn what a caller gives (mappings, frames, rows, arrays) into columns, or say why not.
+Over 400 lines: every verb of the contract, asked of each part; `columns` reads the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
-from suffice.combinators.compound import Compound, Table, filled, naming, width_of
+from suffice.combinators.columns import (
+    ByColumn,
+    beside,
+    by_name,
+    by_position,
+    columns_of,
+    is_single,
+    keyed,
+    names_of,
+    naming_column,
+    numbered,
+    settled,
+)
+from suffice.combinators.compound import Compound, Table, filled, width_of
 from suffice.combinators.product_posterior import ProductPosterior
 from suffice.combinators.stack import stacked_or_side_by_side
-from suffice.core.data import cells, listed, refuse_what_is_no_data
+from suffice.core.data import refuse_what_is_no_data
 from suffice.core.distribution import Alert, Distribution
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.errors import DataError, ParameterError, UnsupportedError, naming
+from suffice.core.latent import Expectation
 from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
 from suffice.core.weights import Weights
+from suffice.frames.table import Frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +48,8 @@ class Product(Compound, register=False):
     parts
         ``{"age": Normal(), ("x", "y"): MultivariateNormal()}``, columns by name, or ``[Normal(), Poisson()]``, by
         position. Rows are a mapping from names to columns, or an array (n, d) with the columns in that order. A prior
-        is ``{column: prior}``.
+        is ``{column: prior}``. Like columns are fastest as one part, ``{("a", "b"): Normal()}``: their answers can
+        be asked by any of the names.
 
     Examples
     --------
@@ -59,7 +75,7 @@ class Product(Compound, register=False):
                     f"Product: the part for column {key!r} must be a distribution, such as Normal(); got {block!r:.60}."
                 )
                 raise ParameterError(msg)
-        columns = [name for key in self.blocks for name in _names(key)]
+        columns = [name for key in self.blocks for name in names_of(key)]
         if len(set(columns)) < len(columns):
             twice = next(name for name in columns if columns.count(name) > 1)
             msg = f"Product: column {twice!r} stands in two parts; give each column once."
@@ -81,11 +97,20 @@ class Product(Compound, register=False):
 
     @cached_property
     def blocks(self) -> dict[Any, Any]:
-        return dict(self.parts) if self.named else dict(enumerate(self.parts))
+        blocks = dict(self.parts) if self.named else dict(enumerate(self.parts))
+        return ByColumn(blocks, blocks)
 
     def rebuilt(self, blocks: Any) -> Self:
         """The same columns with other distributions."""
-        return replace(self, parts=tuple(zip(self.blocks, blocks, strict=True)) if self.named else tuple(blocks))
+        parts = tuple(zip(self.blocks, blocks, strict=True)) if self.named else tuple(blocks)
+        return cast("Self", self.with_parts(parts))
+
+    def with_parts(self, parts: tuple[Any, ...]) -> Any:
+        """A product of other parts."""
+        return replace(self, parts=parts)
+
+    def by_key(self, answers: dict[Any, Any]) -> ByColumn:
+        return ByColumn(answers, self.blocks)
 
     @property
     def columns(self) -> int | None:
@@ -124,45 +149,36 @@ class Product(Compound, register=False):
 
     def marginal(self, *columns: Any) -> Any:
         """The distribution of some columns alone: a part itself where one part has them, else a product."""
-        wanted = {name for column in columns for name in _names(column)}
-        known = {name for key in self.blocks for name in _names(key)}
+        wanted = {name for column in columns for name in names_of(column)}
+        known = {name for key in self.blocks for name in names_of(key)}
         if not wanted <= known or not wanted:
             msg = f"Product has the columns {', '.join(map(repr, known))}; got {columns!r}."
             raise ParameterError(msg)
         found = []
         for key, block in self.blocks.items():
-            kept = [i for i, name in enumerate(_names(key)) if name in wanted]
-            if kept and len(kept) == len(_names(key)):
+            kept = [i for i, name in enumerate(names_of(key)) if name in wanted]
+            if kept and len(kept) == len(names_of(key)):
                 found.append((key, block))
             elif kept:
                 names = tuple(key[i] for i in kept)
-                found.append((names if len(names) > 1 else names[0], _columns_of(block, kept)))
+                found.append((names if len(names) > 1 else names[0], columns_of(block, kept)))
         if len(found) == 1:
             return found[0][1]
-        return replace(self, parts=tuple(found) if self.named else tuple(block for _, block in found))
+        return self.with_parts(tuple(found) if self.named else tuple(block for _, block in found))
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def settled(self, x: Any) -> Any:
         """Data in a form that can be read more than once; rows with names become columns with names."""
-        x = listed(x)
-        if isinstance(x, (np.ndarray, np.void)) and x.dtype.names:
-            return {name: x[name] for name in x.dtype.names}
-        if isinstance(x, (list, tuple)) and len(x) and isinstance(x[0], Mapping):
-            other = next((i for i, row in enumerate(x) if not isinstance(row, Mapping)), None)
-            if other is not None:
-                msg = f"Product: row 0 is a mapping, but row {other} is {x[other]!r:.60}; give all rows alike."
-                raise DataError(msg)
-            return {name: [row.get(name) for row in x] for name in dict.fromkeys(name for row in x for name in row)}
-        return x
+        return numbered(self.blocks, settled(x)) if self.named else settled(x)
 
     def read(self, x: Any) -> Table:
         x = self.settled(x)
-        if not _keyed(x) and not isinstance(x, Table):
+        if not keyed(x) and not isinstance(x, Table):
             refuse_what_is_no_data(x, self.name)
-        columns = x.parts if isinstance(x, Table) else self._by_name(x) if _keyed(x) else self._by_position(x)
+        columns = x.parts if isinstance(x, Table) else self._cut(x)
         parts = []
         for (key, block), column in zip(self.blocks.items(), columns, strict=True):
-            with naming(f"column {key!r}"):
+            with nullcontext() if isinstance(column, Frame) else naming(f"column {key!r}"):
                 parts.append(block.read(column))
         lengths = {key: len(part) for key, part in zip(self.blocks, parts, strict=True)}
         if len(set(lengths.values())) > 1:
@@ -170,53 +186,24 @@ class Product(Compound, register=False):
             raise DataError(msg)
         return Table(tuple(parts), len(parts[0]))
 
-    def _by_name(self, x: Any) -> list[Any]:
-        single, columns = self._single(x), []
-        for key, block in self.blocks.items():
-            missing = [name for name in _names(key) if name not in x]
-            if missing or not self.named:
-                needed = ", ".join(repr(name) for key in self.blocks for name in _names(key))
+    def _cut(self, x: Any) -> list[Any]:
+        """The rows of each part."""
+        if keyed(x) and (self.named or not isinstance(x, Frame)):
+            if not self.named:
                 there = ", ".join(map(repr, x.keys()))
-                msg = f"Product needs the columns {needed}; the data have {there}. Name them alike."
+                msg = (
+                    f"Product has {len(self.blocks)} parts by position, but the data have the columns {there} by name. "
+                    "Name the parts, as in Product({'age': Normal()}), or give an array."
+                )
                 raise DataError(msg)
-            values = [_array(x[name], f"column {name!r}") for name in _names(key)]
-            values = [value[None] for value in values] if single else values
-            if isinstance(key, tuple):
-                columns.append(np.ma.stack(values, axis=1))
-                continue
-            value = values[0][:, None] if values[0].ndim == 1 else values[0]
-            if value.ndim == 2 and value.shape[1] != 1 and not (block.row_vector or block.support.core):
-                msg = f"column {key!r} has {value.shape[1]} columns of its own; name them one by one, as in ('x', 'y')."
-                raise DataError(msg)
-            columns.append(value)
-        return columns
-
-    def _by_position(self, x: Any) -> list[Any]:
-        array = _array(x, self.name)
-        if array.dtype.kind in "US" and not isinstance(x, np.ndarray):
-            array = np.array(x, dtype=object)  # rows of numbers and labels: each cell keeps its kind
-        if array.ndim == 1:
-            array = array[None] if self._single(x) else array[:, None]
-        widths = self._widths(array.shape[1] if array.ndim == 2 else None)
-        if array.ndim != 2 or None in widths or sum(width or 0 for width in widths) != array.shape[1]:
-            known = "an unknown number of" if None in widths else sum(width or 0 for width in widths)
-            msg = (
-                f"Product describes {known} columns, but the data have shape {array.shape}; give rows × those columns."
-            )
-            raise DataError(msg)
-        cuts = np.cumsum([0, *(width or 0 for width in widths)])
-        return [array[:, a:b] for a, b in pairwise(cuts)]
+            return by_name(self.blocks, x, single=self._single(x))
+        shape = np.shape(x)
+        widths = self._widths(shape[1] if len(shape) == 2 else None)
+        return by_position(widths, x, single=self._single(x))
 
     def _single(self, x: Any) -> bool:
-        if isinstance(x, Table):
-            return False
-        if _keyed(x):
-            return all(
-                np.ndim(x[name]) == (0 if isinstance(key, tuple) else max(block.support.core, int(block.row_vector)))
-                for key, block in self.blocks.items()
-                for name in _names(key)
-                if name in x
-            )
+        if isinstance(x, Table) or keyed(x):
+            return is_single(self.blocks, x)
         return np.ndim(x) == 1 and self.columns not in (None, 1) and len(x) == self.columns
 
     def shaped(self, rows: Any) -> Self:
@@ -235,10 +222,20 @@ class Product(Compound, register=False):
     def gather(self, x: Any, w: Weights) -> Parts:
         parts = []
         for (key, block), part in zip(self.blocks.items(), x.parts, strict=True):
-            with naming(f"column {key!r}"):
+            with naming_column(key):
                 parts.append(block.gather(part, w))
         weight = np.concatenate([np.asarray(part.weight).reshape(self.members, -1) for part in parts], axis=1)
         return Parts(tuple(parts), weight)
+
+    def expect(self, x: Any, log_weights: Array, weights: Array | None = None) -> Expectation:
+        """One E-step; a single block has its own, of several none knows the scores of the others."""
+        if len(self.blocks) > 1:
+            return super().expect(x, log_weights, weights)
+        ((key, block),) = self.blocks.items()
+        with naming_column(key):
+            found: Expectation = block.expect(x.parts[0], log_weights, weights)
+        weight = np.asarray(found.statistics.weight).reshape(self.members, -1)
+        return replace(found, statistics=Parts((found.statistics,), weight))
 
     # ---- as members of a mixture --------------------------------------------------------------------------------
     def staged(self, rows: Any) -> Any:
@@ -321,11 +318,11 @@ class Product(Compound, register=False):
         )
 
     def column_label(self, column: int) -> str:
-        labels = [
-            str(key)
-            for key, block in self.blocks.items()
-            for _ in range(1 if block.row_vector or block.support.core else int(block.columns or 1))
-        ]
+        split = [key for key in self.blocks if isinstance(key, tuple)]
+        labels: list[str] = []
+        for key, block in self.blocks.items():
+            one = block.row_vector or block.support.core
+            labels += map(str, [key] * (1 if one else int(block.columns or 1)) if one or key not in split else key)
         return labels[column] if self.named and column < len(labels) else super().column_label(column)
 
     # ---- believing ----------------------------------------------------------------------------------------------
@@ -342,12 +339,17 @@ class Product(Compound, register=False):
         if not isinstance(prior, Mapping):
             msg = f"a product's prior is {{column: prior}}; got {prior!r:.60}."
             raise UnsupportedError(msg)
-        unknown = [key for key in prior if key not in self.blocks]
-        if unknown:
+        given, found = dict(prior), {}
+        for key in self.blocks:
+            if key in given:
+                found[key] = given.pop(key)
+            elif isinstance(key, tuple) and not given.keys().isdisjoint(key):
+                found[key] = beside(key, [given.pop(name, None) for name in key])
+        if given:
             there = ", ".join(map(repr, self.blocks))
-            msg = f"the prior speaks of {unknown[0]!r}, but the product has {there}. Name them alike."
+            msg = f"the prior speaks of {next(iter(given))!r}, but the product has {there}. Name them alike."
             raise ParameterError(msg)
-        return dict(prior)
+        return found
 
     def posterior(self, stats: Any, prior: Any) -> ProductPosterior:
         """What to believe of each part's parameters; independent parts have independent beliefs."""
@@ -431,29 +433,3 @@ class Product(Compound, register=False):
         """Show the call that makes it."""
         shown = ", ".join(f"{key!r}: {block!r}" if self.named else repr(block) for key, block in self.blocks.items())
         return f"Product({{{shown}}})" if self.named else f"Product([{shown}])"
-
-
-def _names(key: Any) -> tuple[Any, ...]:
-    return key if isinstance(key, tuple) else (key,)
-
-
-def _keyed(x: Any) -> bool:
-    """Whether rows come as columns by name: a mapping or anything like one."""
-    return hasattr(x, "keys") and hasattr(x, "__getitem__")
-
-
-def _array(x: Any, owner: str) -> Any:
-    """An array, whose mask is left to the part that reads it."""
-    if isinstance(x, np.ma.MaskedArray):
-        return x
-    array = cells(x, owner)
-    text = array.dtype.kind in "US" and not hasattr(x, "dtype")
-    return np.asarray(x, dtype=object) if text and array.ndim == 1 else array  # NumPy makes text of None and NaN
-
-
-def _columns_of(block: Any, kept: list[int]) -> Any:
-    if block.row_vector:
-        return block.of_columns(kept)
-    axis = len(block.batch) - 1
-    chosen = kept if len(kept) > 1 else kept[0]
-    return block.reshaped(lambda value: value[(slice(None),) * axis + (chosen,)])

@@ -23,7 +23,9 @@ class ProductPosterior:
         return self.beliefs[column]
 
     def _ask(self, question: Any) -> dict[Any, Any]:
-        return {key: question(belief) for key, belief in self.beliefs.items()}
+        answers = {key: question(belief) for key, belief in self.beliefs.items()}
+        found: dict[Any, Any] = self.likelihood.by_key(answers)
+        return found
 
     @property
     def log_evidence(self) -> Any:

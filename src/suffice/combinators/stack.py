@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.combinators.compound import Compound, Table, filled, naming
+from suffice.combinators.compound import Compound, Table, filled
 from suffice.combinators.stack_posterior import StackPosterior, diagonal
 from suffice.core.distribution import Alert, Distribution
-from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.errors import ParameterError, UnsupportedError, naming
 from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
 from suffice.core.weights import Weights
@@ -255,9 +255,10 @@ def side_by_side(members: Any) -> Any:
         return first.rebuilt(side_by_side([one.blocks[key] for one in members]) for key in first.blocks)
     if not alike or not first.specs():
         return Stack(members)
-    axis = {name: first._full - 1 - len(first.batch) for name in first.specs()}  # noqa: SLF001 (the layout of a lone value)
+    known = [{name for name in one.specs() if getattr(one, name) is not None} for one in members]
+    axis = dict.fromkeys(known[0], first._full - 1 - len(first.batch))  # noqa: SLF001 (the layout of a lone value)
     values = {name: [np.asarray(getattr(one, name)) for one in members] for name in axis}
-    if len({value.shape for value in next(iter(values.values()))}) > 1:
+    if any(names != known[0] for names in known) or any(len({v.shape for v in value}) > 1 for value in values.values()):
         return Stack(members)
     stacked = {n: np.stack([v.reshape((1,) * axis[n] + v.shape) for v in value]) for n, value in values.items()}
     return replace(first, **stacked)

@@ -7,22 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.core.errors import DataError
+from suffice.core.errors import DataError, naming
 from suffice.core.statistics import Additive
+from suffice.frames import table
 
 if TYPE_CHECKING:
     from suffice.core.parameters import Array
 
 
 def listed(x: Any) -> Any:
-    """Data that can be read more than once: what an iterator gives becomes a list."""
-    return list(x) if isinstance(x, (Iterator, KeysView, ValuesView)) else x
+    """Data that can be read more than once: an iterator becomes a list, a frame its columns, a series an array."""
+    if isinstance(x, (Iterator, KeysView, ValuesView)):
+        return list(x)
+    try:
+        return table.opened(x)
+    except table.FrameError as error:
+        raise DataError(str(error)) from error
 
 
 def cells(x: Any, owner: str) -> Array:
     """What a caller gives as an array whose masked cells are missing, or an error that says why it is none."""
     x = listed(x)
     refuse_what_is_no_data(x, owner)
+    if isinstance(x, table.Frame):
+        columns = columns_of(x, owner)
+        kind = None if all(one.dtype.kind in "biuf" for one in columns) else object
+        return np.stack([one.astype(kind) for one in columns], axis=1) if kind else np.stack(columns, axis=1)
     try:
         if isinstance(x, (list, tuple)) and len(x) and isinstance(x[0], np.ndarray):
             x = np.ma.array(x) if any(isinstance(row, np.ma.MaskedArray) for row in x) else x
@@ -30,6 +40,21 @@ def cells(x: Any, owner: str) -> Array:
     except ValueError as error:
         raise DataError(_uneven(x, owner)) from error
     return unmasked(array) if isinstance(array, np.ma.MaskedArray) else array
+
+
+def columns_of(frame: table.Frame, owner: str) -> list[Array]:
+    """The columns of a frame, in its order, as plain arrays of one axis."""
+    if not len(frame.keys()):
+        msg = f"{owner} needs at least one column; the frame has none, and {len(frame)} rows."
+        raise DataError(msg)
+    columns = []
+    for name in frame:
+        with naming(f"column {name!r}"):
+            columns.append(cells(frame[name], owner))
+        if columns[-1].ndim != 1:
+            msg = f"column {name!r} holds vectors, where {owner} takes one value; make columns of them."
+            raise DataError(msg)
+    return columns
 
 
 def unmasked(array: Any) -> Array:
@@ -77,8 +102,15 @@ def _uneven(x: Any, owner: str) -> str:
 
 def numbers(x: Any, owner: str) -> Array:
     """An array of float64 (float32 stays float32), NaN for a missing cell, or an error naming the first bad value."""
+    x = listed(x)
     if isinstance(x, np.ma.MaskedArray) and x.dtype.kind in "biu":
         x = x.astype(np.float64)
+    if isinstance(x, table.Frame) and len(x.keys()):
+        columns = []
+        for name in x:
+            with naming(f"column {name!r}"):
+                columns.append(numbers(x[name], owner))
+        return np.stack(columns, axis=1)
     array = cells(x, owner)
     if array.dtype.kind == "f" and array.dtype.itemsize in (4, 8):
         return array

@@ -49,6 +49,7 @@ class Distribution(Member):
     in_place: ClassVar[bool] = False  # statistics are gathered without temporaries as long as the rows
     conjugates: ClassVar[tuple[type[Distribution], ...]] = ()  # the priors that `update` takes
     periods: ClassVar[dict[str, float]] = {}  # of parameters that are angles
+    outcomes: ClassVar[frozenset[str]] = frozenset()  # what an estimate sets beside its parameters
     belief_about: ClassVar[str] = ""  # the one parameter that those priors speak of
     inward: ClassVar[str] = "a density that is 0 there"  # what keeps an estimate off the boundary, as a prior
 

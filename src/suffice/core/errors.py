@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class SufficeError(Exception):
     """Anything that suffice refuses to do, with the reason and the remedy."""
@@ -25,3 +28,13 @@ class UnsupportedError(SufficeError, TypeError):
 
 class SufficeWarning(UserWarning):
     """An answer that stands, but not for what the caller may think: the message says what was left out, and why."""
+
+
+@contextmanager
+def naming(where: str, kind: type[SufficeError] = DataError) -> Iterator[None]:
+    """Say in which part bad data, or another kind of mistake, were found."""
+    try:
+        yield
+    except kind as error:
+        msg = f"{where}: {error}"
+        raise kind(msg) from error

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
-from suffice.core.data import as_rows, cells, listed, where
+from suffice.core.data import as_rows, cells, columns_of, listed, where
 from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 from suffice.engines import local
+from suffice.frames.table import Frame
 
 BOOLEANS = {bool, np.bool_}
 NUMBERS = (int, float, np.number)
@@ -111,6 +112,12 @@ def read_labels(x: Any, owner: str, columns: int | None) -> Labels:
             raise DataError(msg)
         return x
     x = listed(x)
+    if isinstance(x, Frame):
+        values = columns_of(x, owner)
+        if columns not in (None, len(values)):
+            msg = f"{owner} describes {columns} columns, but the frame has {len(values)}: {', '.join(map(repr, x))}."
+            raise DataError(msg)
+        return Labels(tuple(_column(one, owner, j, len(values)) for j, one in enumerate(values)))
     array = cells(x, owner)
     if array.dtype.kind in "USc" and not hasattr(x, "dtype"):  # NumPy made text of a list that also holds others
         array = np.asarray(x, dtype=object)
@@ -177,7 +184,10 @@ def _sorted(values: Array) -> Column:
     vocabulary, codes = np.unique(values[~missing], return_inverse=True)
     out = np.full(len(values), -1, dtype=np.int64)
     out[~missing] = codes
-    return Column(out, 0, tuple(vocabulary if values.dtype.kind in "mM" else vocabulary.tolist()))
+    if values.dtype.kind in "mM":
+        return Column(out, 0, tuple(vocabulary))
+    whole = values.dtype.kind == "f" and (vocabulary == np.floor(vocabulary)).all() and (abs(vocabulary) < 2**53).all()
+    return Column(out, 0, tuple((vocabulary.astype(np.int64) if whole else vocabulary).tolist()))  # 1.0 is 1
 
 
 class _Numbering(dict[Any, int]):

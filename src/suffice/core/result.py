@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -63,7 +64,7 @@ class Fit:
     @property
     def params(self) -> dict[str, Any]:
         """The parameters by name."""
-        return dict(self.distribution.params)
+        return copy(self.distribution.params)
 
     @property
     def n_parameters(self) -> int:
@@ -107,7 +108,10 @@ class Fit:
         from scipy.special import ndtri
 
         check_level(level)
-        return dict(self.distribution.bounds(self.standard_errors, float(ndtri((1 + level) / 2))))
+        bounds: dict[str, tuple[Any, Any]] = self.distribution.bounds(
+            self.standard_errors, float(ndtri((1 + level) / 2))
+        )
+        return bounds
 
     def log_prob(self, x: Any) -> Any:
         """Log density of each row."""

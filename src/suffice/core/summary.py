@@ -61,30 +61,51 @@ def _table(fit: Any) -> list[str]:
     ]
 
 
-def _entries(dist: Any, errors: Any, intervals: Any) -> list[tuple[str, str, str, str]]:
-    """Label, estimate, standard error and interval of every entry; of blocks, each with the name of its block."""
+def _entries(dist: Any, errors: Any, intervals: Any, key: Any = None) -> list[tuple[str, str, str, str]]:
+    """Label, estimate, standard error and interval of every entry; of blocks, each with the name of its column."""
     if dist.blocks:
-        parts = {key: _entries(block, errors[key], intervals[key]) for key, block in dist.blocks.items()}
-        return [(f"{_named(key)}: {row[0]}", *row[1:]) for key, part in parts.items() for row in part]
+        parts = {one: _entries(block, errors[one], intervals[one], one) for one, block in dist.blocks.items()}
+        inner = [row for part in parts.values() for row in part]
+        return inner if key is None else [(f"{named(key)}: {row[0]}", *row[1:]) for row in inner]
     rows: list[tuple[str, str, str, str]] = []
     for name, value in dist.params.items():
         low, high = intervals[name]
         known = name in dist.fixed
-        for label, v, e, a, b in zip(*_cells(dist, name, value, errors[name], low, high), strict=True):
+        for label, v, e, a, b in zip(*_cells(dist, key, name, value, errors[name], low, high), strict=True):
             tail = ("fixed", "") if known else (_number(e), f"{_number(a)} … {_number(b)}" if np.isfinite(e) else "")
             if label:
                 rows.append((label, _number(v), *tail))
-    return rows
+    return sorted(rows, key=lambda row: column_place(key, row[0])) if isinstance(key, tuple) else rows
 
 
-def _named(key: Any) -> str:
+def column_place(key: tuple[Any, ...], label: str) -> int:
+    """The place of a label's column in its block: the numbers of a column stand together."""
+    return next((i for i, name in enumerate(key) if label.startswith(f"{name}: ")), 0)
+
+
+def named(key: Any) -> str:
+    """The key of a block as text."""
     return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
-def _cells(dist: Any, name: str, *values: Any) -> tuple[list[Any], ...]:
+def labelled(dist: Any, key: Any, name: str, place: tuple[int, ...]) -> str:
+    """How a table names one entry of the block ``key``: under its own column, where the block has one for each.
+
+    "" leaves it out; without a key the entry stands alone.
+    """
+    label = str(dist.label(name, place))
+    if key is None or not label:
+        return label
+    if not isinstance(key, tuple) or dist.row_vector:
+        return f"{named(key)}: {label}"
+    rest = label.removeprefix(f"{name}[{place[0]}").removeprefix(", ")
+    return f"{key[place[0]]}: {name}" + (f"[{rest}" if rest != "]" else "")
+
+
+def _cells(dist: Any, key: Any, name: str, *values: Any) -> tuple[list[Any], ...]:
     """Labels and flat values of one parameter."""
     shape = np.shape(values[0])
-    labels = [dist.label(name, place) for place in np.ndindex(*shape)]
+    labels = [labelled(dist, key, name, place) for place in np.ndindex(*shape)]
     return (labels, *(np.broadcast_to(value, shape).ravel().tolist() for value in values))
 
 

@@ -18,12 +18,13 @@ from suffice.core.errors import DataError, ParameterError, SufficeWarning, Unsup
 from suffice.core.labels import Column, Labels, as_array, in_order, is_missing, plain, read_labels
 from suffice.core.latent import Expectation
 from suffice.core.lazy import special
-from suffice.core.parameters import Array, Domain, parameter
+from suffice.core.parameters import UNIT, Array, Domain, parameter
 from suffice.core.posterior import Posterior, conjugate_posterior
 from suffice.core.statistics import Counts, share
 from suffice.core.weights import Weights
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.indicators import Indicators, short, uniform
+from suffice.distributions.label_posterior import LabelPosterior
 
 Levels = tuple[tuple[Any, ...], ...]
 
@@ -43,8 +44,10 @@ class Categorical(Indicators):
 
     Labels are strings, whole numbers, booleans, dates, or anything hashable; None and NaN are missing. Without
     ``levels`` they are learned from the data, in sorted order; declared levels stay, seen or not. Several columns are
-    padded to the widest, with probability 0. A label that is none of the levels is left out of the score, like a
-    missing cell. Statistic 1[x = j], natural parameter log probs, log-partition 0; conjugate prior :class:`Dirichlet`.
+    padded to the widest, with probability 0. A label that is none of the levels has the probability ``unseen``: after
+    a fit under a prior that of a level which no row had, (α − 1)/(n + (α − 1)·L) at the mode under Dirichlet([α]), and
+    of unequal concentrations the smallest counts. Without it such a cell is left out of the score, like a missing one.
+    Statistic 1[x = j], natural parameter log probs, log-partition 0; conjugate prior :class:`Dirichlet`.
 
     >>> sf.fit(sf.Categorical(), ["b", "a", "b", "b"]).distribution
     Categorical(levels=('a', 'b'), probs=[0.25, 0.75])
@@ -52,11 +55,13 @@ class Categorical(Indicators):
 
     levels: Any = None
     probs: Any = parameter(PROBABILITIES, typical=(0.1, 0.9))
+    unseen: Any = parameter(UNIT, typical=(0.0, 0.1), learned=False)
 
     support = Domain("a label")
     discrete = True
     conjugates = (Dirichlet,)
     belief_about = "probs"
+    outcomes = frozenset({"unseen"})
 
     in_place = True
 
@@ -101,7 +106,9 @@ class Categorical(Indicators):
         places = np.arange(len(self.named))[:, None] if self.batch else np.zeros(1, dtype=int)
         moved = change(np.broadcast_to(places, (*self.batch, 1)))[..., 0]
         names = [self.named[j] for j in np.atleast_2d(moved)[0]]
-        return replace(self, levels=tuple(names) if moved.ndim else names[0], probs=change(np.asarray(self.probs)))
+        unseen = None if self.unseen is None else change(np.asarray(self.unseen))
+        named = tuple(names) if moved.ndim else names[0]
+        return replace(self, levels=named, probs=change(np.asarray(self.probs)), unseen=unseen)
 
     @cached_property
     def named(self) -> Levels:
@@ -160,23 +167,24 @@ class Categorical(Indicators):
     def log_prob(self, x: Any) -> Any:
         """Log probability of each row: (n,), or (n, k) for a stack; a float for a single row.
 
-        Missing cells are left out. So are labels that are none of the levels: they add 0, with a
-        :class:`SufficeWarning` that names the first of them. Declare every label in ``levels=``, with a prior where
-        the data may not have it, to score it.
+        Missing cells are left out. Labels that are none of the levels have the probability ``unseen``, which a fit
+        under a prior sets. Where there is none they are left out too, with a :class:`SufficeWarning` that names the
+        first of them.
         """
         return super().log_prob(x)
 
     def remark(self, rows: Labels, where: str = "") -> None:
         """Warn of the first label of each column that is none of the levels."""
+        free = np.zeros(len(rows.columns)) if self.unseen is None else np.min(self.stacked.unseen, axis=0)
         for column, (cells, levels) in enumerate(zip(rows.columns, self.stacked.named, strict=True)):
             place = cells.places(levels)
-            if (place < 0).any() and cells.tally[place < 0].any():
+            if free[column] == 0 and (place < 0).any() and cells.tally[place < 0].any():
                 row, label = self._first_unknown(cells, place, np.ones(len(rows), bool))
                 there = f"row {row}" + (f", column {column}" if len(rows.columns) > 1 else "")
                 text = (
                     f"{where}{there} has {label!r}, which is none of the levels {short(levels)}: it is left out of "
-                    "the score, like a missing cell. Declare it in levels=… and fit with a prior to give it a "
-                    "probability."
+                    "the score, like a missing cell. Declare it in levels=…, or fit with a prior, such as "
+                    "prior='weak', to give it a probability."
                 )
                 warnings.warn(text, SufficeWarning, stacklevel=4)
 
@@ -190,9 +198,13 @@ class Categorical(Indicators):
         out = np.zeros((len(x), self.members))
         with np.errstate(divide="ignore"):
             logs = np.log(self.probs)
+        unseen = np.zeros(self.batch) if self.unseen is None else np.asarray(self.unseen)
+        cost = np.log(np.where(unseen > 0, unseen, 1.0))
         for column, cells, levels in zip(range(len(x.columns)), x.columns, self.named, strict=True):
-            table = np.concatenate([logs[:, column, : len(levels)], np.zeros((self.members, 1))], axis=1)
-            out += table.T[cells.among(cells.places(levels))]  # −1 is the last: nothing is known, nothing is added
+            place = cells.places(levels)
+            table = np.concatenate([logs[:, column, : len(levels)], cost[:, column, None], 0 * cost[:, :1]], axis=1)
+            # an unknown label has the place after the levels; −1 is the last: nothing is known, nothing is added
+            out += table.T[cells.among(np.where(place < 0, len(levels), place))]
         return out
 
     def staged(self, rows: Labels) -> Labels:
@@ -253,7 +265,7 @@ class Categorical(Indicators):
         if "probs" in self.tied:
             count = np.broadcast_to(count.sum(axis=0), count.shape)
         total = count.sum(axis=-1, keepdims=True)
-        return replace(self, probs=np.where(total > 0, share(count, total), self.probs))
+        return replace(self, probs=np.where(total > 0, share(count, total), self.probs), unseen=None)
 
     def likelihood_cells(self, stats: Any) -> Array:
         return np.asarray(special.xlogy(stats.on(self.named), self.probs).sum(axis=-1))
@@ -304,8 +316,9 @@ class Categorical(Indicators):
                     f"{short(model.named[0])}. Declare all levels from the beginning: Categorical(levels=…)."
                 )
                 raise DataError(msg)
-            prior = prior.belief
-        return conjugate_posterior(model, stats, model.aligned(prior) if isinstance(prior, Dirichlet) else prior)
+        belief = getattr(prior, "belief", prior)
+        found = conjugate_posterior(model, stats, model.aligned(belief) if isinstance(belief, Dirichlet) else belief)
+        return LabelPosterior.of(found, prior) if isinstance(found, Posterior) else found
 
     def aligned(self, prior: Dirichlet) -> Dirichlet:
         """The prior with one entry for each level and 0 for padding; a single entry is meant for every level."""
@@ -331,7 +344,7 @@ class Categorical(Indicators):
 
     def expected_member(self, belief: Any) -> tuple[Self, Array]:
         probs, offset = belief.geometric_mean()
-        return replace(self, probs=probs), offset
+        return replace(self, probs=probs, unseen=None), offset
 
     def exposure(self, x: Labels) -> Array | None:
         seen = x.among(self.named) >= 0

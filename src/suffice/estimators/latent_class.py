@@ -54,7 +54,7 @@ class LatentClass(FitShell):
         X = _symbols(X)
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
-            return np.stack([np.asarray(X[name], dtype=object) for name in X.columns], axis=1)
+            return X
         given = np.asarray(X, dtype=object) if isinstance(X, (list, tuple)) and _worded(X) else X
         return validate_data(
             self, given, reset=reset, dtype=None, ensure_min_samples=least, ensure_all_finite="allow-nan"

@@ -112,7 +112,7 @@ class MixtureModel(FitShell):
     def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
         if hasattr(X, "columns") and getattr(self.prototype, "named", False):
             validate_data(self, X, reset=reset, skip_check_array=True)
-            return {name: np.asarray(X[name]) for name in X.columns}
+            return X
         if self._labels:
             return validate_data(
                 self, X, reset=reset, dtype=None, ensure_min_samples=least, ensure_all_finite="allow-nan"

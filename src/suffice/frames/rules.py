@@ -1,0 +1,179 @@
+"""The rules by which a column gets its family: what its values are, and what follows from it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from suffice.core.errors import DataError
+from suffice.core.labels import in_order, read_labels
+from suffice.core.parameters import Array
+from suffice.distributions.bernoulli import Bernoulli
+from suffice.distributions.categorical import Categorical
+from suffice.distributions.gamma import Gamma
+from suffice.distributions.lognormal import LogNormal
+from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.distributions.negative_binomial import NegativeBinomial
+from suffice.distributions.normal import Normal
+from suffice.distributions.poisson import Poisson
+
+FEW = 20  # whole numbers of at most so many different values are labels
+OVERDISPERSED = 1.2  # variance/mean above which counts are not Poisson, where chance does not explain it
+REPEATS = 10.0  # pairs that chance would have made alike, and none is: identifiers
+EVIDENCE = 3.0  # nats that LogNormal or Gamma must gain on Normal: the rows are 20 times as probable
+FINEST = 6  # decimals
+FIRST = 200  # rows
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of one column."""
+
+    name: Any
+    family: Any
+    why: str
+    missing: float
+    levels: tuple[Any, ...] | None = None
+    unit: float | None = None
+    real: bool = False
+
+    def given(self, family: Any) -> Finding:
+        """The column under a family that the caller chose."""
+        levels = self.levels if isinstance(family, Categorical) else None
+        return replace(
+            self, family=family, why="left out on request" if family is None else "given", levels=levels, real=False
+        )
+
+    def together(self) -> Finding:
+        """The column as one of several that are described together, where it holds real numbers."""
+        if not self.real:
+            return self
+        return replace(self, family=MultivariateNormal(), why=f"{self.why.partition(';')[0]}; together")
+
+
+def judged(name: Any, column: Array, weights: Array) -> Finding:
+    """Apply the rules to one column, whose rows count by their weights."""
+    counted = weights > 0
+    total = float(weights.sum())
+    values = column[counted] if not counted.all() else column
+    weights = weights[counted]
+    if values.ndim > 1:
+        return Finding(name, None, f"vectors of {values.shape[1]}: name a family for them", 0.0)
+    labels = values.dtype.kind in "OUS"
+    masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else _holes(values)
+    missing = float(weights[masked].sum() / total) if total > 0 else 0.0
+    seen, held = np.asarray(values)[~masked], weights[~masked]
+    if len(seen) == 0:
+        return Finding(name, None, "no value at all" if total > 0 else "no rows", missing)
+    if values.dtype.kind in "mM":
+        return Finding(name, None, "dates or times: make numbers or labels of them", missing)
+    if labels:
+        return _labels(name, seen, held, missing)
+    if values.dtype.kind == "b":
+        return _booleans(name, seen, missing)
+    return _numbers(name, seen, held, missing)
+
+
+def _holes(values: Array) -> Array:
+    if values.dtype.kind in "fc":
+        return np.isnan(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    return np.array([cell is None for cell in values]) if values.dtype.kind == "O" else np.zeros(len(values), bool)
+
+
+def _booleans(name: Any, seen: Array, missing: float) -> Finding:
+    if seen.all() or not seen.any():
+        return Finding(name, None, f"constant: {bool(seen[0])} everywhere", missing)
+    return Finding(name, Bernoulli(), "yes or no", missing)
+
+
+def _labels(name: Any, seen: Array, held: Array, missing: float) -> Finding:
+    if any(isinstance(cell, (dt.date, dt.time, dt.timedelta)) for cell in seen[:100]):
+        return Finding(name, None, "dates or times: make numbers or labels of them", missing)
+    try:
+        column = read_labels(seen, "infer", 1).columns[0]
+    except DataError as error:
+        kinds = ", ".join(in_order({type(cell).__name__ for cell in seen}))
+        why = "no labels" if isinstance(error.__cause__, TypeError) else "labels of different kinds"
+        return Finding(name, None, f"{why}: it holds {kinds}", missing)
+    levels = column.seen
+    text = all(isinstance(level, str) for level in levels)
+    kind = "text" if text else "labels"
+    if len(levels) == 1:
+        return Finding(name, None, f"constant: {levels[0]!r:.30} everywhere", missing)
+    if len(levels) > FEW and len(levels) > 0.5 * held.sum():
+        return Finding(
+            name, None, f"like an identifier: {len(levels)} different values in {held.sum():.6g} rows", missing
+        )
+    return Finding(name, Categorical(), f"{kind}, {len(levels)} levels", missing, levels)
+
+
+def _numbers(name: Any, seen: Array, held: Array, missing: float) -> Finding:
+    low, high = float(seen.min()), float(seen.max())
+    if low == high:
+        return Finding(name, None, f"constant: {low:g} everywhere", missing)
+    span = f"from {low:g} to {high:g}"
+    unit = _unit(seen)
+    different = np.unique(seen) if unit == 1 else seen
+    alone = len(different) == len(seen) >= held.sum() * (1 - 1e-12)  # a weight of 2 is the row twice
+    if unit == 1 and alone and len(seen) ** 2 > 2 * REPEATS * (high - low + 1):
+        return Finding(name, None, f"like an identifier: {len(seen)} whole numbers {span}, all different", missing)
+    if unit == 1 and 0 <= low <= 1:
+        binary = high == 1
+        return Finding(name, Bernoulli(), "0 or 1", missing) if binary else _counts(name, seen, held, missing, span)
+    if unit == 1 and len(different) <= FEW:
+        levels = tuple(int(level) for level in different)
+        return Finding(name, Categorical(), f"whole numbers, {len(levels)} levels", missing, levels)
+    if low > 0 and np.isfinite(high):
+        return _positive(name, seen, held, missing, span, unit)
+    return Finding(name, Normal(), f"real numbers {span}", missing, unit=unit, real=True)
+
+
+def _counts(name: Any, seen: Array, held: Array, missing: float, span: str) -> Finding:
+    total = held.sum()
+    mean = float(held @ seen / total)
+    ratio = float(held @ (seen - mean) ** 2 / total / mean)
+    limit = max(OVERDISPERSED, 1 + 3 * np.sqrt(2 / total))
+    family = NegativeBinomial() if ratio > limit else Poisson()
+    return Finding(name, family, f"counts {span}, variance/mean {ratio:.2g}", missing, unit=1.0)
+
+
+def _positive(name: Any, seen: Array, held: Array, missing: float, span: str, unit: float | None) -> Finding:
+    """The family of the greatest likelihood; Normal, where another gains too little on it to tell."""
+    rows, scores = np.asarray(seen, dtype=float), {}
+    for family in (Normal(), LogNormal(), Gamma()):
+        stats = family.suffstats(rows, held)
+        scores[family.name] = (float(family.estimate(stats).log_likelihood(stats)), family)
+    base, plain = scores.pop("Normal")
+    other, (top, family) = max(scores.items(), key=lambda pair: pair[1][0])
+    gain = top - base
+    if gain > EVIDENCE:
+        told, best = f"{other} gains {gain:.3g} nats on Normal", family
+    else:
+        told, best = ("Normal is likeliest" if gain <= 0 else f"{other} gains no more than {gain:.2g} nats"), plain
+    return Finding(name, best, f"positive numbers {span}; {told}", missing, unit=unit, real=True)
+
+
+def _unit(seen: Array) -> float | None:
+    """The power of ten that all numbers are multiples of, at most 1; None where they are finer, or infinite."""
+    if seen.dtype.kind in "iu":
+        return 1.0
+    numbers = seen.astype(np.float64)
+    for decimals in range(FINEST + 1):
+        if _multiples(numbers[:FIRST], decimals) and _multiples(
+            numbers, decimals
+        ):  # a few rows tell it of most columns
+            return float(10.0**-decimals)
+    return None
+
+
+def _multiples(numbers: Array, decimals: int) -> bool:
+    with np.errstate(all="ignore"):
+        scaled = numbers * 10.0**decimals
+        away = np.abs(scaled - np.round(scaled))
+    slack = 0.0 if decimals == 0 else 1e-9 * np.maximum(np.abs(scaled), 1.0)
+    return bool((away <= slack).all())

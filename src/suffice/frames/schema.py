@@ -1,0 +1,237 @@
+"""A family for each column of a table, chosen by stated rules that look at values and never at how they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from suffice.combinators.columns import settled
+from suffice.combinators.product import Product
+from suffice.core.data import cells
+from suffice.core.distribution import Distribution
+from suffice.core.errors import DataError, ParameterError
+from suffice.core.parameters import Array
+from suffice.core.weights import Weights
+from suffice.distributions.categorical import Categorical
+from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.frames.rules import Finding, judged
+from suffice.frames.table import Frame, of_objects
+
+WIDEST = 64  # labels with more levels than this are a block of their own: others would be padded to them
+SHOWN = 34  # characters of levels that a line shows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Schema(Product, register=False):
+    """A product of the families that were chosen for the columns of a table; print it to see why.
+
+    It is a prototype like any other: ``sf.fit(schema, df)``, ``sf.Mixture(schema, 3)``. What is learned from it is a
+    plain :class:`Product`. Columns of one family are one block, computed together; answers can be asked by column.
+
+    Attributes
+    ----------
+    findings
+        What was found of each column, in the order of the table: ``name``, ``family`` (None where it is left out),
+        ``why``, ``missing`` (the share of missing cells), ``levels`` of labels, ``unit`` of numbers (the power of ten
+        that all of them are multiples of, 1 for whole numbers, None where they have more than six decimals).
+    """
+
+    findings: tuple[Finding, ...] = field(default=(), kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """What it is to others: a product."""
+        return "Product"
+
+    def with_parts(self, parts: tuple[Any, ...]) -> Any:
+        """What is learned is a plain product."""
+        return Product(parts)
+
+    @property
+    def left_out(self) -> dict[Any, str]:
+        """The columns that no family was chosen for, and why."""
+        return {one.name: one.why for one in self.findings if one.family is None}
+
+    def __getitem__(self, name: Any) -> Finding:
+        """Return what was found of one column."""
+        for one in self.findings:
+            if one.name == name:
+                return one
+        known = ", ".join(repr(one.name) for one in self.findings)
+        msg = f"the table has no column {name!r}; it has {known}."
+        raise KeyError(msg)
+
+    def __str__(self) -> str:
+        """Show a line for each column: its family, the reason, the share of missing cells, levels or unit."""
+        head = ("column", "family", "why", "missing", "levels or unit")
+        rows = [head, *(_line(one) for one in self.findings)]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+        lines = []
+        for row in rows:
+            padded = [
+                text.rjust(wide) if i == 3 else text.ljust(wide)
+                for i, (text, wide) in enumerate(zip(row, widths, strict=True))
+            ]
+            lines.append("  ".join(padded).rstrip())
+        return "\n".join(lines)
+
+
+def infer(
+    data: Any, overrides: Mapping[Any, Any] | None = None, *, joint: bool = False, weights: Any = None, **named: Any
+) -> Schema:
+    """Choose a family for every column of a table, by its values.
+
+    Parameters
+    ----------
+    data
+        A frame of pandas, polars or pyarrow, a mapping from names to columns, rows with names, or an array (n, d),
+        whose columns are then called 0, 1, ….
+    overrides
+        ``{column: family}``, such as ``{"age": sf.Gamma()}``, or None for a column that is left out. Columns whose
+        names are words can be given as keywords: ``sf.infer(df, age=sf.Gamma(), id=None)``.
+    joint
+        Put all columns of real numbers, which would be Normal, LogNormal or Gamma, into one MultivariateNormal.
+    weights
+        One number of at least 0 per row; rows of weight 0 are not looked at.
+
+    Notes
+    -----
+    The first rule that fits decides. Left out are columns that are all missing, constant, dates or times, or like an
+    identifier: text of which more than half of the values differ, beyond 20 of them, and whole numbers that all differ
+    although chance would have repeated many (n²/2 pairs over the range they span). Then
+
+    1. two values that are booleans, or 0 and 1: Bernoulli;
+    2. whole numbers of at least 0 that reach 0 or 1: counts, NegativeBinomial where variance/mean exceeds 1.2 and what
+       chance allows, 1 + 3·√(2/n), else Poisson;
+    3. text, categories, and whole numbers of at most 20 different values: Categorical;
+    4. other numbers that are all above 0: Normal, LogNormal or Gamma by likelihood, where the latter two must gain 3
+       nats on Normal (the rows are 20 times as probable);
+    5. other numbers: Normal.
+
+    Examples
+    --------
+    >>> print(sf.infer({"kind": ["a", "b", "a"], "visits": [0, 3, 1], "size": [1.5, -0.5, None]}))
+    column  family       why                                              missing  levels or unit
+    kind    Categorical  text, 2 levels                                       0 %  a, b
+    visits  Poisson      counts from 0 to 3, variance/mean 1.2                0 %  1
+    size    Normal       real numbers from -0.5 to 1.5                       33 %  0.1
+    """
+    frame = _table(data)
+    chosen = {**dict(overrides or {}), **named}
+    unknown = [name for name in chosen if name not in frame]
+    if unknown:
+        there = ", ".join(map(repr, frame)) or "none"
+        msg = f"infer: the overrides name the column {unknown[0]!r}; the table has {there}."
+        raise ParameterError(msg)
+    checked = Weights.of(weights, len(frame))
+    if checked.members != 1 or checked.codes is not None:
+        msg = f"infer: weights have shape {np.shape(weights)}, but there are {len(frame)} rows; give one per row."
+        raise DataError(msg)
+    held = np.ones(len(frame)) if checked.values is None else np.asarray(checked.values, dtype=float)
+    findings = []
+    for name in frame:
+        found = judged(name, frame[name], held)
+        findings.append(_overridden(found, chosen[name]) if name in chosen else found)
+    if joint:
+        findings = [one.together() for one in findings]
+    parts = _blocks(findings, chosen)
+    if not parts:
+        reasons = "; ".join(f"{one.name!r}: {one.why}" for one in findings) or "it has no columns"
+        msg = f"infer: no column of the table can be described ({reasons}). Name a family: infer(df, column=Normal())."
+        raise DataError(msg)
+    return Schema(parts, findings=tuple(findings))
+
+
+def _table(data: Any) -> Frame:
+    """What a caller gives as columns with names."""
+    x = settled(data)
+    if isinstance(x, Frame):
+        return x
+    if isinstance(x, Mapping):
+        columns = {name: _column(values, name) for name, values in x.items()}
+        lengths = {name: len(values) for name, values in columns.items()}
+        if len(set(lengths.values())) > 1:
+            msg = f"the columns have different lengths: {lengths}; give as many values in each."
+            raise DataError(msg)
+        return Frame(columns, next(iter(lengths.values()), 0))
+    array = cells(x, "infer")
+    if array.ndim != 2:
+        msg = f"infer takes a table: a frame, a mapping of columns, or an array (n, d); got shape {array.shape}."
+        raise DataError(msg)
+    columns = {j: of_objects(array[:, j]) if array.dtype.kind == "O" else array[:, j] for j in range(array.shape[1])}
+    return Frame(columns, len(array))
+
+
+def _column(values: Any, name: Any) -> Array:
+    if isinstance(values, (list, tuple)):
+        objects = np.empty(len(values), dtype=object)
+        objects[:] = list(values)
+        return of_objects(objects)
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind == "b":
+        return values
+    array = cells(values, f"infer: column {name!r}")
+    if array.ndim == 0:
+        msg = f"infer: column {name!r} is the single value {values!r:.60}; give a table of rows, not one row."
+        raise DataError(msg)
+    return of_objects(array) if array.dtype.kind == "O" else array
+
+
+def _overridden(found: Finding, family: Any) -> Finding:
+    if family is not None and not (isinstance(family, Distribution) and family.lone):
+        msg = (
+            f"infer: the override of column {found.name!r} is a single distribution, such as sf.Gamma(), or None to "
+            f"leave it out; got {family!r:.60}."
+        )
+        raise ParameterError(msg)
+    return found.given(family)
+
+
+def _blocks(findings: list[Finding], chosen: Mapping[Any, Any]) -> tuple[tuple[Any, Any], ...]:
+    """Columns with the same family as one block, in the order in which they first come."""
+    groups: list[tuple[Any, list[Any], bool]] = []
+    for one in findings:
+        if one.family is None:
+            continue
+        own = one.name in chosen
+        wide = isinstance(one.family, Categorical) and len(one.levels or ()) > WIDEST
+        alone = wide or one.family.row_vector or one.family.support.core
+        for family, names, given in groups:
+            if given == own and family == one.family and (not alone or _joint(one, own=own)):
+                names.append(one.name)
+                break
+        else:
+            groups.append((one.family, [one.name], own))
+    return tuple((tuple(names) if len(names) > 1 else names[0], family) for family, names, _ in groups)
+
+
+def _joint(one: Finding, *, own: bool) -> bool:
+    return isinstance(one.family, MultivariateNormal) and not own
+
+
+def _line(one: Finding) -> tuple[str, str, str, str, str]:
+    family = "–" if one.family is None else one.family.name
+    share = (
+        f"{100 * one.missing:.0f} %"
+        if one.missing in (0.0, 1.0) or one.missing >= 0.095
+        else f"{100 * one.missing:.2g} %"
+    )
+    if one.levels is not None:
+        tail = _shortened([str(level) for level in one.levels])
+    else:
+        tail = "" if one.unit is None else f"{one.unit:g}"
+    return str(one.name), family, one.why, share, tail
+
+
+def _shortened(levels: list[str]) -> str:
+    text = ", ".join(levels)
+    if len(text) <= SHOWN:
+        return text
+    kept: list[str] = []
+    for level in levels:
+        if len(", ".join([*kept, level])) > SHOWN - 2:
+            break
+        kept.append(level)
+    return ", ".join([*kept, "…"]) if kept else levels[0][: SHOWN - 1] + "…"
