@@ -88,6 +88,8 @@ class Stack(Compound, register=False):
         return x.parts if isinstance(x, Readings) else (x,) * len(self.parts)
 
     def _single(self, x: Any) -> bool:
+        if isinstance(x, Readings):
+            return False
         return bool(self.parts[0]._single(x))  # noqa: SLF001 (the same contract, one level down)
 
     def _width(self, rows: Any) -> int:

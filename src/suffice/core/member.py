@@ -36,9 +36,20 @@ class Member(Answers):
         """
         return latent.expect(self, x, np.asarray(log_weights), weights)
 
+    def best(self: Any, x: Any, log_weights: Array) -> Array:
+        """The member of the highest score log π + log p(x) for each row of a block, (n,); −1 where all are −inf."""
+        scores = self.log_density(x) + log_weights
+        codes = scores.argmax(axis=1)
+        return np.where(np.isfinite(scores[np.arange(len(codes)), codes]), codes, -1)
+
     def staged(self, rows: Any) -> Any:
         """Rows prepared for many passes under this model."""
         return rows
+
+    @property
+    def coupled(self: Any) -> bool:
+        """Whether members share parameters, so that none can be estimated without the others."""
+        return bool(set(self.tied) & set(self.free)) or any(block.coupled for block in self.blocks.values())
 
     # ---- the floor under a member ---------------------------------------------------------------------------------
     @property

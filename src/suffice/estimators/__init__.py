@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "BayesClassifier": "bayes_classifier",
     "BayesianGaussianMixture": "bayesian_gaussian_mixture",
     "GaussianMixture": "gaussian_mixture",
     "KMeans": "k_means",
