@@ -30,7 +30,10 @@ _NAMES = {
     "suffice.combinators": "Mixture Product Stack StickBreaking",
     "suffice.combinators.order": "align",
     "suffice.combinators.select": "Selection select",
-    "suffice.estimators": "BayesClassifier BayesianGaussianMixture GaussianMixture KMeans LatentClass MixtureModel",
+    "suffice.estimators": (
+        "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB GaussianMixture GaussianNB KMeans "
+        "LatentClass MixtureModel MultinomialNB"
+    ),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {"theory": "suffice.core.theory", "testing": "suffice.testing", "plot": "suffice.plot"}

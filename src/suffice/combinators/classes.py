@@ -115,6 +115,13 @@ class Classes(Mixture, register=False):
     def staged(self, rows: Any) -> Any:
         return replace(rows, rows=super().staged(rows.rows)) if isinstance(rows, Labelled) else super().staged(rows)
 
+    def _width(self, rows: Any) -> int:
+        return int(self.components._width(rows))  # noqa: SLF001 (the same contract, one level down)
+
+    def gather_width(self, rows: Any) -> int:
+        known = isinstance(rows, Labelled) and rows.complete
+        return int(self.components.gather_width(rows.rows)) if known else super().gather_width(rows)
+
     def gather(self, x: Any, w: Weights) -> Joint:
         if not isinstance(x, Labelled):
             return super().gather(x, w)

@@ -102,6 +102,10 @@ class Normal(ExponentialFamily):
             return self
         return replace(self, std=np.maximum(self.std, floor))
 
+    def blurred(self, noise: Array) -> Self:
+        """The sum of this and independent noise of these variances, (d,)."""
+        return replace(self, std=np.hypot(self.std, np.sqrt(noise)))
+
     def held(self, floor: Any) -> Array:
         if floor is None or "std" in self.fixed:
             return super().held(floor)

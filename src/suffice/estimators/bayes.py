@@ -60,6 +60,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         """The label that means that a class is unknown, beside None and NaN."""
         return None
 
+    def _settled(self, template: Classes, stats: Any) -> Classes:
+        """The classes before they have parameters, with the columns and levels that the statistics know."""
+        return template.for_statistics(stats)
+
     def _refined(self, model: Classes, stats: Any) -> Classes:
         """The estimate as this classifier wants it."""
         del stats
@@ -195,7 +199,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         """Estimate from exact statistics, added to those of earlier rows."""
         if more and hasattr(self, "statistics_"):
             stats = self.statistics_ + stats
-        model = template.for_statistics(stats).estimate(stats, self._believed())
+        model = self._settled(template, stats).estimate(stats, self._believed())
         self.distribution_, self.statistics_ = self._refined(model, stats), stats
         self.converged_, self.n_iter_ = True, 1
         self._tell()

@@ -38,6 +38,8 @@ __all__ = [
     "row_hash",
     "scatter",
     "shared_gaussian_expect",
+    "sparse_scores",
+    "sparse_sums",
     "sums",
     "table_expect",
 ]
@@ -139,6 +141,36 @@ def counts(
     with _loading():
         from suffice.kernels import compiled
     return compiled.counts(levels, n_levels, weights, codes, members)
+
+
+def sparse_sums(
+    values: Array,
+    places: Integers,
+    ends: Integers,
+    width: int,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    members: int = 1,
+    *,
+    work: int | None = None,
+) -> Array:
+    """Σ w x (k, width) of compressed rows: row i has the cells ends[i] … ends[i + 1], at most one weight each."""
+    if _small(int(ends[-1] - ends[0]), work):
+        return reference.sparse_sums(values, places, ends, width, weights, codes, members)
+    with _loading():
+        from suffice.kernels import compiled
+    return compiled.sparse_sums(values, places, ends, width, weights, codes, members)
+
+
+def sparse_scores(
+    values: Array, places: Integers, ends: Integers, slopes: Array, *, work: int | None = None
+) -> Array:
+    """X · slopes (n, k) of compressed rows, slopes (k, width)."""
+    if _small(int(ends[-1] - ends[0]), work, len(slopes)):
+        return reference.sparse_scores(values, places, ends, slopes)
+    with _loading():
+        from suffice.kernels import compiled
+    return compiled.sparse_scores(values, places, ends, slopes)
 
 
 def count_range(x: Integers, low: int, high: int, *, work: int | None = None) -> NDArray[np.int64]:

@@ -55,6 +55,31 @@ def sums(features: Real, weights: Array | None = None, codes: Integers | None = 
     return total
 
 
+def sparse_sums(
+    values: Array,
+    places: Integers,
+    ends: Integers,
+    width: int,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    members: int = 1,
+) -> Array:
+    """Σ w x (k, width) of compressed rows: row i has the cells ends[i] … ends[i + 1], at most one weight each."""
+    total = np.zeros((members, width))
+    w = np.empty((0, 1)) if weights is None else weights[:, None]
+    c = _plain(np.empty(0) if codes is None else codes, np.int64)
+    tallies.sparse_sums(_plain(values), _plain(places, np.int32), _plain(ends, np.int64), _plain(w), c, total)
+    return total
+
+
+def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array) -> Array:
+    """X · slopes (n, k) of compressed rows, slopes (k, width)."""
+    out = np.empty((len(ends) - 1, len(slopes)))
+    cells = _plain(values), _plain(places, np.int32), _plain(ends, np.int64)
+    tallies.sparse_scores(*cells, _plain(slopes.T), out)
+    return out
+
+
 def counts(
     levels: Integers, n_levels: int, weights: Array | None = None, codes: Integers | None = None, members: int = 1
 ) -> Array:

@@ -143,6 +143,32 @@ def row_hash(x: Real, seed: int) -> NDArray[np.uint64]:
     return out
 
 
+def sparse_sums(
+    values: Array,
+    places: Integers,
+    ends: Integers,
+    width: int,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    members: int = 1,
+) -> Array:
+    """Σ w x (k, width) of compressed rows: row i has the cells ends[i] … ends[i + 1], at most one weight each."""
+    here = slice(ends[0], ends[-1])
+    who = np.repeat(np.zeros(len(ends) - 1, np.int64) if codes is None else codes, np.diff(ends))
+    amount = values[here] if weights is None else values[here] * np.repeat(weights, np.diff(ends))
+    known = (who >= 0) & (who < members)
+    flat = np.bincount(who[known] * width + places[here][known], amount[known], members * width)
+    return flat.reshape(members, width)
+
+
+def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array) -> Array:
+    """X · slopes (n, k) of compressed rows, slopes (k, width)."""
+    here = slice(ends[0], ends[-1])
+    row = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    cells = (np.bincount(row, values[here] * slope[places[here]], len(ends) - 1) for slope in slopes)
+    return np.stack(list(cells), axis=1) if len(slopes) else np.empty((len(ends) - 1, 0))
+
+
 # -- one member, one block ---------------------------------------------------------------------------------------------
 
 

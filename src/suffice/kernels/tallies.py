@@ -34,6 +34,31 @@ def sums(x, weights, codes, total):
 
 
 @kernel
+def sparse_sums(values, places, ends, weights, codes, total):
+    """Σ w x (k, width) of compressed rows with at most one weight each."""
+    members = total.shape[0]
+    for i in range(ends.size - 1):
+        k = codes[i] if codes.size else 0
+        if 0 <= k < members:
+            v = weights[i, 0] if weights.size else 1.0
+            for cell in range(ends[i], ends[i + 1]):
+                total[k, places[cell]] += v * values[cell]
+
+
+@kernel
+def sparse_scores(values, places, ends, slopes, out):
+    """X · slopes (n, k) of compressed rows, slopes (width, k): the members side by side."""
+    members = slopes.shape[1]
+    for i in range(ends.size - 1):
+        for k in range(members):
+            out[i, k] = 0.0
+        for cell in range(ends[i], ends[i + 1]):
+            value, place = values[cell], places[cell]
+            for k in range(members):
+                out[i, k] += value * slopes[place, k]
+
+
+@kernel
 def counts(levels, weights, codes, total):
     """Weight (d, n_levels, k) of every level, the members side by side."""
     d, n_levels, members = total.shape

@@ -1,0 +1,83 @@
+"""Counts that classifiers of texts take: dense or sparse, whole or in parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.latent import Expectation
+from suffice.core.parameters import Array, Domain
+from suffice.core.sparse import Sparse
+from suffice.core.statistics import Sums
+from suffice.core.weights import Weights
+from suffice.distributions.bernoulli import Bernoulli
+from suffice.distributions.multinomial import Multinomial
+
+AMOUNTS = Domain("a vector of numbers of at least 0", low=0.0, closed=(True, False), core=1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseSums(ExponentialFamily, register=False):
+    """A family whose statistic is the row itself and whose h is 1, so that cells of 0 need not be looked at."""
+
+    def read(self, x: Any) -> Any:
+        if isinstance(x, Sparse):
+            return x
+        return Sparse.of(x, event=bool(self.support.core)) if hasattr(x, "tocsr") else super().read(x)
+
+    def gather(self, x: Any, w: Weights) -> Any:
+        if not isinstance(x, Sparse):
+            return super().gather(x, w)
+        total = w.member_totals()[:, None]
+        weight = np.repeat(total, x.shape[1], axis=1)
+        return Sums(weight, np.zeros(weight.shape), x.sums(w).reshape(len(total), *x.shape[1:]))
+
+    def gather_width(self, rows: Any) -> int:
+        return rows.cells if isinstance(rows, Sparse) else super().gather_width(rows)
+
+    def _width(self, rows: Any) -> int:
+        return rows.cells + self.members if isinstance(rows, Sparse) else super()._width(rows)
+
+    def log_density(self, x: Any) -> Array:
+        if not isinstance(x, Sparse):
+            return super().log_density(x)
+        eta, partition = np.asarray(self.natural()), np.asarray(self.log_partition())
+        return x.scores(eta.reshape(len(eta), -1)) - partition.sum(axis=1)
+
+    def expect(self, x: Any, log_weights: Array, weights: Array | None = None) -> Expectation:
+        if isinstance(x, Sparse):
+            return super(ExponentialFamily, self).expect(x, log_weights, weights)
+        return super().expect(x, log_weights, weights)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tokens(SparseSums, Multinomial, register=False):
+    r"""A text as what is in it, in its order: :math:`p(x) = \prod_j p_j^{x_j}`; the counts may be fractions.
+
+    The probability of the counts themselves, as Multinomial has it, is as many times larger as there are orders, which
+    no class changes.
+    """
+
+    support = AMOUNTS
+
+    def log_base(self, x: Array) -> Array:
+        return np.zeros(np.shape(x)[:-1])
+
+    def log_cell(self, x: Array) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(x > 0, x * np.log(self.probs), 0.0).sum(axis=-1))
+
+    def shaped(self, rows: Any) -> Self:
+        return self._wide(rows.shape[-1]).widened(1)
+
+    @property
+    def owner(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Flags(SparseSums, Bernoulli, register=False):
+    """Yes or no in each column, where most are no."""
