@@ -31,8 +31,8 @@ _NAMES = {
     "suffice.combinators.order": "align",
     "suffice.combinators.select": "Selection select",
     "suffice.estimators": (
-        "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB GaussianMixture GaussianNB KMeans "
-        "LatentClass MixtureModel MultinomialNB"
+        "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "
+        "LatentClass MixtureModel MultinomialNB NaiveBayes"
     ),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

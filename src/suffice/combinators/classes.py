@@ -13,9 +13,10 @@ from suffice.combinators.stack import Readings, side_by_side
 from suffice.combinators.starts import floors_of, owned
 from suffice.core.distribution import Alert
 from suffice.core.em import climb
-from suffice.core.errors import DataError
+from suffice.core.errors import DataError, UnsupportedError
 from suffice.core.fit import fit
 from suffice.core.latent import Joint
+from suffice.core.member import check_named
 from suffice.core.parameters import Array
 from suffice.core.sketch import taken
 from suffice.core.statistics import Parts, pooled
@@ -177,7 +178,8 @@ class Classes(Mixture, register=False):
         """The priors of weights and members, where a name stands for what the rows of all classes say."""
         beliefs = {"components": prior} if isinstance(prior, str) else self.priors(prior)
         if isinstance(beliefs.get("components"), str) and not _apart(stats.members):
-            beliefs = {**beliefs, "components": self.components.each[0].weak_prior(pooled(stats.members))}
+            weak = _weak(self.components.each[0], beliefs["components"], pooled(stats.members))
+            beliefs = {**beliefs, "components": weak}
         return beliefs
 
     def floors_from(self, stats: Any) -> Any:
@@ -194,12 +196,13 @@ class Classes(Mixture, register=False):
         unknown class, by one climb that begins at what is known.
         """
         model = self.shaped(rows)
+        prior = {"components": prior} if isinstance(prior, str) else prior
         if rows.complete and model.exact:
             stats = model.suffstats(rows, weights)
             return Learned(model.estimate(stats, prior), stats)
-        if rows.complete and not model.components.coupled:
-            return model.one_by_one(rows, weights, prior, rng, options)
         settled = model.settle_prior(prior, rows.rows, weights)
+        if rows.complete and not model.components.coupled:
+            return model.one_by_one(rows, weights, settled, rng, options)
         begin = model.guess(rows, weights, rng)
         if options.get("tol") is None:
             options = {**options, "tol": self.tolerance}
@@ -230,7 +233,7 @@ class Classes(Mixture, register=False):
     def one_by_one(self, rows: Labelled, weights: Weights, prior: Any, rng: Any, options: dict[str, Any]) -> Learned:
         """Each class by a fit of its own rows."""
         stack, w = self.components, weights.dense()[:, 0]
-        beliefs = {"components": prior} if isinstance(prior, str) else self.priors(prior)
+        beliefs = self.priors(prior)
         inner = beliefs.get("components")
         members, converged, passes = [], True, 1
         for index, member in enumerate(stack.each):
@@ -291,6 +294,18 @@ class Classes(Mixture, register=False):
     def label_of(self, index: Any) -> str:
         """How an alert names a class."""
         return repr(self.labels[index]) if len(self.labels) else str(index)
+
+
+def _weak(one: Any, name: str, stats: Any) -> Any:
+    """The prior that a name stands for; None where a family has none."""
+    check_named(name)
+    if isinstance(stats, Parts):
+        parts = zip(one.blocks.items(), stats.parts, strict=True)
+        return {key: _weak(block, name, part) for (key, block), part in parts}
+    try:
+        return one.weak_prior(stats)
+    except UnsupportedError:
+        return None
 
 
 def _apart(stats: Any) -> bool:

@@ -106,6 +106,14 @@ class Stack(Compound, register=False):
         paired = zip(self.parts, self.views(x), strict=True)
         return np.concatenate([member.stacked.log_density(view) for member, view in paired], axis=1)
 
+    def pieces(self, x: Any) -> list[tuple[Any, Array]]:
+        each = [member.stacked.pieces(view) for member, view in zip(self.parts, self.views(x), strict=True)]
+        keys = [[key for key, _ in pieces] for pieces in each]
+        if any(one != keys[0] for one in keys):  # members that take the columns together in different ways
+            everything = tuple(dict.fromkeys(column for key in keys[0] for column in key))
+            return [(everything, self.log_density(x))]
+        return [(key, np.concatenate([pieces[i][1] for pieces in each], axis=1)) for i, key in enumerate(keys[0])]
+
     def gather(self, x: Any, w: Weights) -> Parts:
         parts = []
         for index, (member, view) in enumerate(zip(self.parts, self.views(x), strict=True)):

@@ -91,6 +91,10 @@ class Labels:
         staged = None if self.staged is None else (self.staged[0], self.staged[1][part])
         return Labels(tuple(column[part] for column in self.columns), staged)
 
+    def column(self, index: int) -> Labels:
+        """One column of the rows."""
+        return Labels((self.columns[index],))
+
     def among(self, named: tuple[tuple[Any, ...], ...]) -> Array:
         """The place of every cell among its column's levels, (n, d): −1 for a missing cell and for an unknown label."""
         if self.staged is not None and self.staged[0] == named:

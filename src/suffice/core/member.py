@@ -42,6 +42,16 @@ class Member(Answers):
         codes = scores.argmax(axis=1)
         return np.where(np.isfinite(scores[np.arange(len(codes)), codes]), codes, -1)
 
+    def pieces(self: Any, x: Any) -> list[tuple[Any, Array]]:
+        """The log density as a sum of independent pieces: each by its column, (n, k); a vector is one piece."""
+        if self.row_vector or self.support.core:
+            return [(tuple(range(int(np.prod(np.shape(x)[1:])))), self.log_density(x))]
+        found = []
+        for column in range(np.shape(x)[1]):
+            part = x.column(column) if hasattr(x, "column") else x[:, column : column + 1]
+            found.append(((column,), self.reshaped(lambda value, j=column: value[:, j : j + 1]).log_density(part)))
+        return found
+
     def staged(self, rows: Any) -> Any:
         """Rows prepared for many passes under this model."""
         return rows

@@ -17,6 +17,7 @@ from suffice.distributions.bernoulli import Bernoulli
 from suffice.distributions.multinomial import Multinomial
 
 AMOUNTS = Domain("a vector of numbers of at least 0", low=0.0, closed=(True, False), core=1)
+ROWS = 1024  # that are written out where zeros matter
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +46,10 @@ class SparseSums(ExponentialFamily, register=False):
         if not isinstance(x, Sparse):
             return super().log_density(x)
         eta, partition = np.asarray(self.natural()), np.asarray(self.log_partition())
-        return x.scores(eta.reshape(len(eta), -1)) - partition.sum(axis=1)
+        if not np.isfinite(partition).all():  # a column that is always yes: every cell counts
+            parts = [x[begin : begin + ROWS].matrix.toarray() for begin in range(0, len(x), ROWS)]
+            return np.concatenate([super(SparseSums, self).log_density(part) for part in parts])
+        return np.asarray(x.scores(eta.reshape(len(eta), -1)) - partition.sum(axis=1))
 
     def expect(self, x: Any, log_weights: Array, weights: Array | None = None) -> Expectation:
         if isinstance(x, Sparse):
@@ -70,6 +74,13 @@ class Tokens(SparseSums, Multinomial, register=False):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.where(x > 0, x * np.log(self.probs), 0.0).sum(axis=-1))
 
+    def pieces(self, x: Any) -> list[tuple[Any, Array]]:
+        rows = x.matrix.toarray() if isinstance(x, Sparse) else x[:, 0]
+        rows = np.where(np.isnan(rows).any(axis=1, keepdims=True), 0.0, rows)
+        with np.errstate(invalid="ignore"):
+            cells = np.where(rows[:, None] > 0, rows[:, None] * self.natural()[:, 0], 0.0)
+        return [((column,), cells[:, :, column]) for column in range(rows.shape[1])]
+
     def shaped(self, rows: Any) -> Self:
         return self._wide(rows.shape[-1]).widened(1)
 
@@ -81,3 +92,6 @@ class Tokens(SparseSums, Multinomial, register=False):
 @dataclass(frozen=True, eq=False, repr=False)
 class Flags(SparseSums, Bernoulli, register=False):
     """Yes or no in each column, where most are no."""
+
+    def pieces(self, x: Any) -> list[tuple[Any, Array]]:
+        return super().pieces(x.matrix.toarray() if isinstance(x, Sparse) else x)

@@ -13,12 +13,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.combinators.classes import Classes, Labelled
+from suffice.combinators.dependence import Dependence, dependence
+from suffice.combinators.evidence import Explanation, explain
 from suffice.core.decision import decide
 from suffice.core.errors import SufficeWarning, UnsupportedError
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.sketch import taken
 from suffice.core.weights import Weights
+from suffice.estimators.rows import by_name, one_row
 from suffice.estimators.targets import targets
 from suffice.estimators.validation import checked, generator, row_weights
 
@@ -36,6 +39,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    _warns: ClassVar[frozenset[str]] = frozenset({"collapsed", "singular"})  # alerts that are also warnings
 
     max_iter: int = 1000
     tol: float | None = None
@@ -76,6 +80,11 @@ class BayesShell(ClassifierMixin, BaseEstimator):
     def _holes(self) -> bool:
         """Whether cells may be missing."""
         return True
+
+    @property
+    def _by_name(self) -> bool:
+        """Whether columns go by name."""
+        return False
 
     @property
     def _words(self) -> bool:
@@ -212,9 +221,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             text = f"{type(self).__name__} stopped before the likelihood was flat; raise max_iter or tol."
             warnings.warn(text, ConvergenceWarning, stacklevel=4)
         self.alerts_ = self.distribution_.alerts(self.statistics_)
-        for code, text in self.alerts_:
-            if code in {"singular", "collapsed"}:
-                warnings.warn(f"{type(self).__name__}: {text}", SufficeWarning, stacklevel=4)
+        told = [text for code, text in self.alerts_ if code in self._warns]
+        if told:
+            more = f" And {len(told) - 1} more such alerts, in alerts_." if told[1:] else ""
+            warnings.warn(f"{type(self).__name__}: {told[0]}{more}", SufficeWarning, stacklevel=4)
 
     def merge(self, other: Any) -> Self:
         """Add what another fit of the same classes learned: as if its rows had been seen here."""
@@ -328,6 +338,38 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         other = copy.copy(self)
         other.class_prior_ = priors
         return other
+
+    # ---- explaining -----------------------------------------------------------------------------------------------
+    def explain(self, row: Any, label: Any = None, against: Any = None) -> Explanation:
+        """Why a row has its class: prior log-odds plus one term for each column, or block of columns.
+
+        By default the most probable class is compared with the next; ``label`` and ``against`` choose others.
+        """
+        check_is_fitted(self)
+        known = list(getattr(self, "feature_names_in_", ()))
+        given, cells = one_row(row, known, by_name=self._by_name)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            rows = self.distribution_.read(self._validated(given, reset=False))
+
+        def name(column: Any) -> Any:
+            return known[column] if known and isinstance(column, int) else column
+
+        def value(column: Any) -> Any:
+            return cells.get(name(column), cells.get(column))
+
+        return explain(self.distribution_, rows, label, against, name, value)
+
+    def dependence(self, X: Any, y: Any, sample_weight: Any = None) -> Dependence:
+        """What independent columns ignore: the information of every pair of columns given the class.
+
+        See `suffice.combinators.dependence.dependence` for how it is measured.
+        """
+        check_is_fitted(self)
+        columns = by_name(X)
+        found = targets(type(self).__name__, y, self.classes_, self._unlabeled)
+        weights = row_weights(sample_weight, found.codes)
+        return dependence(columns, found.codes, weights.values)
 
     @property
     def n_parameters(self) -> int:

@@ -12,6 +12,7 @@ from suffice.core.distribution import Distribution
 from suffice.distributions.normal import Normal
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.prototypes import by_name, takes_holes, takes_labels
+from suffice.estimators.rows import is_mapping
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE
 
 
@@ -121,10 +122,14 @@ class BayesClassifier(BayesShell):
     def _words(self) -> bool:
         return takes_labels(self._given)
 
+    @property
+    def _by_name(self) -> bool:
+        return by_name(self._given)
+
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        if by_name(self._given) and hasattr(X, "columns"):
+        if self._by_name and hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return {name: np.asarray(X[name]) for name in X.columns}
-        if isinstance(X, Mapping):
+        if is_mapping(X):
             return X
         return super()._validated(X, reset=reset)

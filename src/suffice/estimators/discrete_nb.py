@@ -61,8 +61,8 @@ class DiscreteShell(BayesShell):
                 f"{LEAST_ALPHA:.1e}. Use `force_alpha=True` to keep alpha unchanged."
             )
             warnings.warn(text, stacklevel=5)
-            return np.maximum(alpha, LEAST_ALPHA)
-        return alpha
+            alpha = np.maximum(alpha, LEAST_ALPHA)
+        return np.asarray(alpha)
 
     def _show(self) -> None:
         self.class_log_prior_ = np.array(self.distribution_.log_weights)
@@ -308,7 +308,10 @@ class CategoricalNB(DiscreteShell):
             msg = f"'min_categories' should have integral type. Got {least.dtype} instead."
             raise ValueError(msg)
         if least.ndim and least.shape != (len(lengths),):
-            msg = f"'min_categories' should have shape ({len(lengths)},) when an array-like is provided. Got {least.shape} instead."
+            msg = (
+                f"'min_categories' should have shape ({len(lengths)},) when an array-like is provided. Got "
+                f"{least.shape} instead."
+            )
             raise ValueError(msg)
         self.n_categories_ = np.maximum(lengths, least)
         levels = tuple(tuple(range(count)) for count in self.n_categories_.tolist())

@@ -48,6 +48,8 @@ class GaussianNB(BayesShell):
         "var_smoothing": [AT_LEAST_ZERO],
     }
 
+    _warns = frozenset()  # a constant column is what var_smoothing is for
+
     def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
         """Keep the options."""
         self.priors = priors

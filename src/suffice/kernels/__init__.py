@@ -162,9 +162,7 @@ def sparse_sums(
     return compiled.sparse_sums(values, places, ends, width, weights, codes, members)
 
 
-def sparse_scores(
-    values: Array, places: Integers, ends: Integers, slopes: Array, *, work: int | None = None
-) -> Array:
+def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array, *, work: int | None = None) -> Array:
     """X · slopes (n, k) of compressed rows, slopes (k, width)."""
     if _small(int(ends[-1] - ends[0]), work, len(slopes)):
         return reference.sparse_scores(values, places, ends, slopes)

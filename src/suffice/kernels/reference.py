@@ -158,7 +158,7 @@ def sparse_sums(
     amount = values[here] if weights is None else values[here] * np.repeat(weights, np.diff(ends))
     known = (who >= 0) & (who < members)
     flat = np.bincount(who[known] * width + places[here][known], amount[known], members * width)
-    return flat.reshape(members, width)
+    return flat.reshape(members, width).astype(np.float64, copy=False)
 
 
 def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array) -> Array:
