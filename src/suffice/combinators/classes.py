@@ -280,8 +280,8 @@ class Classes(Mixture, register=False):
         for index in np.flatnonzero(self.components.held(floors) & seen):
             text = (
                 f"class {self.label_of(index)} ({stats.count[index]:g} rows) has a spread of nearly 0 in some "
-                "direction: a column is constant in it, or follows from others. It was raised to a hundred-thousandth "
-                "of the spread of all rows. Drop a column, choose a simpler structure, or give a prior."
+                "direction: a column is constant in it, or follows from others. It was raised to a floor, a small "
+                "part of the spread of all rows. Drop a column, choose a simpler structure, or give a prior."
             )
             found.append(("singular", text))
         for index in np.flatnonzero(~seen):

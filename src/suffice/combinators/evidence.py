@@ -47,7 +47,7 @@ class Explanation:
     def __str__(self) -> str:
         """Show a table with a bar for each term, those that weigh most first."""
         lines: list[tuple[str, str, float]] = [("prior", "", self.prior)]
-        lines += [(_named(name), _shown(self.values.get(name)), term) for name, term in self.sorted.items()]
+        lines += [(named(name), shown(self.values.get(name)), term) for name, term in self.sorted.items()]
         lines.append(("log-odds", "", self.log_odds))
         finite = [abs(term) for _, _, term in lines[:-1] if np.isfinite(term)]
         most = max(finite, default=0.0) or 1.0
@@ -63,8 +63,8 @@ def explain(classes: Any, rows: Any, label: Any, against: Any, names: Any, value
     first, second = _pair(classes, joint, label, against)
     terms, cells = {}, {}
     for columns, scores in classes.components.pieces(rows):
-        named = tuple(names(column) for column in columns)
-        key = named[0] if len(named) == 1 else named
+        keys = tuple(names(column) for column in columns)
+        key = keys[0] if len(keys) == 1 else keys
         terms[key] = _difference(scores[0, first], scores[0, second])
         seen = tuple(values(column) for column in columns)
         cells[key] = seen[0] if len(seen) == 1 else seen
@@ -105,13 +105,15 @@ def _difference(left: Any, right: Any) -> float:
     return 0.0 if left == right else float(left - right)
 
 
-def _named(name: Any) -> str:
+def named(name: Any) -> str:
+    """A column, or several, in words."""
     return ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A cell, or several, in few letters."""
     if isinstance(value, tuple):
-        return ", ".join(map(_shown, value[:4])) + (", …" if value[4:] else "")
+        return ", ".join(map(shown, value[:4])) + (", …" if value[4:] else "")
     if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return "missing"
     return f"{value:.6g}" if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else str(value)

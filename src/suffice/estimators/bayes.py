@@ -68,6 +68,11 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         """The classes before they have parameters, with the columns and levels that the statistics know."""
         return template.for_statistics(stats)
 
+    def _begun(self, template: Classes, rows: Any) -> Classes:
+        """The classes before several passes over these rows."""
+        del rows
+        return template
+
     def _refined(self, model: Classes, stats: Any) -> Classes:
         """The estimate as this classifier wants it."""
         del stats
@@ -198,7 +203,9 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         options: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
         if data.complete:
             options["n_init"] = self.n_init
-        found = template.learn(data, weights, self._believed(), generator(self.random_state), **options)
+        found = self._begun(template, data.rows).learn(
+            data, weights, self._believed(), generator(self.random_state), **options
+        )
         self.converged_, self.n_iter_ = found.converged, found.passes
         self.distribution_ = self._refined(found.distribution, found.statistics)
         self.statistics_ = found.statistics

@@ -301,8 +301,14 @@ class CategoricalNB(DiscreteShell):
         return {"components": Dirichlet(np.array([1.0 + alpha]))} if alpha > 0 else None
 
     def _settled(self, template: Any, stats: Any) -> Any:
+        return self._declared(template, stats.members.levels).for_statistics(stats)
+
+    def _begun(self, template: Any, rows: Any) -> Any:
+        return self._declared(template, tuple(column.seen for column in rows.columns))
+
+    def _declared(self, template: Any, seen: tuple[tuple[Any, ...], ...]) -> Any:
         """Every whole number up to the largest is a category, seen or not."""
-        lengths = [max((int(one) + 1 for one in levels), default=0) for levels in stats.members.levels]
+        lengths = [max((int(one) + 1 for one in levels), default=0) for levels in seen]
         least = np.asarray(0 if self.min_categories is None else self.min_categories)
         if least.dtype.kind not in "iu":
             msg = f"'min_categories' should have integral type. Got {least.dtype} instead."
@@ -315,7 +321,7 @@ class CategoricalNB(DiscreteShell):
             raise ValueError(msg)
         self.n_categories_ = np.maximum(lengths, least)
         levels = tuple(tuple(range(count)) for count in self.n_categories_.tolist())
-        return replace(template, components=Categorical(levels=levels)).for_statistics(stats)
+        return replace(template, components=Categorical(levels=levels))
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         rows = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
