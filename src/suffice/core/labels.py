@@ -107,6 +107,30 @@ class Labels:
         return places
 
 
+@dataclass(frozen=True, eq=False)
+class Whole(Labels):
+    """Rows of whole numbers as they are: each is its own place among the levels 0 … ``width`` − 1, or has none.
+
+    Nobody has looked whether all have: statistics of it count those that do.
+    """
+
+    columns: tuple[Column, ...] = field(init=False)
+    matrix: Array = field(default_factory=lambda: np.empty((0, 0), np.int64), kw_only=True)
+    width: int = field(default=0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Say what the columns hold, without looking."""
+        vocabulary, possible = tuple(range(self.width)), np.ones(self.width, np.int64)
+        columns = tuple(Column(column, 0, vocabulary) for column in self.matrix.T)
+        for column in columns:
+            column.__dict__["tally"] = possible
+        object.__setattr__(self, "columns", columns)
+
+    def __getitem__(self, part: Any) -> Whole:
+        """Return some of the rows."""
+        return Whole(matrix=self.matrix[part], width=self.width)
+
+
 def read_labels(x: Any, owner: str, columns: int | None) -> Labels:
     """Number what a caller gives; labels that were numbered before stay as they are."""
     if isinstance(x, Labels):

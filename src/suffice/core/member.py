@@ -12,6 +12,7 @@ from suffice.core.answers import Answers
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import Array
 from suffice.engines import local
+from suffice.kernels import choosing
 
 SHARPEST = 1e5  # no member is narrower than a three-hundredth of all rows, as far as its family has no floor of its own
 
@@ -38,9 +39,7 @@ class Member(Answers):
 
     def best(self: Any, x: Any, log_weights: Array) -> Array:
         """The member of the highest score log π + log p(x) for each row of a block, (n,); −1 where all are −inf."""
-        scores = self.log_density(x) + log_weights
-        codes = scores.argmax(axis=1)
-        return np.where(np.isfinite(scores[np.arange(len(codes)), codes]), codes, -1)
+        return choosing.chosen(self.log_density(x) + log_weights)
 
     def pieces(self: Any, x: Any) -> list[tuple[Any, Array]]:
         """The log density as a sum of independent pieces: each by its column, (n, k); a vector is one piece."""

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
+from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
+from suffice.kernels import choosing
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,21 @@ class Sparse:
         """Σ w x of each member, (k, width)."""
         if w.codes is None and w.values is not None and w.values.ndim > 1:
             return np.asarray((self.matrix.T @ w.values).T)
-        return kernels.sparse_sums(self.values, self.places, self.ends, self.width, **w.arguments)
+        total, least = kernels.sparse_sums(self.values, self.places, self.ends, self.width, **w.arguments)
+        if least < 0 or not np.isfinite(total).all():
+            here = self.values[self.ends[0] : self.ends[-1]]
+            cell = int(np.argmax(~((here >= 0) & (here < np.inf)))) + int(self.ends[0])
+            row = int(np.searchsorted(self.ends, cell, side="right")) - 1 + w.offset
+            msg = (
+                f"Negative values in data passed, or values that are not finite: row {row}, column "
+                f"{self.places[cell]} has {self.values[cell]:g}. Sparse rows hold finite numbers of at least 0."
+            )
+            raise DataError(msg)
+        return total
+
+    def best(self, slopes: Array, log_weights: Array) -> Array:
+        """The member of the highest X · slopes + log_weights of each row, (n,)."""
+        return choosing.sparse_best(self.values, self.places, self.ends, slopes, log_weights)
 
     def scores(self, slopes: Array) -> Array:
         """X · slopes of each member, (n, k), slopes (k, width)."""

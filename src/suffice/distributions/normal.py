@@ -17,6 +17,7 @@ from suffice.core.moments import Moments
 from suffice.core.parameters import POSITIVE, REAL, Array, parameter
 from suffice.core.special import ratio_excess
 from suffice.distributions.normal_inverse_gamma import NormalInverseGamma
+from suffice.kernels import choosing
 
 if TYPE_CHECKING:
     from suffice.core.weights import Weights
@@ -84,6 +85,9 @@ class Normal(ExponentialFamily):
 
     def log_density(self, x: Array) -> Array:
         return kernels.normal_log_prob(x, self.mean, self.std)
+
+    def best(self, x: Array, log_weights: Array) -> Array:
+        return choosing.normal_best(x, self.mean, self.std, log_weights)
 
     def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
         found = kernels.normal_expect(x, self.mean, self.std, log_weights, weights)

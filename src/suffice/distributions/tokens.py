@@ -15,9 +15,41 @@ from suffice.core.statistics import Sums
 from suffice.core.weights import Weights
 from suffice.distributions.bernoulli import Bernoulli
 from suffice.distributions.multinomial import Multinomial
+from suffice.kernels import choosing
 
 AMOUNTS = Domain("a vector of numbers of at least 0", low=0.0, closed=(True, False), core=1)
 ROWS = 1024  # that are written out where zeros matter
+
+
+@dataclass(frozen=True, eq=False)
+class Above:
+    """Rows of yes and no: whether numbers exceed a threshold. NaN is missing."""
+
+    matrix: Array
+    threshold: float
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.matrix)
+
+    def __getitem__(self, part: Any) -> Above:
+        """Return some of the rows."""
+        return Above(self.matrix[part], self.threshold)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        return self.matrix.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.matrix.ndim
+
+    @property
+    def flags(self) -> Array:
+        """The answers as 1 and 0, NaN where they are missing."""
+        return np.where(np.isnan(self.matrix), np.nan, self.matrix > self.threshold)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +82,12 @@ class SparseSums(ExponentialFamily, register=False):
             parts = [x[begin : begin + ROWS].matrix.toarray() for begin in range(0, len(x), ROWS)]
             return np.concatenate([super(SparseSums, self).log_density(part) for part in parts])
         return np.asarray(x.scores(eta.reshape(len(eta), -1)) - partition.sum(axis=1))
+
+    def best(self, x: Any, log_weights: Array) -> Array:
+        eta, partition = np.asarray(self.natural()), np.asarray(self.log_partition())
+        if not isinstance(x, Sparse) or not np.isfinite(partition).all():
+            return super().best(x, log_weights)
+        return x.best(eta.reshape(len(eta), -1), log_weights - partition.sum(axis=1))
 
     def expect(self, x: Any, log_weights: Array, weights: Array | None = None) -> Expectation:
         if isinstance(x, Sparse):
@@ -91,7 +129,32 @@ class Tokens(SparseSums, Multinomial, register=False):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Flags(SparseSums, Bernoulli, register=False):
-    """Yes or no in each column, where most are no."""
+    """Yes or no in each column, where most are no, or yes is what exceeds a threshold."""
+
+    def read(self, x: Any) -> Any:
+        return x if isinstance(x, Above) else super().read(x)
+
+    def gather(self, x: Any, w: Weights) -> Any:
+        if not isinstance(x, Above):
+            return super().gather(x, w)
+        total, seen = choosing.above_sums(x.matrix, x.threshold, **w.arguments)
+        return Sums(seen, np.zeros(seen.shape), total)
+
+    def gather_width(self, rows: Any) -> int:
+        return int(rows.shape[1]) if isinstance(rows, Above) else super().gather_width(rows)
+
+    def log_density(self, x: Any) -> Array:
+        return super().log_density(x.flags if isinstance(x, Above) else x)
+
+    def best(self, x: Any, log_weights: Array) -> Array:
+        eta, partition = np.asarray(self.natural()), np.asarray(self.log_partition())
+        if not isinstance(x, Above) or not (np.isfinite(eta).all() and np.isfinite(partition).all()):
+            return super().best(x, log_weights)
+        return choosing.above_best(x.matrix, x.threshold, eta, partition, log_weights)
+
+    def expect(self, x: Any, log_weights: Array, weights: Array | None = None) -> Expectation:
+        return super().expect(x.flags if isinstance(x, Above) else x, log_weights, weights)
 
     def pieces(self, x: Any) -> list[tuple[Any, Array]]:
-        return super().pieces(x.matrix.toarray() if isinstance(x, Sparse) else x)
+        plain = x.flags if isinstance(x, Above) else x.matrix.toarray() if isinstance(x, Sparse) else x
+        return super().pieces(plain)

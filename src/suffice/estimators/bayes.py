@@ -192,7 +192,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         template = self._template()
         data, weights = self._labelled(template, rows, y, sample_weight)
         if template.exact and data.complete:
-            self._adopt(template, template.suffstats(data, weights), more=more)
+            self._adopt(template, self._gathered(template, data, weights), more=more)
             return
         if more:
             msg = (
@@ -210,6 +210,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         self.distribution_ = self._refined(found.distribution, found.statistics)
         self.statistics_ = found.statistics
         self._tell()
+
+    def _gathered(self, template: Classes, data: Labelled, weights: Weights) -> Any:
+        """The statistics of rows whose classes are known."""
+        return template.suffstats(data, weights)
 
     def _adopt(self, template: Classes, stats: Any, *, more: bool) -> None:
         """Estimate from exact statistics, added to those of earlier rows."""
@@ -257,7 +261,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         if not data.complete:
             msg = f"unlearn takes rows whose class is known; row {int(np.argmax(data.codes < 0))} has none."
             raise UnsupportedError(msg)
-        left = self.statistics_ - template.suffstats(data, weights)
+        left = self.statistics_ - self._gathered(template, data, weights)
         self._adopt(template, left, more=False)
         return self
 
@@ -276,6 +280,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         model = self.distribution_
         return model, model.read(self._validated(X, reset=False))
 
+    def _asked_quickly(self, X: Any) -> tuple[Classes, Any]:
+        """The same, in a form of which nothing but the most probable class is asked."""
+        return self._asked(X)
+
     def predict(self, X: Any, loss: Any = None, reject: float | None = None) -> Array:
         """The class of each row, (n,): the most probable, or with ``loss`` that of least expected loss.
 
@@ -291,7 +299,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             no numbers.
         """
         if loss is None and reject is None:
-            model, rows = self._asked(X)
+            model, rows = self._asked_quickly(X)
             return np.asarray(self.classes_[model.most_probable(rows)])
         actions = decide(self.predict_proba(X), loss, reject)
         if loss is not None and np.shape(loss)[1] != len(self.classes_):

@@ -9,17 +9,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from suffice.core.labels import Whole
 from suffice.core.parameters import Array
 from suffice.distributions.beta import Beta
 from suffice.distributions.categorical import Categorical
 from suffice.distributions.dirichlet import Dirichlet
-from suffice.distributions.tokens import Flags, Tokens
+from suffice.distributions.tokens import Above, Flags, Tokens
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.validation import AT_LEAST_ZERO, interval
 
 LEAST_ALPHA = 1e-10
+GLANCE = 4096  # rows that are looked at for the largest category
 
 
 class DiscreteShell(BayesShell):
@@ -138,7 +140,7 @@ class BernoulliNB(DiscreteShell):
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
-        rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite="allow-nan")
+        rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
         if self.binarize is None:
             return rows
         if hasattr(rows, "tocsr"):
@@ -146,10 +148,7 @@ class BernoulliNB(DiscreteShell):
             rows.data = np.where(np.isnan(rows.data), np.nan, rows.data > self.binarize)
             rows.eliminate_zeros()
             return rows
-        flags = np.greater(rows, self.binarize, out=np.empty_like(rows))
-        if np.isnan(rows.sum()):
-            flags[np.isnan(rows)] = np.nan
-        return flags
+        return Above(np.asarray(rows), float(self.binarize))
 
     def _show(self) -> None:
         super()._show()
@@ -215,9 +214,8 @@ class MultinomialNB(DiscreteShell):
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
-        rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite="allow-nan")
-        cells = rows.data if hasattr(rows, "tocsr") else rows
-        if cells.size and cells.min() < 0:
+        rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
+        if not hasattr(rows, "tocsr") and rows.size and rows.min() < 0:
             msg = f"Negative values in data passed to {type(self).__name__} (input X): counts are at least 0."
             raise ValueError(msg)
         return rows
@@ -327,12 +325,45 @@ class CategoricalNB(DiscreteShell):
         rows = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         if rows.dtype.kind not in "iuf":
             rows = check_array(rows, dtype=np.float64, ensure_all_finite="allow-nan")
-        if rows.size and np.nanmin(rows) < 0:
-            msg = f"Negative values in data passed to {type(self).__name__} (input X): categories are 0, 1, …"
-            raise ValueError(msg)
         if rows.dtype.kind == "f":
             return np.floor(rows) if np.isnan(rows.sum()) else rows.astype(np.int64)
         return rows
+
+    def _labelled(self, template: Any, rows: Any, y: Any, sample_weight: Any) -> Any:
+        if rows.dtype.kind == "i" and sample_weight is None:  # counted as they are, and then looked whether all were
+            width = int(rows[:GLANCE].max(initial=0)) + 1
+            data, weights = super()._labelled(template, Whole(matrix=rows, width=max(width, 1)), y, None)
+            if data.complete and width <= GLANCE:
+                return data, weights
+        self._refuse_negative(rows)
+        return super()._labelled(template, rows, y, sample_weight)
+
+    def _refuse_negative(self, rows: Array) -> None:
+        if rows.size and np.nanmin(rows) < 0:
+            msg = f"Negative values in data passed to {type(self).__name__} (input X): categories are 0, 1, …"
+            raise ValueError(msg)
+
+    def _gathered(self, template: Any, data: Any, weights: Any) -> Any:
+        stats = super()._gathered(template, data, weights)
+        if not isinstance(data.rows, Whole):
+            return stats
+        count = stats.members.count
+        if count.sum() < data.rows.matrix.size:  # the first rows did not show the largest
+            self._refuse_negative(data.rows.matrix)
+            rows = template.components.read(data.rows.matrix)
+            return super()._gathered(template, replace(data, rows=rows), weights)
+        seen = count.any(axis=0)
+        lengths = [int(np.flatnonzero(column)[-1]) + 1 if column.any() else 0 for column in seen]
+        levels = tuple(tuple(range(length)) for length in lengths)
+        return replace(stats, members=replace(stats.members, count=count[:, :, : max(lengths)], levels=levels))
+
+    def _asked_quickly(self, X: Any) -> Any:
+        check_is_fitted(self)
+        rows = self._validated(X, reset=False)
+        model = self.distribution_
+        if rows.dtype.kind == "i":
+            return model, Whole(matrix=rows, width=int(self.n_categories_.max()))
+        return model, model.read(rows)
 
     def _show(self) -> None:
         super()._show()

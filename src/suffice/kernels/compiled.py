@@ -63,13 +63,16 @@ def sparse_sums(
     weights: Array | None = None,
     codes: Integers | None = None,
     members: int = 1,
-) -> Array:
-    """Σ w x (k, width) of compressed rows: row i has the cells ends[i] … ends[i + 1], at most one weight each."""
+) -> tuple[Array, float]:
+    """Σ w x (k, width) of compressed rows, and the least x that counts, or 0.
+
+    Row i has the cells ends[i] … ends[i + 1], and at most one weight.
+    """
     total = np.zeros((members, width))
     w = np.empty((0, 1)) if weights is None else weights[:, None]
     c = _plain(np.empty(0) if codes is None else codes, np.int64)
-    tallies.sparse_sums(_plain(values), _plain(places, np.int32), _plain(ends, np.int64), _plain(w), c, total)
-    return total
+    cells = _plain(values), _plain(places, np.int32), _plain(ends, np.int64)
+    return total, tallies.sparse_sums(*cells, _plain(w), c, total)
 
 
 def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array) -> Array:

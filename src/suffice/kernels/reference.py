@@ -151,14 +151,17 @@ def sparse_sums(
     weights: Array | None = None,
     codes: Integers | None = None,
     members: int = 1,
-) -> Array:
-    """Σ w x (k, width) of compressed rows: row i has the cells ends[i] … ends[i + 1], at most one weight each."""
+) -> tuple[Array, float]:
+    """Σ w x (k, width) of compressed rows, and the least x that counts, or 0.
+
+    Row i has the cells ends[i] … ends[i + 1], and at most one weight.
+    """
     here = slice(ends[0], ends[-1])
     who = np.repeat(np.zeros(len(ends) - 1, np.int64) if codes is None else codes, np.diff(ends))
     amount = values[here] if weights is None else values[here] * np.repeat(weights, np.diff(ends))
     known = (who >= 0) & (who < members)
     flat = np.bincount(who[known] * width + places[here][known], amount[known], members * width)
-    return flat.reshape(members, width).astype(np.float64, copy=False)
+    return flat.reshape(members, width).astype(np.float64, copy=False), float(values[here][known].min(initial=0.0))
 
 
 def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array) -> Array:

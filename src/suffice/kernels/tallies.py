@@ -35,14 +35,16 @@ def sums(x, weights, codes, total):
 
 @kernel
 def sparse_sums(values, places, ends, weights, codes, total):
-    """Σ w x (k, width) of compressed rows with at most one weight each."""
-    members = total.shape[0]
+    """Σ w x (k, width) of compressed rows with at most one weight each; returns the least x, or 0."""
+    members, least = total.shape[0], 0.0
     for i in range(ends.size - 1):
         k = codes[i] if codes.size else 0
         if 0 <= k < members:
             v = weights[i, 0] if weights.size else 1.0
             for cell in range(ends[i], ends[i + 1]):
                 total[k, places[cell]] += v * values[cell]
+                least = min(least, values[cell])
+    return least
 
 
 @kernel
