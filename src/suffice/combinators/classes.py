@@ -266,7 +266,8 @@ class Classes(Mixture, register=False):
         self.remark(rows)
         stack, scores = self.components, self.log_weights
         codes = local.fill(lambda part: stack.best(rows[part], scores), len(rows), self._width(rows))
-        return np.where(codes < 0, int(np.argmax(self.weights)), codes)
+        lost = len(codes) > 0 and codes.min() < 0
+        return np.where(codes < 0, int(np.argmax(self.weights)), codes) if lost else codes
 
     def reweighted(self, weights: Any) -> Self:
         """The same classes with other probabilities p(y)."""

@@ -62,8 +62,11 @@ class Column:
         """The place of every cell, by the places of the vocabulary: −1 for a missing cell and for an unknown label."""
         if len(places) == 0:
             return np.full(len(self.codes), -1)
-        unsigned = self.codes.dtype == np.uint64
-        steps = self.codes - np.uint64(self.low) if unsigned else self.codes.astype(np.int64) - self.low
+        if self.codes.dtype == np.uint64:
+            steps = self.codes - np.uint64(self.low)
+        else:
+            steps = self.codes.astype(np.int64, copy=False)
+            steps = steps - self.low if self.low else steps
         whole = places[0] == 0 and places[-1] == len(places) - 1 and (np.diff(places) == 1).all()
         steps = steps.astype(np.int64, copy=False)
         return steps if whole else np.where(steps < 0, -1, places[np.maximum(steps, 0)])

@@ -22,7 +22,7 @@ from suffice.core.parameters import Array
 from suffice.core.sketch import taken
 from suffice.core.weights import Weights
 from suffice.estimators.rows import by_name, one_row
-from suffice.estimators.targets import targets
+from suffice.estimators.targets import Targets, targets
 from suffice.estimators.validation import checked, generator, row_weights
 
 
@@ -130,9 +130,8 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             raise ValueError(msg)
         return np.asarray(priors / priors.sum())
 
-    def _labelled(self, template: Classes, rows: Any, y: Any, sample_weight: Any) -> tuple[Labelled, Weights]:
+    def _labelled(self, template: Classes, rows: Any, found: Targets, sample_weight: Any) -> tuple[Labelled, Weights]:
         """Rows with their classes and weights; those of weight 0 are none, and bring no level of a label."""
-        found = targets(type(self).__name__, y, self.classes_, self._unlabeled)
         data = Labelled.of(template.components.read(rows), found.codes, found.allowed)
         weights = row_weights(sample_weight, data)
         if weights.values is None or weights.values.all():
@@ -163,9 +162,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             One number of at least 0 per row.
         """
         rows = self._validated(X, reset=True)
-        self.classes_ = targets(type(self).__name__, y, None, self._unlabeled).classes
+        found = targets(type(self).__name__, y, None, self._unlabeled)
+        self.classes_ = found.classes
         self.__dict__.pop("statistics_", None)
-        self._learn(rows, y, sample_weight)
+        self._learn(rows, found, sample_weight)
         return self
 
     @available_if(_streams)
@@ -185,12 +185,15 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             )
             raise ValueError(msg)
         rows = self._validated(X, reset=first)
-        self._learn(rows, y, sample_weight, more=True)
+        self._learn(rows, self._targets(y), sample_weight, more=True)
         return self
 
-    def _learn(self, rows: Any, y: Any, sample_weight: Any, *, more: bool = False) -> None:
+    def _targets(self, y: Any) -> Targets:
+        return targets(type(self).__name__, y, self.classes_, self._unlabeled)
+
+    def _learn(self, rows: Any, found: Targets, sample_weight: Any, *, more: bool = False) -> None:
         template = self._template()
-        data, weights = self._labelled(template, rows, y, sample_weight)
+        data, weights = self._labelled(template, rows, found, sample_weight)
         if template.exact and data.complete:
             self._adopt(template, self._gathered(template, data, weights), more=more)
             return
@@ -203,12 +206,11 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         options: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
         if data.complete:
             options["n_init"] = self.n_init
-        found = self._begun(template, data.rows).learn(
-            data, weights, self._believed(), generator(self.random_state), **options
-        )
-        self.converged_, self.n_iter_ = found.converged, found.passes
-        self.distribution_ = self._refined(found.distribution, found.statistics)
-        self.statistics_ = found.statistics
+        rng = generator(self.random_state)
+        learned = self._begun(template, data.rows).learn(data, weights, self._believed(), rng, **options)
+        self.converged_, self.n_iter_ = learned.converged, learned.passes
+        self.distribution_ = self._refined(learned.distribution, learned.statistics)
+        self.statistics_ = learned.statistics
         self._tell()
 
     def _gathered(self, template: Classes, data: Labelled, weights: Weights) -> Any:
@@ -257,7 +259,8 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         self._refuse_inexact("unlearn")
         template = self._template()
-        data, weights = self._labelled(template, self._validated(X, reset=False), y, sample_weight)
+        rows = self._validated(X, reset=False)
+        data, weights = self._labelled(template, rows, self._targets(y), sample_weight)
         if not data.complete:
             msg = f"unlearn takes rows whose class is known; row {int(np.argmax(data.codes < 0))} has none."
             raise UnsupportedError(msg)
@@ -382,9 +385,8 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         columns = by_name(X)
-        found = targets(type(self).__name__, y, self.classes_, self._unlabeled)
-        weights = row_weights(sample_weight, found.codes)
-        return dependence(columns, found.codes, weights.values)
+        codes = self._targets(y).codes
+        return dependence(columns, codes, row_weights(sample_weight, codes).values)
 
     @property
     def n_parameters(self) -> int:

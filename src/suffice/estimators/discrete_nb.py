@@ -329,14 +329,14 @@ class CategoricalNB(DiscreteShell):
             return np.floor(rows) if np.isnan(rows.sum()) else rows.astype(np.int64)
         return rows
 
-    def _labelled(self, template: Any, rows: Any, y: Any, sample_weight: Any) -> Any:
+    def _labelled(self, template: Any, rows: Any, found: Any, sample_weight: Any) -> Any:
         if rows.dtype.kind == "i" and sample_weight is None:  # counted as they are, and then looked whether all were
             width = int(rows[:GLANCE].max(initial=0)) + 1
-            data, weights = super()._labelled(template, Whole(matrix=rows, width=max(width, 1)), y, None)
+            data, weights = super()._labelled(template, Whole(matrix=rows, width=max(width, 1)), found, None)
             if data.complete and width <= GLANCE:
                 return data, weights
         self._refuse_negative(rows)
-        return super()._labelled(template, rows, y, sample_weight)
+        return super()._labelled(template, rows, found, sample_weight)
 
     def _refuse_negative(self, rows: Array) -> None:
         if rows.size and np.nanmin(rows) < 0:

@@ -117,9 +117,9 @@ class NaiveBayes(BayesShell):
     def _holes(self) -> bool:
         return not self.joint and all(takes_holes(one) for one in _families(self.families))
 
-    def _labelled(self, template: Any, rows: Any, y: Any, sample_weight: Any) -> Any:
+    def _labelled(self, template: Any, rows: Any, found: Any, sample_weight: Any) -> Any:
         try:
-            return super()._labelled(template, rows, y, sample_weight)
+            return super()._labelled(template, rows, found, sample_weight)
         except DataError as error:
             if isinstance(error.__cause__, DataError) and isinstance(error.__cause__.__cause__, TypeError):
                 msg = f"the argument must be a string or a number in every cell: {error}"

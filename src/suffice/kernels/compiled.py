@@ -87,10 +87,15 @@ def counts(
     levels: Integers, n_levels: int, weights: Array | None = None, codes: Integers | None = None, members: int = 1
 ) -> Array:
     """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
-    total = np.zeros((levels.shape[1], n_levels, _n_members(weights, codes, members)))
+    shape = levels.shape[1], n_levels, _n_members(weights, codes, members)
+    whole = weights is None and codes is not None
+    total = np.zeros(shape, np.int64 if whole else np.float64)
     for rows, w, c in _chunks(levels, weights, codes, INTEGERS):
-        tallies.counts(rows, w, c, total)
-    return np.ascontiguousarray(total.transpose(2, 0, 1))
+        if whole:
+            tallies.whole_counts(rows, c, total)
+        else:
+            tallies.counts(rows, w, c, total)
+    return np.ascontiguousarray(total.transpose(2, 0, 1), dtype=np.float64)
 
 
 def count_range(x: Integers, low: int, high: int) -> NDArray[np.int64]:

@@ -8,6 +8,9 @@ import numpy as np
 
 from suffice.kernels.jit import kernel, minus
 
+U64 = np.uint64
+ROWS = 16
+
 
 @kernel
 def incomplete_best(row, mean, scale, cell, start):
@@ -47,43 +50,57 @@ def normal_best(x, mean, scale, cell, start, out):
 
 
 @kernel
-def table_best(levels, tables, start, out):
-    """Tables (d, L, k), the members side by side; returns how many cells have no entry (NaN, or outside)."""
-    d, n_levels, members = tables.shape
-    unknown, scores = 0, np.empty(members)
-    for i in range(levels.shape[0]):
-        scores[:] = start
-        for j in range(d):
-            level = levels[i, j]
-            if 0 <= level < n_levels and not np.isnan(tables[j, level, 0]):
-                for k in range(members):
-                    scores[k] += tables[j, level, k]
-            else:
-                unknown += 1
+def pick(scores, out):
+    """The first of the highest scores (rows, k) of each row, into out."""
+    for r in range(out.size):
         best, who = -np.inf, -1
-        for k in range(members):
-            if scores[k] > best:
-                best, who = scores[k], k
-        out[i] = who
+        for k in range(scores.shape[1]):
+            if scores[r, k] > best:
+                best, who = scores[r, k], k
+        out[r] = who
+
+
+@kernel
+def table_best(levels, lengths, tables, start, out):
+    """Tables (d · (L + 1) · k,) of logs, k a multiple of 4; the last entry of a column is for cells that have none.
+
+    Returns how many these are: their level is not among the first ``lengths`` (d,). Places are unsigned, so that none
+    counts from the end, and what lies below 0 is far above. Rows take turns: one need not wait for its own last sum.
+    """
+    members, n = start.size, levels.shape[0]
+    last = U64(tables.size // lengths.size - members)
+    unknown, scores = 0, np.empty((ROWS, members))
+    for begin in range(0, n, ROWS):
+        rows = min(ROWS, n - begin)
+        scores[:rows] = start
+        for j in range(lengths.size):
+            first, length = U64(j) * (last + U64(members)), U64(lengths[j])
+            for r in range(rows):
+                level = U64(levels[begin + r, j])
+                known = level < length
+                unknown += not known
+                place, row = first + (level * U64(members) if known else last), scores[r]
+                for k in range(members):
+                    row[k] += tables[place + U64(k)]
+        pick(scores, out[begin : begin + rows])
     return unknown
 
 
 @kernel
 def sparse_best(values, places, ends, slopes, start, out):
-    """Scores X · slopes of compressed rows, slopes (width, k): the members side by side."""
-    members = slopes.shape[1]
-    scores = np.empty(members)
-    for i in range(ends.size - 1):
-        scores[:] = start
-        for cell in range(ends[i], ends[i + 1]):
-            value, place = values[cell], places[cell]
-            for k in range(members):
-                scores[k] += value * slopes[place, k]
-        best, who = -np.inf, -1
-        for k in range(members):
-            if scores[k] > best:
-                best, who = scores[k], k
-        out[i] = who
+    """Scores X · slopes of compressed rows, slopes (width · k,), k a multiple of 4: the members side by side."""
+    members, n = start.size, ends.size - 1
+    scores = np.empty((ROWS, members))
+    for begin in range(0, n, ROWS):
+        rows = min(ROWS, n - begin)
+        scores[:rows] = start
+        for r in range(rows):
+            row = scores[r]
+            for i in range(ends[begin + r], ends[begin + r + 1]):
+                value, place = values[U64(i)], U64(places[U64(i)]) * U64(members)
+                for k in range(members):
+                    row[k] += value * slopes[place + U64(k)]
+        pick(scores, out[begin : begin + rows])
 
 
 @kernel

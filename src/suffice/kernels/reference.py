@@ -202,6 +202,8 @@ def _blocks(x: Real, w: Array | None) -> Iterator[tuple[Array, Array | None]]:
 
 
 def _level_weights(x: Integers, low: int, high: int, w: Array | None) -> NDArray[Any]:
+    if x.size and x.dtype.kind == "i" and x.min() >= low and x.max() <= high:
+        return np.bincount(x if low == 0 else x - low, w, high - low + 1)
     inside = (x >= low) & (x <= high)
     steps = x[inside]
     steps = steps - np.uint64(low) if x.dtype == np.uint64 else steps.astype(np.int64) - low

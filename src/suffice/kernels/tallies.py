@@ -78,6 +78,19 @@ def counts(levels, weights, codes, total):
 
 
 @kernel
+def whole_counts(levels, codes, total):
+    """The same of rows without weights: how often, (d, n_levels, k) whole numbers."""
+    d, n_levels, members = total.shape
+    for i in range(levels.shape[0]):
+        k = codes[i]
+        if 0 <= k < members:
+            for j in range(d):
+                level = levels[i, j]
+                if 0 <= level < n_levels:
+                    total[j, level, k] += 1
+
+
+@kernel
 def count_range(x, low, total):
     """How often low + i occurs in x (n,), in four tables (4, ·) by turns: equal neighbours need not wait."""
     size, whole = np.uint64(total.shape[1]), x.size - x.size % 4
