@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
@@ -108,3 +109,12 @@ def test_what_cannot_be_told_is_refused():
     model = sf.GaussianNB().fit(X, np.where(np.arange(150) % 4 == 0, Y, np.nan))
     with pytest.raises(sf.UnsupportedError, match="exact statistics"):
         model.unlearn(X[:1], Y[:1])
+
+
+@pytest.mark.parametrize("kind", [sf.MultinomialNB, sf.BernoulliNB])
+def test_sparse_rows_of_unknown_class(kind):
+    counts = np.random.default_rng(0).poisson(1.0 + 3.0 * np.eye(3)[Y][:, [0, 1, 2, 0, 1]])
+    y = np.where(np.arange(150) % 5 == 0, Y, np.nan)
+    dense, sparse = kind().fit(counts, y), kind().fit(scipy.sparse.csr_matrix(counts), y)
+    assert_allclose(sparse.feature_log_prob_, dense.feature_log_prob_, rtol=1e-6)
+    assert np.mean(dense.predict(counts) == Y) > (0.9 if kind is sf.MultinomialNB else 0.5)

@@ -10,6 +10,7 @@ import numpy as np
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.latent import Expectation
 from suffice.core.parameters import Array, Domain
+from suffice.core.sketch import points
 from suffice.core.sparse import Sparse
 from suffice.core.statistics import Sums
 from suffice.core.weights import Weights
@@ -158,3 +159,14 @@ class Flags(SparseSums, Bernoulli, register=False):
     def pieces(self, x: Any) -> list[tuple[Any, Array]]:
         plain = x.flags if isinstance(x, Above) else x.matrix.toarray() if isinstance(x, Sparse) else x
         return super().pieces(plain)
+
+
+@points.register
+def _(rows: Above, weights: Any) -> Any:
+    return points(rows.flags, weights)
+
+
+@points.register
+def _(rows: Sparse, weights: Any) -> Any:
+    """How much a row holds: whole rows of a matrix that is mostly 0 would be far too many numbers."""
+    return points(np.asarray(rows.matrix.sum(axis=1), dtype=float).reshape(-1, 1), weights)
