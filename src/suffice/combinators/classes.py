@@ -292,6 +292,10 @@ class Classes(Mixture, register=False):
         found.extend(alert for alert in own if not (found and alert[0] in {"collapsed", "singular"}))
         return tuple(found)
 
+    def __repr__(self) -> str:
+        """Show the members, their weights and names."""
+        return f"{super().__repr__().replace('Mixture', 'Classes', 1)} of {list(self.labels)}"
+
     def label_of(self, index: Any) -> str:
         """How an alert names a class."""
         return repr(self.labels[index]) if len(self.labels) else str(index)

@@ -22,7 +22,7 @@ from suffice.core.parameters import Array
 from suffice.core.sketch import taken
 from suffice.core.weights import Weights
 from suffice.estimators.rows import by_name, one_row
-from suffice.estimators.targets import Targets, targets
+from suffice.estimators.targets import Targets, checked_priors, targets
 from suffice.estimators.validation import checked, generator, row_weights
 
 
@@ -109,26 +109,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         prototype, k = self._prototype(self.classes_), len(self.classes_)
         labels = tuple(self.classes_.tolist())
         given = self._class_priors()
-        weights = None if given is None else self._checked_priors(given)
+        weights = None if given is None else checked_priors(given, len(self.classes_))
         several = isinstance(prototype, list)
         model = Classes(prototype, None if several else k, weights=weights, labels=labels)
         return model if given is None else model.fix("weights")
-
-    def _checked_priors(self, given: Any) -> Array:
-        priors = np.asarray(given, dtype=float)
-        if priors.shape != (len(self.classes_),):
-            msg = (
-                f"Number of priors must match number of classes: there are {len(self.classes_)} classes, and priors "
-                f"have shape {priors.shape}."
-            )
-            raise ValueError(msg)
-        if not (priors >= 0).all():
-            msg = f"Priors must be non-negative; got {priors.tolist()}."
-            raise ValueError(msg)
-        if not np.isclose(priors.sum(), 1.0):
-            msg = f"The sum of the priors should be 1; it is {priors.sum():g}."
-            raise ValueError(msg)
-        return np.asarray(priors / priors.sum())
 
     def _labelled(self, template: Classes, rows: Any, found: Targets, sample_weight: Any) -> tuple[Labelled, Weights]:
         """Rows with their classes and weights; those of weight 0 are none, and bring no level of a label."""
@@ -347,7 +331,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
 
     @class_prior_.setter
     def class_prior_(self, priors: Any) -> None:
-        self.distribution_ = self.distribution_.reweighted(self._checked_priors(priors))
+        self.distribution_ = self.distribution_.reweighted(checked_priors(priors, len(self.classes_)))
         self._show()
 
     def with_priors(self, priors: Any) -> Self:

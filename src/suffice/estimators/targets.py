@@ -102,3 +102,21 @@ def _matrix(owner: str, y: Any, allowed: Array, classes: Any) -> Targets:
         raise DataError(msg)
     sure = allowed.sum(axis=1) == 1
     return Targets(np.where(sure, allowed.argmax(axis=1), -1).astype(np.intp), names, allowed)
+
+
+def checked_priors(given: Any, classes: int) -> Array:
+    """p(y) of each class, (k,), as the caller gives it."""
+    priors = np.asarray(given, dtype=float)
+    if priors.shape != (classes,):
+        msg = (
+            f"Number of priors must match number of classes: there are {classes} classes, and priors have shape "
+            f"{priors.shape}."
+        )
+        raise ValueError(msg)
+    if not (priors >= 0).all():
+        msg = f"Priors must be non-negative; got {priors.tolist()}."
+        raise ValueError(msg)
+    if not np.isclose(priors.sum(), 1.0):
+        msg = f"The sum of the priors should be 1; it is {priors.sum():g}."
+        raise ValueError(msg)
+    return np.asarray(priors / priors.sum())
