@@ -68,7 +68,7 @@ def categorical(n: int) -> Case:
     """Columns of eight categories."""
     rng, y = classes(n)
     x = (rng.integers(8, size=(n, COLUMNS)) * (1 + y[:, None] % 2)) % 8
-    return Case("CategoricalNB", sf.CategoricalNB(), naive_bayes.CategoricalNB(), x, y, ("class_log_prior_",))
+    return Case("CategoricalNB", sf.CategoricalNB(), naive_bayes.CategoricalNB(), x, y, ("feature_log_prob_",))
 
 
 def multinomial(n: int) -> Case:

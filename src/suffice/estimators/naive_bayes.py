@@ -49,8 +49,8 @@ class NaiveBayes(BayesShell):
     Examples
     --------
     >>> X = {"size": [1.0, 1.2, 3.0, 3.4], "colour": ["red", "red", "blue", "red"]}
-    >>> sf.NaiveBayes().fit(X, ["a", "a", "b", "b"]).predict({"size": [2.0, 3.0], "colour": ["red", "blue"]})
-    array(['b', 'b'], dtype='<U1')
+    >>> sf.NaiveBayes().fit(X, ["a", "a", "b", "b"]).predict({"size": [1.1, 3.0], "colour": ["red", None]})
+    array(['a', 'b'], dtype='<U1')
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
