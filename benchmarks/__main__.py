@@ -1,7 +1,8 @@
 """Every benchmark, one after the other."""
 
-from benchmarks import estimation, machine, mixtures
+from benchmarks import classifiers, estimation, machine, mixtures
 
 machine.main()
 estimation.main()
 mixtures.main([])
+classifiers.main([])

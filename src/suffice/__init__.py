@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 # The public names and where they live; a module is loaded when one of its names is first used.
 _NAMES = {
+    "suffice.core.decision": "decide",
     "suffice.core.distribution": "Distribution",
     "suffice.core.errors": "ArgumentError DataError ParameterError SufficeError SufficeWarning UnsupportedError",
     "suffice.core.fit": "fit posterior",
@@ -30,7 +31,10 @@ _NAMES = {
     "suffice.combinators.order": "align",
     "suffice.combinators.select": "Selection select",
     "suffice.frames.schema": "Schema infer",
-    "suffice.estimators": "BayesianGaussianMixture GaussianMixture KMeans LatentClass MixtureModel",
+    "suffice.estimators": (
+        "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "
+        "LatentClass MixtureModel MultinomialNB NaiveBayes"
+    ),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {"theory": "suffice.core.theory", "testing": "suffice.testing", "plot": "suffice.plot"}

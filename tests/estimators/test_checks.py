@@ -13,6 +13,16 @@ ESTIMATORS = [
     sf.MixtureModel(),
     sf.MixtureModel(sf.Normal()),
     sf.LatentClass(),
+    sf.Density(),
+    sf.Density(sf.Normal()),
+    sf.BayesClassifier(),
+    sf.BayesClassifier(sf.MultivariateNormal()),
+    sf.BayesClassifier(sf.MultivariateNormal(structure="tied")),
+    sf.NaiveBayes(),
+    sf.GaussianNB(),
+    sf.BernoulliNB(),
+    sf.CategoricalNB(),
+    sf.MultinomialNB(),
 ]
 BEYOND = [
     checks.check_dataframe_column_names_consistency,

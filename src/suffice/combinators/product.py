@@ -219,6 +219,20 @@ class Product(Compound, register=False):
             out += block.log_density(part)
         return out
 
+    def pieces(self, x: Any) -> list[tuple[Any, Array]]:
+        found, first = [], 0
+        for (key, block), part in zip(self.blocks.items(), x.parts, strict=True):
+            names = _names(key) if self.named else None
+            width = 0
+            for columns, scores in block.pieces(part):
+                width = max(width, max(columns) + 1)
+                if names is None:
+                    found.append((tuple(first + column for column in columns), scores))
+                else:
+                    found.append((names if len(names) < width else tuple(names[column] for column in columns), scores))
+            first += width
+        return found
+
     def gather(self, x: Any, w: Weights) -> Parts:
         parts = []
         for (key, block), part in zip(self.blocks.items(), x.parts, strict=True):

@@ -88,6 +88,8 @@ class Stack(Compound, register=False):
         return x.parts if isinstance(x, Readings) else (x,) * len(self.parts)
 
     def _single(self, x: Any) -> bool:
+        if isinstance(x, Readings):
+            return False
         return bool(self.parts[0]._single(x))  # noqa: SLF001 (the same contract, one level down)
 
     def _width(self, rows: Any) -> int:
@@ -103,6 +105,14 @@ class Stack(Compound, register=False):
     def log_density(self, x: Any) -> Array:
         paired = zip(self.parts, self.views(x), strict=True)
         return np.concatenate([member.stacked.log_density(view) for member, view in paired], axis=1)
+
+    def pieces(self, x: Any) -> list[tuple[Any, Array]]:
+        each = [member.stacked.pieces(view) for member, view in zip(self.parts, self.views(x), strict=True)]
+        keys = [[key for key, _ in pieces] for pieces in each]
+        if any(one != keys[0] for one in keys):  # members that take the columns together in different ways
+            everything = tuple(dict.fromkeys(column for key in keys[0] for column in key))
+            return [(everything, self.log_density(x))]
+        return [(key, np.concatenate([pieces[i][1] for pieces in each], axis=1)) for i, key in enumerate(keys[0])]
 
     def gather(self, x: Any, w: Weights) -> Parts:
         parts = []

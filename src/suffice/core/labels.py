@@ -63,8 +63,11 @@ class Column:
         """The place of every cell, by the places of the vocabulary: −1 for a missing cell and for an unknown label."""
         if len(places) == 0:
             return np.full(len(self.codes), -1)
-        unsigned = self.codes.dtype == np.uint64
-        steps = self.codes - np.uint64(self.low) if unsigned else self.codes.astype(np.int64) - self.low
+        if self.codes.dtype == np.uint64:
+            steps = self.codes - np.uint64(self.low)
+        else:
+            steps = self.codes.astype(np.int64, copy=False)
+            steps = steps - self.low if self.low else steps
         whole = places[0] == 0 and places[-1] == len(places) - 1 and (np.diff(places) == 1).all()
         steps = steps.astype(np.int64, copy=False)
         return steps if whole else np.where(steps < 0, -1, places[np.maximum(steps, 0)])
@@ -92,6 +95,10 @@ class Labels:
         staged = None if self.staged is None else (self.staged[0], self.staged[1][part])
         return Labels(tuple(column[part] for column in self.columns), staged)
 
+    def column(self, index: int) -> Labels:
+        """One column of the rows."""
+        return Labels((self.columns[index],))
+
     def among(self, named: tuple[tuple[Any, ...], ...]) -> Array:
         """The place of every cell among its column's levels, (n, d): −1 for a missing cell and for an unknown label."""
         if self.staged is not None and self.staged[0] == named:
@@ -102,6 +109,30 @@ class Labels:
         for index, (column, levels) in enumerate(zip(self.columns, named, strict=True)):
             places[:, index] = column.among(column.places(levels))
         return places
+
+
+@dataclass(frozen=True, eq=False)
+class Whole(Labels):
+    """Rows of whole numbers as they are: each is its own place among the levels 0 … ``width`` − 1, or has none.
+
+    Nobody has looked whether all have: statistics of it count those that do.
+    """
+
+    columns: tuple[Column, ...] = field(init=False)
+    matrix: Array = field(default_factory=lambda: np.empty((0, 0), np.int64), kw_only=True)
+    width: int = field(default=0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Say what the columns hold, without looking."""
+        vocabulary, possible = tuple(range(self.width)), np.ones(self.width, np.int64)
+        columns = tuple(Column(column, 0, vocabulary) for column in self.matrix.T)
+        for column in columns:
+            column.__dict__["tally"] = possible
+        object.__setattr__(self, "columns", columns)
+
+    def __getitem__(self, part: Any) -> Whole:
+        """Return some of the rows."""
+        return Whole(matrix=self.matrix[part], width=self.width)
 
 
 def read_labels(x: Any, owner: str, columns: int | None) -> Labels:

@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice.core.errors import UnsupportedError
 from suffice.core.parameters import Array
-from suffice.core.statistics import Additive, checked_factor, same_kind
+from suffice.core.statistics import Additive, checked_factor, refuse_negative, same_kind
 from suffice.core.weights import Weights
 from suffice.kernels.reference import FADED
 
@@ -114,7 +114,8 @@ def _assign(stack: Any, rows: Any, scores: Array, w: Array | None, offset: int) 
 class Joint(Additive):
     """What a mixture keeps of rows: the weight and the statistics of each member, given the parameters that gathered.
 
-    ``evidence`` is Σ w log p(x) under those parameters and ``entropy`` that of the responsibilities, both (1,).
+    Where it is known who made each row, and the members' statistics are exact, so are these: no parameters were used.
+    Else ``evidence`` is Σ w log p(x) under those parameters and ``entropy`` that of the responsibilities, both (1,).
     ``solid``, Σ w min(w, 1) in (1,), tells how many rows there are where weights are shares.
     """
 
@@ -159,8 +160,18 @@ class Joint(Additive):
         )
 
     def __sub__(self, other: Joint) -> Joint:
-        msg = (
-            "rows cannot be removed from the statistics of a mixture: who made the other rows was decided with them. "
-            "Fit again without the rows."
+        same_kind(self, other)
+        if not (self.exact and other.exact):
+            msg = (
+                "rows cannot be removed from the statistics of a mixture: who made the other rows was decided with "
+                "them. Fit again without the rows."
+            )
+            raise UnsupportedError(msg)
+        return replace(
+            self,
+            count=refuse_negative(self.count, other.count),
+            members=self.members - other.members,
+            evidence=self.evidence - other.evidence,
+            entropy=self.entropy - other.entropy,
+            solid=np.maximum(self.solid - other.solid, 0.0),
         )
-        raise UnsupportedError(msg)

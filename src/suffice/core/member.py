@@ -12,6 +12,7 @@ from suffice.core.answers import Answers
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import Array
 from suffice.engines import local
+from suffice.kernels import choosing
 
 SHARPEST = 1e5  # no member is narrower than a three-hundredth of all rows, as far as its family has no floor of its own
 
@@ -36,9 +37,28 @@ class Member(Answers):
         """
         return latent.expect(self, x, np.asarray(log_weights), weights)
 
+    def best(self: Any, x: Any, log_weights: Array) -> Array:
+        """The member of the highest score log π + log p(x) for each row of a block, (n,); −1 where all are −inf."""
+        return choosing.chosen(self.log_density(x) + log_weights)
+
+    def pieces(self: Any, x: Any) -> list[tuple[Any, Array]]:
+        """The log density as a sum of independent pieces: each by its column, (n, k); a vector is one piece."""
+        if self.row_vector or self.support.core:
+            return [(tuple(range(int(np.prod(np.shape(x)[1:])))), self.log_density(x))]
+        found = []
+        for column in range(np.shape(x)[1]):
+            part = x.column(column) if hasattr(x, "column") else x[:, column : column + 1]
+            found.append(((column,), self.reshaped(lambda value, j=column: value[:, j : j + 1]).log_density(part)))
+        return found
+
     def staged(self, rows: Any) -> Any:
         """Rows prepared for many passes under this model."""
         return rows
+
+    @property
+    def coupled(self: Any) -> bool:
+        """Whether members share parameters, so that none can be estimated without the others."""
+        return bool(set(self.tied) & set(self.free)) or any(block.coupled for block in self.blocks.values())
 
     # ---- the floor under a member ---------------------------------------------------------------------------------
     @property

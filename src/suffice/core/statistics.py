@@ -7,6 +7,8 @@ Second moments are centred, and a mean is held as centre + shift, two floats, so
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import reduce
+from operator import add
 from typing import Any, Protocol, Self, cast
 
 import numpy as np
@@ -296,3 +298,13 @@ def picked(stats: Any, order: Array) -> Any:
     arrays = {f.name: getattr(stats, f.name) for f in fields(stats)}
     k = len(stats.weight)
     return replace(stats, **{n: v[order] for n, v in arrays.items() if isinstance(v, np.ndarray) and len(v) == k})
+
+
+def pooled(stats: Any) -> Any:
+    """The statistics of the rows of all members together, with a leading axis of length 1."""
+    if isinstance(stats, Parts) and not stats.of_members:
+        weight = np.asarray(stats.weight.sum(axis=0, keepdims=True))
+        return replace(stats, parts=tuple(map(pooled, stats.parts)), weight=weight)
+    if hasattr(stats, "pooled"):
+        return stats.pooled()
+    return reduce(add, (member(stats, index) for index in range(len(stats.weight))))

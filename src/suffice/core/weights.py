@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,13 @@ class Weights:
 
     def member_totals(self) -> Array:
         """Σ w of each member, (k,)."""
+        return self._totals
+
+    @cached_property
+    def _totals(self) -> Array:
         if self.codes is not None:
+            if self.values is None and self.length and self.codes.min() >= 0:
+                return np.bincount(self.codes, minlength=self.members).astype(float)
             owned = self.codes >= 0
             values = None if self.values is None else self.values[owned]
             return np.bincount(self.codes[owned], values, self.members).astype(float)

@@ -15,7 +15,7 @@ import numpy as np
 from suffice import kernels
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError, SufficeWarning, UnsupportedError
-from suffice.core.labels import Column, Labels, as_array, in_order, is_missing, plain, read_labels
+from suffice.core.labels import Column, Labels, Whole, as_array, in_order, is_missing, plain, read_labels
 from suffice.core.latent import Expectation
 from suffice.core.lazy import special
 from suffice.core.parameters import UNIT, Array, Domain, parameter
@@ -25,6 +25,7 @@ from suffice.core.weights import Weights
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.indicators import Indicators, short, uniform
 from suffice.distributions.label_posterior import LabelPosterior
+from suffice.kernels import choosing
 
 Levels = tuple[tuple[Any, ...], ...]
 
@@ -175,6 +176,8 @@ class Categorical(Indicators):
 
     def remark(self, rows: Labels, where: str = "") -> None:
         """Warn of the first label of each column that is none of the levels."""
+        if isinstance(rows, Whole):  # nobody has looked
+            return
         free = np.zeros(len(rows.columns)) if self.unseen is None else np.min(self.stacked.unseen, axis=0)
         for column, (cells, levels) in enumerate(zip(rows.columns, self.stacked.named, strict=True)):
             place = cells.places(levels)
@@ -207,6 +210,22 @@ class Categorical(Indicators):
             out += table.T[cells.among(np.where(place < 0, len(levels), place))]
         return out
 
+    def best(self, x: Labels, log_weights: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            tables = np.log(self.probs)
+        lengths = np.array([len(levels) for levels in self.named])
+        tables[:, np.arange(tables.shape[2]) >= lengths[:, None]] = np.nan  # padding is no level
+        whole, priced = isinstance(x, Whole), self.unseen is not None and bool(np.any(self.unseen))
+        if priced and not whole:
+            return super().best(x, log_weights)
+        codes, unknown = choosing.table_best(x.matrix if whole else x.among(self.named), tables, log_weights)
+        if unknown and priced:
+            return super().best(read_labels(x.matrix, self.name, len(lengths)), log_weights)
+        if unknown and whole:
+            text = f"{unknown} cells hold a label that is none of the levels: they are left out, like missing cells."
+            warnings.warn(text, SufficeWarning, stacklevel=2)
+        return codes
+
     def staged(self, rows: Labels) -> Labels:
         return replace(rows, staged=(self.named, rows.among(self.named)))
 
@@ -232,6 +251,8 @@ class Categorical(Indicators):
 
     def gather(self, x: Labels, w: Weights) -> Counts:
         width = max(map(len, self.named), default=0)
+        if isinstance(x, Whole):
+            return Counts(kernels.counts(x.matrix, width, **w.arguments), self.named)
         places = [cells.places(levels) for cells, levels in zip(x.columns, self.named, strict=True)]
         if w.values is None and w.codes is None and w.members == 1:
             count = np.zeros((1, len(places), width))

@@ -86,6 +86,10 @@ class MultivariateNormal(ExponentialFamily):
         return self.form.shared
 
     @property
+    def coupled(self) -> bool:
+        return super().coupled or ("cov" in self.free and self.form.coupled)
+
+    @property
     def free(self) -> tuple[str, ...]:
         return tuple(name for name in super().free if name != "cov" or self.form.learned)
 

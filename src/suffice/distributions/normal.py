@@ -17,6 +17,7 @@ from suffice.core.moments import Moments
 from suffice.core.parameters import POSITIVE, REAL, Array, parameter
 from suffice.core.special import ratio_excess
 from suffice.distributions.normal_inverse_gamma import NormalInverseGamma
+from suffice.kernels import choosing
 
 if TYPE_CHECKING:
     from suffice.core.weights import Weights
@@ -85,6 +86,9 @@ class Normal(ExponentialFamily):
     def log_density(self, x: Array) -> Array:
         return kernels.normal_log_prob(x, self.mean, self.std)
 
+    def best(self, x: Array, log_weights: Array) -> Array:
+        return choosing.normal_best(x, self.mean, self.std, log_weights)
+
     def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
         found = kernels.normal_expect(x, self.mean, self.std, log_weights, weights)
         likelihood, entropy, count, centre, shift, scatter = found
@@ -101,6 +105,10 @@ class Normal(ExponentialFamily):
         if floor is None or "std" in self.fixed or not (np.asarray(self.std) < floor).any():
             return self
         return replace(self, std=np.maximum(self.std, floor))
+
+    def blurred(self, noise: Array) -> Self:
+        """The sum of this and independent noise of these variances, (d,)."""
+        return replace(self, std=np.hypot(self.std, np.sqrt(noise)))
 
     def held(self, floor: Any) -> Array:
         if floor is None or "std" in self.fixed:

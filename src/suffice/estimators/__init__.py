@@ -6,11 +6,18 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "BayesClassifier": "bayes_classifier",
     "BayesianGaussianMixture": "bayesian_gaussian_mixture",
+    "BernoulliNB": "discrete_nb",
+    "CategoricalNB": "discrete_nb",
+    "Density": "density",
     "GaussianMixture": "gaussian_mixture",
+    "GaussianNB": "gaussian_nb",
     "KMeans": "k_means",
     "LatentClass": "latent_class",
     "MixtureModel": "mixture_model",
+    "MultinomialNB": "discrete_nb",
+    "NaiveBayes": "naive_bayes",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 (names are strings)

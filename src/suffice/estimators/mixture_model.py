@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from suffice.distributions.categorical import Categorical
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import Normal
 from suffice.estimators.fitted import FitShell
+from suffice.estimators.prototypes import leaves
 
 
 class MixtureModel(FitShell):
@@ -99,7 +99,7 @@ class MixtureModel(FitShell):
     @property
     def _parts(self) -> tuple[Any, ...]:
         """The families that the members are made of."""
-        return tuple(_leaves(MultivariateNormal() if self.prototype is None else self.prototype))
+        return tuple(leaves(MultivariateNormal() if self.prototype is None else self.prototype))
 
     @property
     def _holes(self) -> bool:
@@ -132,17 +132,3 @@ class MixtureModel(FitShell):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = self._labels
         return tags
-
-
-def _leaves(prototype: Any) -> Iterator[Any]:
-    """The families that a prototype is made of."""
-    if isinstance(prototype, (list, tuple)):
-        inner = prototype
-    elif isinstance(prototype, Mixture):
-        inner = (prototype.components,)
-    else:
-        inner = tuple(prototype.blocks.values())
-    if not inner:
-        yield prototype
-    for one in inner:
-        yield from _leaves(one)

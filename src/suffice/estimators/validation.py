@@ -21,6 +21,11 @@ COUNT = Interval(Integral, 0, None, closed="left")
 checked = _fit_context(prefer_skip_nested_validation=True)
 
 
+def interval(kind: Any, low: float, high: float | None) -> Any:
+    """A rule for an option that is a number from ``low`` on, up to ``high``."""
+    return Interval(kind, low, high, closed="left")
+
+
 def one_of(*names: str) -> Any:
     """A rule for an option that is one of some names."""
     return StrOptions(set(names))

@@ -38,6 +38,8 @@ __all__ = [
     "row_hash",
     "scatter",
     "shared_gaussian_expect",
+    "sparse_scores",
+    "sparse_sums",
     "sums",
     "table_expect",
 ]
@@ -58,7 +60,7 @@ def job(work: int) -> Iterator[None]:
         _job.work = outer
 
 
-def _small(cells: int, work: int | None, members: int = 1, large: int = LARGE) -> bool:
+def is_small(cells: int, work: int | None, members: int = 1, large: int = LARGE) -> bool:
     chosen = os.environ.get("SUFFICE_KERNELS", "").strip()
     if chosen:
         if chosen in {"reference", "compiled"}:
@@ -69,7 +71,7 @@ def _small(cells: int, work: int | None, members: int = 1, large: int = LARGE) -
 
 
 @contextmanager
-def _loading() -> Iterator[None]:
+def loading() -> Iterator[None]:
     """Load compiled loops: what was interrupted half-way is forgotten, and loaded again when next needed."""
     try:
         yield
@@ -90,9 +92,9 @@ def moments(
     x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
 ) -> Moments:
     """Weight, centre, shift, scatter, each (k, d): mean = centre + shift, scatter = Σ w (x − mean)²; NaN is absent."""
-    if _small(x.size, work, _columns(weights)):
+    if is_small(x.size, work, _columns(weights)):
         return reference.moments(x, weights, codes, members)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled
     return compiled.moments(x, weights, codes, members)
 
@@ -101,9 +103,9 @@ def scatter(
     x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
 ) -> Moments:
     """Weight (k,), centre and shift (k, d), scatter matrix (k, d, d) about centre + shift; the rows are complete."""
-    if _small(x.size, work, _columns(weights)):
+    if is_small(x.size, work, _columns(weights)):
         return reference.scatter(x, weights, codes, members)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled
     return compiled.scatter(x, weights, codes, members)
 
@@ -117,9 +119,9 @@ def sums(
     work: int | None = None,
 ) -> Array:
     """Σ w f of every feature, (k, m)."""
-    if _small(features.size, work, _columns(weights)):
+    if is_small(features.size, work, _columns(weights)):
         return reference.sums(features, weights, codes, members)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled
     return compiled.sums(features, weights, codes, members)
 
@@ -134,27 +136,58 @@ def counts(
     work: int | None = None,
 ) -> Array:
     """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
-    if _small(levels.size, work, _columns(weights)):
+    if is_small(levels.size, work, _columns(weights)):
         return reference.counts(levels, n_levels, weights, codes, members)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled
     return compiled.counts(levels, n_levels, weights, codes, members)
 
 
+def sparse_sums(
+    values: Array,
+    places: Integers,
+    ends: Integers,
+    width: int,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    members: int = 1,
+    *,
+    work: int | None = None,
+) -> tuple[Array, float]:
+    """Σ w x (k, width) of compressed rows, and the least x that counts, or 0.
+
+    Row i has the cells ends[i] … ends[i + 1], and at most one weight.
+    """
+    if is_small(int(ends[-1] - ends[0]), work):
+        return reference.sparse_sums(values, places, ends, width, weights, codes, members)
+    with loading():
+        from suffice.kernels import compiled
+    return compiled.sparse_sums(values, places, ends, width, weights, codes, members)
+
+
+def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array, *, work: int | None = None) -> Array:
+    """X · slopes (n, k) of compressed rows, slopes (k, width)."""
+    if is_small(int(ends[-1] - ends[0]), work, len(slopes)):
+        return reference.sparse_scores(values, places, ends, slopes)
+    with loading():
+        from suffice.kernels import compiled
+    return compiled.sparse_scores(values, places, ends, slopes)
+
+
 def count_range(x: Integers, low: int, high: int, *, work: int | None = None) -> NDArray[np.int64]:
     """How often each of low … high occurs in x (n,); other values are not counted."""
-    if _small(x.size, work):
+    if is_small(x.size, work):
         return reference.count_range(x, low, high)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled
     return compiled.count_range(x, low, high)
 
 
 def integer_range(x: Integers, *, work: int | None = None) -> tuple[int, int]:
     """Smallest and largest of x (n,); (0, −1), the empty range, when there is nothing."""
-    if _small(x.size, work):
+    if is_small(x.size, work):
         return reference.integer_range(x)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled
     return compiled.integer_range(x)
 
@@ -163,27 +196,27 @@ def extremes(
     x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
 ) -> tuple[Array, Array, Array]:
     """Weight, smallest and largest of the cells that have weight, each (k, d); (0, inf, −inf) where there is none."""
-    if _small(x.size, work, _columns(weights)):
+    if is_small(x.size, work, _columns(weights)):
         return reference.extremes(x, weights, codes, members)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled
     return compiled.extremes(x, weights, codes, members)
 
 
 def normal_log_prob(x: Real, mean: Array, std: Array, *, work: int | None = None) -> Array:
     """Log-density (n, k) of rows under k products of d normals, mean and std (k, d); a NaN cell contributes 0."""
-    if _small(x.size, work, len(mean)):
+    if is_small(x.size, work, len(mean)):
         return reference.normal_log_prob(x, mean, std)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled
     return compiled.normal_log_prob(x, mean, std)
 
 
 def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array, *, work: int | None = None) -> Array:
     """Log-density (n, k) of complete rows; whiten (k, d, d) inverts the Cholesky factor, log_det = log |whiten|."""
-    if _small(x.size, work, len(mean)):
+    if is_small(x.size, work, len(mean)):
         return reference.gaussian_log_prob(x, mean, whiten, log_det)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled
     return compiled.gaussian_log_prob(x, mean, whiten, log_det)
 
@@ -195,9 +228,9 @@ def normal_expect(
 
     Log-likelihood, entropy, weight (k,), and centre, shift, scatter (k, d) as `moments` of the responsibilities.
     """
-    if _small(x.size, work, len(mean), LARGE_PASS):
+    if is_small(x.size, work, len(mean), LARGE_PASS):
         return reference_linear.normal_expect(x, mean, std, log_weights, weights)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled_linear
     return compiled_linear.normal_expect(x, mean, std, log_weights, weights)
 
@@ -213,9 +246,9 @@ def linear_expect(
     work: int | None = None,
 ) -> Expected:
     """One EM pass with logits features·eta − offset + base: log-likelihood, entropy, weight (k,), Σ w r f (k, m)."""
-    if _small(features.size, work, len(eta), LARGE_PASS):
+    if is_small(features.size, work, len(eta), LARGE_PASS):
         return reference_linear.linear_expect(features, eta, offset, base, log_weights, weights)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled_linear
     return compiled_linear.linear_expect(features, eta, offset, base, log_weights, weights)
 
@@ -227,9 +260,9 @@ def table_expect(
 
     A level outside 0 … L−1 is missing.
     """
-    if _small(levels.size, work, len(tables), LARGE_PASS):
+    if is_small(levels.size, work, len(tables), LARGE_PASS):
         return reference_linear.table_expect(levels, tables, log_weights, weights)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled_linear
     return compiled_linear.table_expect(levels, tables, log_weights, weights)
 
@@ -246,9 +279,9 @@ def nearest(
 
     Of several that are equally near the first is taken; ``codes`` (n,) is filled with which.
     """
-    if _small(x.size, work, len(centres), LARGE_PASS):
+    if is_small(x.size, work, len(centres), LARGE_PASS):
         return reference_linear.nearest(x, centres, weights, codes)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled_linear
     return compiled_linear.nearest(x, centres, weights, codes)
 
@@ -270,9 +303,9 @@ def gaussian_expect(
     those of `scatter` under the weights w r. A log-likelihood that is not finite tells of a cell that is not, which
     spoils all of the answer, or of a row that may belong to nobody, which has no part in the rest of it.
     """
-    if _small(x.size, work, len(mean), LARGE_PASS):
+    if is_small(x.size, work, len(mean), LARGE_PASS):
         return reference_expect.gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled_expect
     return compiled_expect.gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
 
@@ -288,17 +321,17 @@ def shared_gaussian_expect(
     work: int | None = None,
 ) -> GaussianExpected:
     """The same for members with one covariance, whiten (d, d); the scatter (1, d, d) is the sum of the members'."""
-    if _small(x.size, work, len(mean), LARGE_PASS):
+    if is_small(x.size, work, len(mean), LARGE_PASS):
         return reference_expect.shared_gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled_expect
     return compiled_expect.shared_gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
 
 
 def row_hash(x: Real, seed: int, *, work: int | None = None) -> NDArray[np.uint64]:
     """A hash (n,) of the values of each row: −0 is 0, every NaN alike, and float32 counts as the float64 it equals."""
-    if _small(x.size, work):
+    if is_small(x.size, work):
         return reference.row_hash(x, seed)
-    with _loading():
+    with loading():
         from suffice.kernels import compiled
     return compiled.row_hash(x, seed)

@@ -55,14 +55,47 @@ def sums(features: Real, weights: Array | None = None, codes: Integers | None = 
     return total
 
 
+def sparse_sums(
+    values: Array,
+    places: Integers,
+    ends: Integers,
+    width: int,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    members: int = 1,
+) -> tuple[Array, float]:
+    """Σ w x (k, width) of compressed rows, and the least x that counts, or 0.
+
+    Row i has the cells ends[i] … ends[i + 1], and at most one weight.
+    """
+    total = np.zeros((members, width))
+    w = np.empty((0, 1)) if weights is None else weights[:, None]
+    c = _plain(np.empty(0) if codes is None else codes, np.int64)
+    cells = _plain(values), _plain(places, np.int32), _plain(ends, np.int64)
+    return total, tallies.sparse_sums(*cells, _plain(w), c, total)
+
+
+def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array) -> Array:
+    """X · slopes (n, k) of compressed rows, slopes (k, width)."""
+    out = np.empty((len(ends) - 1, len(slopes)))
+    cells = _plain(values), _plain(places, np.int32), _plain(ends, np.int64)
+    tallies.sparse_scores(*cells, _plain(slopes.T), out)
+    return out
+
+
 def counts(
     levels: Integers, n_levels: int, weights: Array | None = None, codes: Integers | None = None, members: int = 1
 ) -> Array:
     """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
-    total = np.zeros((levels.shape[1], n_levels, _n_members(weights, codes, members)))
+    shape = levels.shape[1], n_levels, _n_members(weights, codes, members)
+    whole = weights is None and codes is not None
+    total = np.zeros(shape, np.int64 if whole else np.float64)
     for rows, w, c in _chunks(levels, weights, codes, INTEGERS):
-        tallies.counts(rows, w, c, total)
-    return np.ascontiguousarray(total.transpose(2, 0, 1))
+        if whole:
+            tallies.whole_counts(rows, c, total)
+        else:
+            tallies.counts(rows, w, c, total)
+    return np.ascontiguousarray(total.transpose(2, 0, 1), dtype=np.float64)
 
 
 def count_range(x: Integers, low: int, high: int) -> NDArray[np.int64]:

@@ -144,6 +144,35 @@ def row_hash(x: Real, seed: int) -> NDArray[np.uint64]:
     return out
 
 
+def sparse_sums(
+    values: Array,
+    places: Integers,
+    ends: Integers,
+    width: int,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    members: int = 1,
+) -> tuple[Array, float]:
+    """Σ w x (k, width) of compressed rows, and the least x that counts, or 0.
+
+    Row i has the cells ends[i] … ends[i + 1], and at most one weight.
+    """
+    here = slice(ends[0], ends[-1])
+    who = np.repeat(np.zeros(len(ends) - 1, np.int64) if codes is None else codes, np.diff(ends))
+    amount = values[here] if weights is None else values[here] * np.repeat(weights, np.diff(ends))
+    known = (who >= 0) & (who < members)
+    flat = np.bincount(who[known] * width + places[here][known], amount[known], members * width)
+    return flat.reshape(members, width).astype(np.float64, copy=False), float(values[here][known].min(initial=0.0))
+
+
+def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array) -> Array:
+    """X · slopes (n, k) of compressed rows, slopes (k, width)."""
+    here = slice(ends[0], ends[-1])
+    row = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    cells = (np.bincount(row, values[here] * slope[places[here]], len(ends) - 1) for slope in slopes)
+    return np.stack(list(cells), axis=1) if len(slopes) else np.empty((len(ends) - 1, 0))
+
+
 # -- one member, one block ---------------------------------------------------------------------------------------------
 
 
@@ -174,6 +203,8 @@ def _blocks(x: Real, w: Array | None) -> Iterator[tuple[Array, Array | None]]:
 
 
 def _level_weights(x: Integers, low: int, high: int, w: Array | None) -> NDArray[Any]:
+    if x.size and x.dtype.kind == "i" and x.min() >= low and x.max() <= high:
+        return np.bincount(x if low == 0 else x - low, w, high - low + 1)
     inside = (x >= low) & (x <= high)
     steps = x[inside]
     steps = steps - np.uint64(low) if x.dtype == np.uint64 else steps.astype(np.int64) - low

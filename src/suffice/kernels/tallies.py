@@ -34,6 +34,33 @@ def sums(x, weights, codes, total):
 
 
 @kernel
+def sparse_sums(values, places, ends, weights, codes, total):
+    """Σ w x (k, width) of compressed rows with at most one weight each; returns the least x, or 0."""
+    members, least = total.shape[0], 0.0
+    for i in range(ends.size - 1):
+        k = codes[i] if codes.size else 0
+        if 0 <= k < members:
+            v = weights[i, 0] if weights.size else 1.0
+            for cell in range(ends[i], ends[i + 1]):
+                total[k, places[cell]] += v * values[cell]
+                least = min(least, values[cell])
+    return least
+
+
+@kernel
+def sparse_scores(values, places, ends, slopes, out):
+    """X · slopes (n, k) of compressed rows, slopes (width, k): the members side by side."""
+    members = slopes.shape[1]
+    for i in range(ends.size - 1):
+        for k in range(members):
+            out[i, k] = 0.0
+        for cell in range(ends[i], ends[i + 1]):
+            value, place = values[cell], places[cell]
+            for k in range(members):
+                out[i, k] += value * slopes[place, k]
+
+
+@kernel
 def counts(levels, weights, codes, total):
     """Weight (d, n_levels, k) of every level, the members side by side."""
     d, n_levels, members = total.shape
@@ -48,6 +75,19 @@ def counts(levels, weights, codes, total):
                             total[j, level, h] += weights[i, h]
                     else:
                         total[j, level, k] += weights[i, 0] if weights.size else 1.0
+
+
+@kernel
+def whole_counts(levels, codes, total):
+    """The same of rows without weights: how often, (d, n_levels, k) whole numbers."""
+    d, n_levels, members = total.shape
+    for i in range(levels.shape[0]):
+        k = codes[i]
+        if 0 <= k < members:
+            for j in range(d):
+                level = levels[i, j]
+                if 0 <= level < n_levels:
+                    total[j, level, k] += 1
 
 
 @kernel

@@ -1,0 +1,327 @@
+"""Rows made by members that are named, and mostly seen: p(x, y) = p(y) p(x | y)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.combinators.compound import Table
+from suffice.combinators.mixture import Mixture
+from suffice.combinators.stack import Readings, side_by_side
+from suffice.combinators.starts import floors_of, owned
+from suffice.core.distribution import Alert
+from suffice.core.em import climb
+from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.fit import fit
+from suffice.core.latent import Joint
+from suffice.core.member import check_named
+from suffice.core.parameters import Array
+from suffice.core.sketch import taken
+from suffice.core.statistics import Parts, pooled
+from suffice.core.weights import Weights
+from suffice.engines import local
+
+GUESS = 1.0  # rows' worth of what is unknown that each class begins with: none begins without a spread
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Rows with what is known of their classes; slices like the rows.
+
+    ``codes`` (n,) names the class of each row, −1 where it is unknown. ``allowed`` (n, k) says which classes a row may
+    have; None: its code, or any.
+    """
+
+    rows: Any
+    codes: Array
+    allowed: Array | None = None
+    complete: bool = True  # every class is known
+
+    @classmethod
+    def of(cls, rows: Any, codes: Array, allowed: Array | None = None) -> Labelled:
+        """Rows and their classes, checked against each other."""
+        if len(codes) != len(rows):
+            msg = f"there are {len(rows)} rows, but {len(codes)} labels; give one label per row."
+            raise DataError(msg)
+        if allowed is not None and not allowed.any(axis=1).all():
+            row = int(np.argmin(allowed.any(axis=1)))
+            msg = f"row {row} may have no class at all; allow one at least, or all where nothing is known."
+            raise DataError(msg)
+        return cls(rows, codes, allowed, complete=bool((codes >= 0).all()))
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.codes)
+
+    def __getitem__(self, part: slice) -> Labelled:
+        """Return a slice of the rows, as complete as the whole."""
+        allowed = None if self.allowed is None else self.allowed[part]
+        return replace(self, rows=self.rows[part], codes=self.codes[part], allowed=allowed)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the rows."""
+        return tuple(np.shape(self.rows))
+
+    def possible(self, k: int) -> Array:
+        """Which of k classes each row may have, (n, k)."""
+        if self.allowed is not None:
+            return self.allowed
+        return np.asarray((self.codes < 0)[:, None] | (self.codes[:, None] == np.arange(k)))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Classes, the statistics that tell them, whether the passes came to rest, and how many there were."""
+
+    distribution: Classes
+    statistics: Joint
+    converged: bool = True
+    passes: int = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Classes(Mixture, register=False):
+    r"""A mixture whose members have names, and whose rows say which member made them: :math:`p(y)\,p(x \mid y)`.
+
+    Where every class is known, and the members have exact statistics, so has the whole: they merge, and rows can be
+    removed. Rows of unknown class are shared out among the classes that they may have, by EM.
+
+    Parameters
+    ----------
+    components, n, weights
+        As in :class:`Mixture`; weights are the probabilities p(y).
+    labels
+        The name of each class.
+
+    Examples
+    --------
+    >>> from suffice.combinators.classes import Classes, Labelled
+    >>> rows = Labelled.of(np.array([[1.0], [3.0], [9.0]]), np.array([0, 0, 1]))
+    >>> Classes(sf.Normal(), 2, labels=("low", "high")).suffstats(rows).count
+    array([2., 1.])
+    """
+
+    labels: Any = field(default=(), kw_only=True)
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+    def read(self, x: Any) -> Any:
+        return replace(x, rows=super().read(x.rows)) if isinstance(x, Labelled) else super().read(x)
+
+    def shaped(self, rows: Any) -> Self:
+        return super().shaped(rows.rows if isinstance(rows, Labelled) else rows)
+
+    def staged(self, rows: Any) -> Any:
+        return replace(rows, rows=super().staged(rows.rows)) if isinstance(rows, Labelled) else super().staged(rows)
+
+    def _width(self, rows: Any) -> int:
+        return int(self.components._width(rows))  # noqa: SLF001 (the same contract, one level down)
+
+    def gather_width(self, rows: Any) -> int:
+        known = isinstance(rows, Labelled) and rows.complete
+        return int(self.components.gather_width(rows.rows)) if known else super().gather_width(rows)
+
+    def gather(self, x: Any, w: Weights) -> Joint:
+        if not isinstance(x, Labelled):
+            return super().gather(x, w)
+        held = w.of_member(0)
+        none = np.zeros(1)
+        if not x.complete:
+            scores = np.where(x.possible(self.n), self.log_weights, -np.inf)
+            found = self.components.expect(x.rows, scores, held.values)
+            evidence, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
+            return Joint(found.count, found.statistics, evidence, entropy, solid=np.array([held.solid]))
+        owners = replace(held, codes=x.codes, members=self.n)
+        members = self.components.gather(x.rows, owners)
+        solid = np.array([held.solid])
+        stats = Joint(owners.member_totals(), members, none, none, exact=bool(members.exact), solid=solid)
+        if stats.exact:
+            return stats
+        likelihood = np.sum(self.components.log_likelihood(members)) + self._chosen(stats.count)
+        return replace(stats, evidence=np.array([likelihood]))
+
+    def _chosen(self, count: Array) -> float:
+        return float(np.sum(np.where(count > 0, count * self.log_weights, 0.0)))
+
+    # ---- learning -----------------------------------------------------------------------------------------------
+    @property
+    def exact(self) -> bool:
+        return bool(self.components.exact)
+
+    def evidence(self, stats: Any) -> float:
+        return float(self.log_likelihood(stats)) if stats.exact else super().evidence(stats)
+
+    def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
+        """As they are: the members have names."""
+        del prior
+        return self, stats
+
+    def estimate(self, stats: Any, prior: Any = None) -> Self:
+        """Parameters from statistics; exact ones also tell the floor, from the rows of all classes together."""
+        if not stats.exact:
+            return super().estimate(stats, prior)
+        self.check_owner(stats)
+        model = self.for_statistics(stats)
+        beliefs = model.beliefs(prior, stats)
+        belief, stack = beliefs.get("components"), model.components
+        floors = model.floors_from(stats) if model.floors is None else model.floors
+        members = stack.estimate(stats.members, belief)
+        raised = members if floors is None else members.raised(floors)
+        if raised is not members:
+            members = raised.estimate_above(stats.members, belief, floors)
+        weights = self.weights if "weights" in self.fixed else self._weights(stats.count, beliefs.get("weights"))
+        return replace(model, components=members, weights=weights)
+
+    def beliefs(self, prior: Any, stats: Any) -> dict[str, Any]:
+        """The priors of weights and members, where a name stands for what the rows of all classes say."""
+        beliefs = {"components": prior} if isinstance(prior, str) else self.priors(prior)
+        if isinstance(beliefs.get("components"), str) and not _apart(stats.members):
+            weak = _weak(self.components.each[0], beliefs["components"], pooled(stats.members))
+            beliefs = {**beliefs, "components": weak}
+        return beliefs
+
+    def floors_from(self, stats: Any) -> Any:
+        """What members are held above: a small part of the spread of all rows, or nothing for unlike members."""
+        if _apart(stats.members) or not self.components.simple:
+            return None
+        first = self.components.each[0]
+        return first.estimate(pooled(stats.members)).floor()
+
+    def learn(self, rows: Labelled, weights: Weights, prior: Any, rng: Any, **options: Any) -> Learned:
+        """The classes of these rows, and how they were learned.
+
+        Exact statistics take one pass. Else classes that share nothing are fitted one by one; others, and rows of
+        unknown class, by one climb that begins at what is known.
+        """
+        model = self.shaped(rows)
+        prior = {"components": prior} if isinstance(prior, str) else prior
+        if rows.complete and model.exact:
+            stats = model.suffstats(rows, weights)
+            return Learned(model.estimate(stats, prior), stats)
+        settled = model.settle_prior(prior, rows.rows, weights)
+        if rows.complete and not model.components.coupled:
+            return model.one_by_one(rows, weights, settled, rng, options)
+        begin = model.guess(rows, weights, rng)
+        if options.get("tol") is None:
+            options = {**options, "tol": self.tolerance}
+        path = climb(
+            begin,
+            begin.staged(rows),
+            weights,
+            settled,
+            options["max_iter"],
+            options["tol"],
+            log_prior=None if settled is None else lambda one: float(np.sum(one.log_prior(settled))),
+        )
+        learned = path.distribution.estimate(path.statistics, settled)
+        return Learned(learned, path.statistics, path.converged, path.trace.passes)
+
+    def guess(self, rows: Labelled, weights: Weights, rng: Any) -> Self:
+        """Where a climb begins: the rows of known class, and of the others a little for every class."""
+        model = replace(self, floors=floors_of(self, rows.rows, weights), measured=self.floors is None)
+        possible = rows.possible(self.n)
+        shares = possible / possible.sum(axis=1, keepdims=True) * weights.dense()
+        unknown = possible.sum(axis=1) > 1
+        if unknown.any() and not unknown.all():
+            worth = shares[unknown].sum(axis=0)
+            shares[unknown] *= GUESS / np.where(worth > 0, worth, 1.0)
+        found: Self = owned(model, rows.rows, shares, rng)
+        return found
+
+    def one_by_one(self, rows: Labelled, weights: Weights, prior: Any, rng: Any, options: dict[str, Any]) -> Learned:
+        """Each class by a fit of its own rows."""
+        stack, w = self.components, weights.dense()[:, 0]
+        beliefs = self.priors(prior)
+        inner = beliefs.get("components")
+        members, converged, passes = [], True, 1
+        for index, member in enumerate(stack.each):
+            mine = np.flatnonzero((rows.codes == index) & (w > 0))
+            if not len(mine):
+                members.append(member)
+                continue
+            belief = inner[index] if isinstance(inner, (list, tuple)) else inner
+            own = taken(_seen_by(rows.rows, index), mine)
+            found = fit(member, own, weights=w[mine], prior=belief, random_state=rng, **options)
+            members.append(found.distribution)
+            converged, passes = converged and found.converged, max(passes, found.n_iter)
+        count = np.bincount(rows.codes, w, self.n)
+        shares = self.weights if "weights" in self.fixed else self._weights(count, beliefs.get("weights"))
+        model = replace(self, components=side_by_side(members), weights=shares)
+        return Learned(model, model.suffstats(rows, weights), converged, passes)
+
+    # ---- asking -------------------------------------------------------------------------------------------------
+    def log_joint(self, x: Any) -> Array:
+        """Log p(x, y) of each row and class, (n, k)."""
+        self._require_ready("score rows")
+        rows = self.read(x)
+        self.remark(rows)
+        return np.asarray(local.fill(lambda part: self.scores(rows[part]), len(rows), self._width(rows)))
+
+    def most_probable(self, x: Any) -> Array:
+        """The number of the most probable class of each row, (n,); where none is possible, of the most frequent."""
+        self._require_ready("tell who made a row")
+        rows = self.read(x)
+        self.remark(rows)
+        stack, scores = self.components, self.log_weights
+        codes = local.fill(lambda part: stack.best(rows[part], scores), len(rows), self._width(rows))
+        lost = len(codes) > 0 and codes.min() < 0
+        return np.where(codes < 0, int(np.argmax(self.weights)), codes) if lost else codes
+
+    def reweighted(self, weights: Any) -> Self:
+        """The same classes with other probabilities p(y)."""
+        return replace(self, weights=weights)
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        """What to know of the classes before trusting them."""
+        floors = self.floors_from(stats) if self.floors is None and stats.exact else self.floors
+        seen = stats.count > 0
+        found: list[Alert] = []
+        for index in np.flatnonzero(self.components.held(floors) & seen):
+            text = (
+                f"class {self.label_of(index)} ({stats.count[index]:g} rows) has a spread of nearly 0 in some "
+                "direction: a column is constant in it, or follows from others. It was raised to a floor, a small "
+                "part of the spread of all rows. Drop a column, choose a simpler structure, or give a prior."
+            )
+            found.append(("singular", text))
+        for index in np.flatnonzero(~seen):
+            text = f"class {self.label_of(index)} has no rows: its parameters are those of the prototype."
+            found.append(("empty", text))
+        own = self.components.alerts(stats.members)
+        found.extend(alert for alert in own if not (found and alert[0] in {"collapsed", "singular"}))
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        """Show the members, their weights and names."""
+        return f"{super().__repr__().replace('Mixture', 'Classes', 1)} of {list(self.labels)}"
+
+    def label_of(self, index: Any) -> str:
+        """How an alert names a class."""
+        return repr(self.labels[index]) if len(self.labels) else str(index)
+
+
+def _weak(one: Any, name: str, stats: Any) -> Any:
+    """The prior that a name stands for; None where a family has none."""
+    check_named(name)
+    if isinstance(stats, Parts):
+        parts = zip(one.blocks.items(), stats.parts, strict=True)
+        return {key: _weak(block, name, part) for (key, block), part in parts}
+    try:
+        return one.weak_prior(stats)
+    except UnsupportedError:
+        return None
+
+
+def _apart(stats: Any) -> bool:
+    """Whether members keep statistics each of its own kind."""
+    return isinstance(stats, Parts) and stats.of_members
+
+
+def _seen_by(rows: Any, index: int) -> Any:
+    """The rows as one member reads them."""
+    if isinstance(rows, Readings):
+        return rows.parts[index]
+    if isinstance(rows, Table):
+        return replace(rows, parts=tuple(_seen_by(part, index) for part in rows.parts))
+    return rows

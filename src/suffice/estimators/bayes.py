@@ -1,0 +1,386 @@
+"""What the scikit-learn shells of Bayes classifiers share: classes, statistics, and questions to p(x, y)."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from suffice.combinators.classes import Classes, Labelled
+from suffice.combinators.dependence import Dependence, dependence
+from suffice.combinators.evidence import Explanation, explain
+from suffice.core.decision import decide
+from suffice.core.errors import SufficeWarning, UnsupportedError
+from suffice.core.latent import share_out
+from suffice.core.parameters import Array
+from suffice.core.sketch import taken
+from suffice.core.weights import Weights
+from suffice.estimators.rows import by_name, one_row
+from suffice.estimators.targets import Targets, checked_priors, targets
+from suffice.estimators.validation import checked, generator, row_weights
+
+
+def _streams(estimator: Any) -> bool:
+    """Whether statistics are exact, so that rows can be added and removed."""
+    return bool(estimator._adds)  # noqa: SLF001
+
+
+class BayesShell(ClassifierMixin, BaseEstimator):
+    """An estimator around p(x, y), ``distribution_``, and its statistics, ``statistics_``.
+
+    A subclass says what the rows of a class are in ``_prototype``, what is believed of it in ``_believed``, and shows
+    its attributes in ``_show``. ``_refined`` may change an estimate (a shrinkage, a smoothing) given the statistics.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    _warns: ClassVar[frozenset[str]] = frozenset({"collapsed", "singular"})  # alerts that are also warnings
+
+    max_iter: int = 1000
+    tol: float | None = None
+    n_init: int = 1
+    random_state: Any = None
+
+    # ---- what a subclass says -------------------------------------------------------------------------------------
+    def _prototype(self, classes: Array) -> Any:
+        """The distribution of the rows of a class, or a list with one for each class."""
+        raise NotImplementedError
+
+    def _believed(self) -> Any:
+        """The prior of the estimate."""
+        return None
+
+    def _class_priors(self) -> Any:
+        """p(y) as the caller gives it; None: from the rows."""
+        return None
+
+    @property
+    def _unlabeled(self) -> Any:
+        """The label that means that a class is unknown, beside None and NaN."""
+        return None
+
+    def _settled(self, template: Classes, stats: Any) -> Classes:
+        """The classes before they have parameters, with the columns and levels that the statistics know."""
+        return template.for_statistics(stats)
+
+    def _begun(self, template: Classes, rows: Any) -> Classes:
+        """The classes before several passes over these rows."""
+        del rows
+        return template
+
+    def _refined(self, model: Classes, stats: Any) -> Classes:
+        """The estimate as this classifier wants it."""
+        del stats
+        return model
+
+    def _show(self) -> None:
+        """Set the attributes that follow from ``distribution_`` and ``statistics_``."""
+
+    @property
+    def _holes(self) -> bool:
+        """Whether cells may be missing."""
+        return True
+
+    @property
+    def _by_name(self) -> bool:
+        """Whether columns go by name."""
+        return False
+
+    @property
+    def _words(self) -> bool:
+        """Whether columns may hold labels."""
+        return False
+
+    # ---- rows -----------------------------------------------------------------------------------------------------
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """What the caller gave, checked as scikit-learn checks it; families name cells that they do not take."""
+        if self._words:
+            return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        kinds = [np.float64, np.float32]
+        return validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=not self._holes)
+
+    def _template(self) -> Classes:
+        """The classes before they have parameters."""
+        prototype, k = self._prototype(self.classes_), len(self.classes_)
+        labels = tuple(self.classes_.tolist())
+        given = self._class_priors()
+        weights = None if given is None else checked_priors(given, len(self.classes_))
+        several = isinstance(prototype, list)
+        model = Classes(prototype, None if several else k, weights=weights, labels=labels)
+        return model if given is None else model.fix("weights")
+
+    def _labelled(self, template: Classes, rows: Any, found: Targets, sample_weight: Any) -> tuple[Labelled, Weights]:
+        """Rows with their classes and weights; those of weight 0 are none, and bring no level of a label."""
+        data = Labelled.of(template.components.read(rows), found.codes, found.allowed)
+        weights = row_weights(sample_weight, data)
+        if weights.values is None or weights.values.all():
+            return data, weights
+        kept = np.flatnonzero(weights.values)
+        allowed = None if data.allowed is None else data.allowed[kept]
+        some = Labelled.of(taken(data.rows, kept), data.codes[kept], allowed)
+        return some, Weights.of(weights.values[kept], len(kept))
+
+    # ---- learning -------------------------------------------------------------------------------------------------
+    @property
+    def _adds(self) -> bool:
+        """Whether the statistics of a class are exact."""
+        prototype = self._prototype(getattr(self, "classes_", np.empty(0)))
+        return all(one.exact for one in (prototype if isinstance(prototype, list) else [prototype]))
+
+    @checked
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows (n, d) and their classes; weight 2 is the row twice.
+
+        Parameters
+        ----------
+        X
+            Rows, as the prototype reads them.
+        y
+            The class of each row; None and NaN are unknown classes. Or a boolean matrix (n, k) of those allowed.
+        sample_weight
+            One number of at least 0 per row.
+        """
+        rows = self._validated(X, reset=True)
+        found = targets(type(self).__name__, y, None, self._unlabeled)
+        self.classes_ = found.classes
+        self.__dict__.pop("statistics_", None)
+        self._learn(rows, found, sample_weight)
+        return self
+
+    @available_if(_streams)
+    @checked
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows; the first call names all ``classes``. Any split of rows gives what ``fit`` of all would."""
+        first = not hasattr(self, "statistics_")
+        if first:
+            if classes is None:
+                msg = "classes must be passed on the first call to partial_fit."
+                raise ValueError(msg)
+            self.classes_ = np.unique(np.asarray(classes))
+        elif classes is not None and not np.array_equal(self.classes_, np.unique(np.asarray(classes))):
+            msg = (
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}. Merge "
+                "classifiers with other classes one by one, or fit again."
+            )
+            raise ValueError(msg)
+        rows = self._validated(X, reset=first)
+        self._learn(rows, self._targets(y), sample_weight, more=True)
+        return self
+
+    def _targets(self, y: Any) -> Targets:
+        return targets(type(self).__name__, y, self.classes_, self._unlabeled)
+
+    def _learn(self, rows: Any, found: Targets, sample_weight: Any, *, more: bool = False) -> None:
+        template = self._template()
+        data, weights = self._labelled(template, rows, found, sample_weight)
+        if template.exact and data.complete:
+            self._adopt(template, self._gathered(template, data, weights), more=more)
+            return
+        if more:
+            msg = (
+                f"{type(self).__name__}.partial_fit takes rows whose class is known; row "
+                f"{int(np.argmax(data.codes < 0))} has none. Give all rows to fit, which shares such rows out by EM."
+            )
+            raise UnsupportedError(msg)
+        options: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
+        if data.complete:
+            options["n_init"] = self.n_init
+        rng = generator(self.random_state)
+        learned = self._begun(template, data.rows).learn(data, weights, self._believed(), rng, **options)
+        self.converged_, self.n_iter_ = learned.converged, learned.passes
+        self.distribution_ = self._refined(learned.distribution, learned.statistics)
+        self.statistics_ = learned.statistics
+        self._tell()
+
+    def _gathered(self, template: Classes, data: Labelled, weights: Weights) -> Any:
+        """The statistics of rows whose classes are known."""
+        return template.suffstats(data, weights)
+
+    def _adopt(self, template: Classes, stats: Any, *, more: bool) -> None:
+        """Estimate from exact statistics, added to those of earlier rows."""
+        if more and hasattr(self, "statistics_"):
+            stats = self.statistics_ + stats
+        model = self._settled(template, stats).estimate(stats, self._believed())
+        self.distribution_, self.statistics_ = self._refined(model, stats), stats
+        self.converged_, self.n_iter_ = True, 1
+        self._tell()
+
+    def _tell(self) -> None:
+        """Show the attributes, and warn of what is not to be trusted."""
+        self.class_count_ = self.statistics_.count.copy()
+        self._show()
+        if not self.converged_:
+            text = f"{type(self).__name__} stopped before the likelihood was flat; raise max_iter or tol."
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+        self.alerts_ = self.distribution_.alerts(self.statistics_)
+        told = [text for code, text in self.alerts_ if code in self._warns]
+        if told:
+            more = f" And {len(told) - 1} more such alerts, in alerts_." if told[1:] else ""
+            warnings.warn(f"{type(self).__name__}: {told[0]}{more}", SufficeWarning, stacklevel=4)
+
+    def merge(self, other: Any) -> Self:
+        """Add what another fit of the same classes learned: as if its rows had been seen here."""
+        check_is_fitted(self)
+        check_is_fitted(other)
+        if not np.array_equal(self.classes_, other.classes_):
+            msg = (
+                f"merge adds fits of the same classes; here are {self.classes_.tolist()}, there "
+                f"{other.classes_.tolist()}. Name all of them in the first partial_fit(classes=…) of both."
+            )
+            raise ValueError(msg)
+        self._refuse_inexact("merge")
+        other._refuse_inexact("merge")  # noqa: SLF001 (of the same kind)
+        self._adopt(self._template(), other.statistics_, more=True)
+        return self
+
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Remove rows: as if they had never been seen."""
+        check_is_fitted(self)
+        self._refuse_inexact("unlearn")
+        template = self._template()
+        rows = self._validated(X, reset=False)
+        data, weights = self._labelled(template, rows, self._targets(y), sample_weight)
+        if not data.complete:
+            msg = f"unlearn takes rows whose class is known; row {int(np.argmax(data.codes < 0))} has none."
+            raise UnsupportedError(msg)
+        left = self.statistics_ - self._gathered(template, data, weights)
+        self._adopt(template, left, more=False)
+        return self
+
+    def _refuse_inexact(self, what: str) -> None:
+        if not self.statistics_.exact:
+            msg = (
+                f"{what} needs exact statistics, and those of {type(self).__name__} here were gathered given "
+                "parameters (rows of unknown class, or a family that takes several passes). Fit all rows again."
+            )
+            raise UnsupportedError(msg)
+
+    # ---- asking ---------------------------------------------------------------------------------------------------
+    def _asked(self, X: Any) -> tuple[Classes, Any]:
+        """The learned classes, and rows that they are asked about."""
+        check_is_fitted(self)
+        model = self.distribution_
+        return model, model.read(self._validated(X, reset=False))
+
+    def _asked_quickly(self, X: Any) -> tuple[Classes, Any]:
+        """The same, in a form of which nothing but the most probable class is asked."""
+        return self._asked(X)
+
+    def predict(self, X: Any, loss: Any = None, reject: float | None = None) -> Array:
+        """The class of each row, (n,): the most probable, or with ``loss`` that of least expected loss.
+
+        Parameters
+        ----------
+        X
+            Rows.
+        loss
+            ``loss[i, j]`` costs deciding for class j when class i is true. With more actions than classes the answer
+            is the number of the action.
+        reject
+            The largest expected loss that is accepted. Other rows get −1, or None where −1 is a class or classes are
+            no numbers.
+        """
+        if loss is None and reject is None:
+            model, rows = self._asked_quickly(X)
+            return np.asarray(self.classes_[model.most_probable(rows)])
+        actions = decide(self.predict_proba(X), loss, reject)
+        if loss is not None and np.shape(loss)[1] != len(self.classes_):
+            return np.asarray(actions)
+        rejected = actions < 0
+        labels = np.asarray(self.classes_[actions])
+        if not rejected.any():
+            return labels
+        if self.classes_.dtype.kind not in "if" or -1 in self.classes_:
+            labels = labels.astype(object)
+            labels[rejected] = None
+        else:
+            labels[rejected] = -1
+        return labels
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(y | x) of each class, (n, k)."""
+        model, rows = self._asked(X)
+        return np.asarray(model.predict_proba(rows))
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """Log p(x, y) of each class, (n, k)."""
+        model, rows = self._asked(X)
+        return model.log_joint(rows)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Log p(y | x) of each class, (n, k)."""
+        joint = self.predict_joint_log_proba(X)
+        total = share_out(joint).total[:, None]
+        return np.where(np.isfinite(total), joint - np.where(np.isfinite(total), total, 0.0), self._log_priors())
+
+    def _log_priors(self) -> Array:
+        return np.asarray(self.distribution_.log_weights)
+
+    @property
+    def class_prior_(self) -> Array:
+        """p(y) of each class; setting it changes the decisions, not the classes."""
+        if not hasattr(self, "distribution_"):
+            msg = f"This {type(self).__name__} instance is not fitted yet."
+            raise AttributeError(msg)
+        return np.array(self.distribution_.weights)
+
+    @class_prior_.setter
+    def class_prior_(self, priors: Any) -> None:
+        self.distribution_ = self.distribution_.reweighted(checked_priors(priors, len(self.classes_)))
+        self._show()
+
+    def with_priors(self, priors: Any) -> Self:
+        """The same classifier with other probabilities of the classes, as where it is used they are not as here."""
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other.class_prior_ = priors
+        return other
+
+    # ---- explaining -----------------------------------------------------------------------------------------------
+    def explain(self, row: Any, label: Any = None, against: Any = None) -> Explanation:
+        """Why a row has its class: prior log-odds plus one term for each column, or block of columns.
+
+        By default the most probable class is compared with the next; ``label`` and ``against`` choose others.
+        """
+        check_is_fitted(self)
+        known = list(getattr(self, "feature_names_in_", ()))
+        given, cells = one_row(row, known, by_name=self._by_name)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            rows = self.distribution_.read(self._validated(given, reset=False))
+
+        def name(column: Any) -> Any:
+            return known[column] if known and isinstance(column, int) else column
+
+        def value(column: Any) -> Any:
+            return cells.get(name(column), cells.get(column))
+
+        return explain(self.distribution_, rows, label, against, name, value)
+
+    def dependence(self, X: Any, y: Any, sample_weight: Any = None) -> Dependence:
+        """What independent columns ignore: the information of every pair of columns given the class.
+
+        See `suffice.combinators.dependence.dependence` for how it is measured.
+        """
+        check_is_fitted(self)
+        columns = by_name(X)
+        codes = self._targets(y).codes
+        return dependence(columns, codes, row_weights(sample_weight, codes).values)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: those of the classes, shared ones once, and of p(y)."""
+        check_is_fitted(self)
+        return int(self.distribution_.n_parameters)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell whether missing cells and labels are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._holes
+        tags.input_tags.categorical = self._words
+        return tags

@@ -1,0 +1,135 @@
+"""Bayes' rule as a classifier: a distribution for each class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from suffice.core.distribution import Distribution
+from suffice.distributions.normal import Normal
+from suffice.estimators.bayes import BayesShell
+from suffice.estimators.prototypes import by_name, takes_holes, takes_labels
+from suffice.estimators.rows import is_mapping
+from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE
+
+
+class BayesClassifier(BayesShell):
+    """A classifier from any distribution: p(y | x) ∝ p(y) p(x | y).
+
+    Parameters
+    ----------
+    prototype
+        The distribution of the rows of a class, as ``sf.Normal()`` (independent columns), ``sf.MultivariateNormal()``,
+        ``sf.Product({"age": sf.Normal(), "city": sf.Categorical()})`` or ``sf.Mixture(sf.Normal(), 2)``; or
+        ``{class: distribution}``. None is ``Normal()``. What is tied in it is shared by the classes.
+    priors
+        p(y) of each class in the order of ``classes_``; None learns them. ``with_priors`` changes them afterwards.
+    prior
+        What is believed of a class's parameters before the data: a conjugate prior, ``"weak"``, or
+        ``{"weights": Dirichlet(…), "components": …}``.
+    unlabeled
+        A label that means "class unknown", as −1. None and NaN in y always mean it. Rows of unknown class take part
+        by EM. y may also be a boolean matrix (n, k) of the classes that each row may have.
+    max_iter, tol, n_init, random_state
+        Of fits that take several passes: most passes, the relative change of the log-likelihood that ends them, number
+        of starts, and their seed.
+
+    Attributes
+    ----------
+    classes_, class_count_, class_prior_
+        The labels, the weight of the rows of each, and p(y). Setting ``class_prior_`` changes the decisions.
+    distribution_, statistics_
+        p(x, y) as a value, a mixture with named members, and all that it kept of the rows.
+    converged_, alerts_
+        Whether the passes came to rest, and what to know before trusting the fit.
+
+    Examples
+    --------
+    >>> X, y = [[1.0], [1.2], [3.0], [3.4]], ["a", "a", "b", "b"]
+    >>> sf.BayesClassifier(sf.Normal()).fit(X, y).predict([[1.1], [3.1]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BayesShell._parameter_constraints,  # noqa: SLF001 (the same contract)
+        "prototype": [Distribution, dict, None],
+        "priors": ["array-like", None],
+        "prior": "no_validation",
+        "unlabeled": "no_validation",
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [ABOVE_ZERO, None],
+        "n_init": [AT_LEAST_ONE],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        prototype: Any = None,
+        *,
+        priors: Any = None,
+        prior: Any = None,
+        unlabeled: Any = None,
+        max_iter: int = 1000,
+        tol: float | None = None,
+        n_init: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        """Keep the options."""
+        self.prototype = prototype
+        self.priors = priors
+        self.prior = prior
+        self.unlabeled = unlabeled
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+
+    @property
+    def _given(self) -> Any:
+        return Normal() if self.prototype is None else self.prototype
+
+    def _prototype(self, classes: Any) -> Any:
+        given = self._given
+        if not isinstance(given, Mapping):
+            return given
+        missing = [one for one in classes.tolist() if one not in given]
+        if missing:
+            msg = (
+                f"BayesClassifier: prototype says nothing of class {missing[0]!r}; it has {', '.join(map(repr, given))}"
+                ". Give each class a distribution, or one for all."
+            )
+            raise ValueError(msg)
+        return [given[one] for one in classes.tolist()]
+
+    def _believed(self) -> Any:
+        return self.prior
+
+    def _class_priors(self) -> Any:
+        return self.priors
+
+    @property
+    def _unlabeled(self) -> Any:
+        return self.unlabeled
+
+    @property
+    def _holes(self) -> bool:
+        return takes_holes(self._given)
+
+    @property
+    def _words(self) -> bool:
+        return takes_labels(self._given)
+
+    @property
+    def _by_name(self) -> bool:
+        return by_name(self._given)
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        if self._by_name and hasattr(X, "columns"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return {name: np.asarray(X[name]) for name in X.columns}
+        if is_mapping(X):
+            return X
+        return super()._validated(X, reset=reset)

@@ -1,0 +1,138 @@
+"""Any distribution, as an estimator of a density."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from suffice.core.distribution import Distribution
+from suffice.core.fit import fit
+from suffice.core.parameters import Array
+from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.estimators.base import Criteria
+from suffice.estimators.prototypes import by_name, takes_holes, takes_labels
+from suffice.estimators.rows import is_mapping
+from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, checked, generator, row_weights
+
+
+class Density(Criteria, DensityMixin, BaseEstimator):
+    """`suffice.fit` as a scikit-learn estimator: learn a distribution, score rows, draw new ones.
+
+    Parameters
+    ----------
+    prototype
+        The distribution whose parameters are learned; None is ``MultivariateNormal()``.
+    prior
+        A conjugate prior, ``"weak"``, or a density of the free parameters; None is maximum likelihood.
+    max_iter, tol, n_init, random_state
+        As in :func:`suffice.fit`.
+
+    Attributes
+    ----------
+    fit_
+        The `Fit`: ``print(density.fit_)`` shows parameters, standard errors and alerts; not after ``partial_fit``.
+    distribution_, statistics_, n_iter_, converged_
+        The learned value, what it kept of the rows, and how the passes went.
+
+    Examples
+    --------
+    >>> sf.Density(sf.Normal()).fit([[1.0], [3.0]]).score_samples([[2.0]]).round(3)
+    array([-0.919])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "prototype": [Distribution, None],
+        "prior": "no_validation",
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [ABOVE_ZERO, None],
+        "n_init": [AT_LEAST_ONE],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        prototype: Any = None,
+        *,
+        prior: Any = None,
+        max_iter: int = 1000,
+        tol: float | None = None,
+        n_init: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        """Keep the options."""
+        self.prototype = prototype
+        self.prior = prior
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+
+    @property
+    def _given(self) -> Any:
+        return MultivariateNormal() if self.prototype is None else self.prototype
+
+    def _rows(self, X: Any, *, reset: bool = False) -> Any:
+        """Rows as the distribution takes them."""
+        prototype = self._given if reset else self.distribution_
+        if by_name(self._given) and hasattr(X, "columns"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            X = {name: np.asarray(X[name]) for name in X.columns}
+        elif not is_mapping(X):
+            kinds = None if takes_labels(self._given) else [np.float64, np.float32]
+            finite = "allow-nan" if takes_holes(self._given) else True
+            X = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=finite)
+        return prototype.read(X)
+
+    @checked
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows (n, d); weight 2 is the row twice."""
+        del y
+        rows = self._rows(X, reset=True)
+        options: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "n_init": self.n_init}
+        rng = generator(self.random_state)
+        weights = row_weights(sample_weight, rows)
+        self.fit_ = fit(self._given, rows, weights=weights, prior=self.prior, random_state=rng, **options)
+        self.distribution_, self.statistics_ = self.fit_.distribution, self.fit_.statistics
+        self.n_iter_, self.converged_ = self.fit_.n_iter, self.fit_.converged
+        return self
+
+    @available_if(lambda self: self._given.exact)
+    @checked
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows; any split of rows gives what ``fit`` of all would."""
+        del y
+        first = not hasattr(self, "statistics_")
+        rows = self._rows(X, reset=first)
+        stats = self._given.suffstats(rows, row_weights(sample_weight, rows))
+        self.__dict__.pop("fit_", None)
+        self.statistics_ = stats if first else self.statistics_ + stats
+        self.distribution_ = self._given.for_statistics(self.statistics_).estimate(self.statistics_, self.prior)
+        self.n_iter_, self.converged_ = 1, True
+        return self
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density of each row, (n,)."""
+        check_is_fitted(self)
+        return np.asarray(self.distribution_.log_prob(self._rows(X)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log density of the rows."""
+        del y
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples: int = 1) -> Any:
+        """Draw rows: an array (n, d), or columns by name."""
+        check_is_fitted(self)
+        drawn = self.distribution_.sample(n_samples, generator(self.random_state))
+        return drawn[:, None] if not isinstance(drawn, dict) and np.ndim(drawn) == 1 else drawn
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell whether missing cells and labels are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = takes_holes(self._given)
+        tags.input_tags.categorical = takes_labels(self._given)
+        return tags

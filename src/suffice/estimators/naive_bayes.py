@@ -1,0 +1,150 @@
+"""Naive Bayes over columns of different kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from suffice.core.distribution import Distribution
+from suffice.core.errors import DataError
+from suffice.estimators.bayes import BayesShell
+from suffice.estimators.columns import chosen
+from suffice.estimators.prototypes import takes_holes
+from suffice.estimators.rows import is_mapping
+from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE
+
+
+class NaiveBayes(BayesShell):
+    """Naive Bayes on a table as it is: numbers, counts, yes and no, labels, with holes.
+
+    Parameters
+    ----------
+    families
+        ``{column: distribution}`` for some columns (None leaves one out), or a whole :class:`Product`. The families of
+        other columns are chosen by their values when ``fit`` sees them.
+    joint
+        Whether columns of real numbers are described together, by one MultivariateNormal.
+    priors
+        p(y) of each class in the order of ``classes_``; None learns them.
+    prior
+        What is believed before the data. ``"weak"``, the default, is stated for each family: one row of each level for
+        labels, a hundredth of a row at the mean of all rows for numbers. None is maximum likelihood.
+    unlabeled
+        A label that means "class unknown", beside None and NaN.
+    max_iter, tol, random_state
+        Of fits that take several passes.
+
+    Attributes
+    ----------
+    classes_, class_count_, class_prior_
+        The labels, the weight of the rows of each, and p(y).
+    prototype_
+        The families of the columns, as they were chosen.
+    distribution_, statistics_, converged_, alerts_
+        p(x, y) as a value, what it kept of the rows, whether the passes came to rest, and what to know of it.
+
+    Examples
+    --------
+    >>> X = {"size": [1.0, 1.2, 3.0, 3.4], "colour": ["red", "red", "blue", "red"]}
+    >>> sf.NaiveBayes().fit(X, ["a", "a", "b", "b"]).predict({"size": [1.1, 3.0], "colour": ["red", None]})
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "families": [Distribution, Mapping, None],
+        "joint": ["boolean"],
+        "priors": ["array-like", None],
+        "prior": "no_validation",
+        "unlabeled": "no_validation",
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [ABOVE_ZERO, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        families: Any = None,
+        *,
+        joint: bool = False,
+        priors: Any = None,
+        prior: Any = "weak",
+        unlabeled: Any = None,
+        max_iter: int = 1000,
+        tol: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        """Keep the options."""
+        self.families = families
+        self.joint = joint
+        self.priors = priors
+        self.prior = prior
+        self.unlabeled = unlabeled
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _prototype(self, classes: Any) -> Any:
+        del classes
+        return self.prototype_
+
+    @property
+    def _adds(self) -> bool:
+        known = hasattr(self, "prototype_")
+        return bool(self.prototype_.exact) if known else all(one.exact for one in _families(self.families))
+
+    def _believed(self) -> Any:
+        return self.prior
+
+    def _class_priors(self) -> Any:
+        return self.priors
+
+    @property
+    def _unlabeled(self) -> Any:
+        return self.unlabeled
+
+    @property
+    def _by_name(self) -> bool:
+        return bool(self.prototype_.named)
+
+    @property
+    def _words(self) -> bool:
+        return True
+
+    @property
+    def _holes(self) -> bool:
+        return not self.joint and all(takes_holes(one) for one in _families(self.families))
+
+    def _labelled(self, template: Any, rows: Any, found: Any, sample_weight: Any) -> Any:
+        try:
+            return super()._labelled(template, rows, found, sample_weight)
+        except DataError as error:
+            if isinstance(error.__cause__, DataError) and isinstance(error.__cause__.__cause__, TypeError):
+                msg = f"the argument must be a string or a number in every cell: {error}"
+                raise TypeError(msg) from error
+            raise
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            rows: Any = {name: np.asarray(X[name]) for name in X.columns}
+        elif is_mapping(X):
+            rows = {name: np.asarray(values) for name, values in X.items()}
+            if reset:
+                self.n_features_in_ = len(rows)
+        else:
+            finite = "allow-nan" if self._holes else True
+            array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=finite)
+            rows = {column: array[:, column] for column in range(array.shape[1])}
+        if reset:
+            self.prototype_ = chosen(rows, self.families, joint=self.joint)
+        return rows
+
+
+def _families(given: Any) -> tuple[Any, ...]:
+    """The distributions that the caller names."""
+    if isinstance(given, Distribution):
+        return (given,)
+    return () if given is None else tuple(one for one in given.values() if one is not None)

@@ -1,0 +1,41 @@
+"""What a prototype is made of, as far as it decides how rows are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from suffice.combinators.mixture import Mixture
+from suffice.distributions.categorical import Categorical
+
+
+def leaves(prototype: Any) -> Iterator[Any]:
+    """The families that a prototype, or a collection of some, is made of."""
+    if isinstance(prototype, Mapping):
+        inner = tuple(prototype.values())
+    elif isinstance(prototype, (list, tuple)):
+        inner = tuple(prototype)
+    elif isinstance(prototype, Mixture):
+        inner = (prototype.components,)
+    else:
+        inner = tuple(prototype.blocks.values())
+    if not inner:
+        yield prototype
+    for one in inner:
+        yield from leaves(one)
+
+
+def takes_holes(prototype: Any) -> bool:
+    """Whether every family takes each column by itself, so that single cells may be missing."""
+    return not any(part.row_vector for part in leaves(prototype))
+
+
+def takes_labels(prototype: Any) -> bool:
+    """Whether some column holds labels rather than numbers."""
+    return any(isinstance(part, Categorical) for part in leaves(prototype))
+
+
+def by_name(prototype: Any) -> bool:
+    """Whether columns go by name."""
+    several = prototype.values() if isinstance(prototype, Mapping) else (prototype,)
+    return any(getattr(one, "named", False) is True for one in several)

@@ -1,0 +1,122 @@
+"""Classes as a caller names them, numbered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from suffice.core.errors import DataError
+from suffice.core.labels import is_missing, read_labels
+from suffice.core.parameters import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """The class of each row as a number (−1: unknown), the classes, and which of them a row may have (None: see codes).
+
+    What ``y`` may be: labels, where None and NaN are unknown, and so is the label that the caller calls ``unlabeled``;
+    or a boolean matrix (n, k) of the classes that each row may have.
+    """
+
+    codes: Array
+    classes: Array
+    allowed: Array | None = None
+
+
+def targets(owner: str, y: Any, classes: Any = None, unlabeled: Any = None) -> Targets:
+    """Number the classes in y, or with ``classes`` given, among those."""
+    if y is None:
+        msg = f"This {owner} estimator requires y to be passed, but the target y is None."
+        raise ValueError(msg)
+    given = np.asarray(y)
+    if given.ndim == 2 and given.dtype.kind == "b" and given.shape[1] > 1:
+        return _matrix(owner, y, given, classes)
+    given = column_or_1d(given, warn=True)
+    known = _known(given, unlabeled)
+    labels = given if known is None else given[known]
+    if labels.dtype.kind == "f":
+        _refuse_infinite(labels)
+        if (labels != np.floor(labels)).any():
+            check_classification_targets(labels)
+    elif labels.dtype.kind == "O":
+        labels = _plain(labels)
+        check_classification_targets(labels)
+    if not len(labels) and classes is None:
+        msg = f"{owner}: every class is unknown; give y of some rows, or classes= and a matrix of those allowed."
+        raise ValueError(msg)
+    column = read_labels(labels, owner, 1).columns[0] if len(labels) else None
+    seen = np.array(column.seen if column else (), dtype=labels.dtype)
+    names = seen if classes is None else np.asarray(classes)
+    if classes is not None and not np.isin(seen, names).all():
+        msg = f"The target label(s) {seen[~np.isin(seen, names)]} in y do not exist in the initial classes {names}"
+        raise ValueError(msg)
+    numbers = column.among(column.places(tuple(names.tolist()))) if column else np.empty(0, np.intp)
+    numbers = np.asarray(numbers, dtype=np.intp)
+    if known is None:
+        return Targets(numbers, names)
+    codes = np.full(len(given), -1, dtype=np.intp)
+    codes[known] = numbers
+    return Targets(codes, names)
+
+
+def _known(y: Array, unlabeled: Any) -> Array | None:
+    """Which rows have a class; None: all."""
+    known: Array | None
+    if y.dtype.kind == "f":
+        known = ~np.isnan(y)
+    elif y.dtype.kind == "O":
+        known = np.array([not is_missing(one) for one in y], dtype=bool)
+    else:
+        known = np.ones(len(y), bool) if unlabeled is not None else None
+    if known is not None and unlabeled is not None:
+        known = known & np.asarray(y != unlabeled, dtype=bool)
+    return None if known is None or known.all() else known
+
+
+def _plain(labels: Array) -> Array:
+    """Objects of one kind as an array of that kind."""
+    if len(labels) and all(isinstance(one, str) for one in labels):
+        return labels
+    kinds = {type(one) for one in labels}
+    numeric = all(issubclass(kind, (int, float, np.number, np.bool_)) for kind in kinds)
+    return np.array(labels.tolist()) if numeric and len(labels) else labels
+
+
+def _refuse_infinite(y: Array) -> None:
+    if np.isinf(y).any():
+        msg = f"Input y contains infinity or a value too large for {y.dtype!r}: row {int(np.argmax(np.isinf(y)))}."
+        raise ValueError(msg)
+
+
+def _matrix(owner: str, y: Any, allowed: Array, classes: Any) -> Targets:
+    """Classes that each row may have, named by the columns where those have names."""
+    if classes is None:
+        classes = y.columns if hasattr(y, "columns") else np.arange(allowed.shape[1])
+    names = np.asarray(classes)
+    if len(names) != allowed.shape[1]:
+        msg = f"{owner}: y allows {allowed.shape[1]} classes, but there are {len(names)}; give a column for each."
+        raise DataError(msg)
+    sure = allowed.sum(axis=1) == 1
+    return Targets(np.where(sure, allowed.argmax(axis=1), -1).astype(np.intp), names, allowed)
+
+
+def checked_priors(given: Any, classes: int) -> Array:
+    """p(y) of each class, (k,), as the caller gives it."""
+    priors = np.asarray(given, dtype=float)
+    if priors.shape != (classes,):
+        msg = (
+            f"Number of priors must match number of classes: there are {classes} classes, and priors have shape "
+            f"{priors.shape}."
+        )
+        raise ValueError(msg)
+    if not (priors >= 0).all():
+        msg = f"Priors must be non-negative; got {priors.tolist()}."
+        raise ValueError(msg)
+    if not np.isclose(priors.sum(), 1.0):
+        msg = f"The sum of the priors should be 1; it is {priors.sum():g}."
+        raise ValueError(msg)
+    return np.asarray(priors / priors.sum())

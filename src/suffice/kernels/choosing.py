@@ -1,0 +1,66 @@
+"""Which member made a row: the twins for it, chosen by the size of the work like the others."""
+
+from __future__ import annotations
+
+from suffice.kernels import is_small, loading, reference_best
+from suffice.kernels.reference import Array, Integers, Real
+from suffice.kernels.reference_best import Codes, chosen
+
+__all__ = ["above_best", "above_sums", "chosen", "normal_best", "sparse_best", "table_best"]
+
+
+def normal_best(x: Real, mean: Array, std: Array, log_weights: Array, *, work: int | None = None) -> Codes:
+    """Under k products of d normals, mean and std (k, d): the member (n,) of the highest score; NaN is absent."""
+    if is_small(x.size, work, len(mean)):
+        return reference_best.normal_best(x, mean, std, log_weights)
+    with loading():
+        from suffice.kernels import compiled_best
+    return compiled_best.normal_best(x, mean, std, log_weights)
+
+
+def table_best(levels: Integers, tables: Array, log_weights: Array, *, work: int | None = None) -> tuple[Codes, int]:
+    """Under tables (k, d, L) of logs: the member (n,), and how many cells have no entry (NaN, or none in the table)."""
+    if is_small(levels.size, work, len(tables)):
+        return reference_best.table_best(levels, tables, log_weights)
+    with loading():
+        from suffice.kernels import compiled_best
+    return compiled_best.table_best(levels, tables, log_weights)
+
+
+def sparse_best(
+    values: Array, places: Integers, ends: Integers, slopes: Array, log_weights: Array, *, work: int | None = None
+) -> Codes:
+    """With scores X · slopes of compressed rows, slopes (k, width): the member (n,)."""
+    if is_small(int(ends[-1] - ends[0]), work, len(slopes)):
+        return reference_best.sparse_best(values, places, ends, slopes, log_weights)
+    with loading():
+        from suffice.kernels import compiled_best
+    return compiled_best.sparse_best(values, places, ends, slopes, log_weights)
+
+
+def above_best(
+    x: Real, threshold: float, slopes: Array, offset: Array, log_weights: Array, *, work: int | None = None
+) -> Codes:
+    """With scores Σ slopes · [x > threshold] − offset, both (k, d), over cells that are not NaN: the member (n,)."""
+    if is_small(x.size, work, len(slopes)):
+        return reference_best.above_best(x, threshold, slopes, offset, log_weights)
+    with loading():
+        from suffice.kernels import compiled_best
+    return compiled_best.above_best(x, threshold, slopes, offset, log_weights)
+
+
+def above_sums(
+    x: Real,
+    threshold: float,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    members: int = 1,
+    *,
+    work: int | None = None,
+) -> tuple[Array, Array]:
+    """Σ w of the cells above the threshold, and of those that are not NaN, both (k, d)."""
+    if is_small(x.size, work, 1 if weights is None or weights.ndim == 1 else weights.shape[1]):
+        return reference_best.above_sums(x, threshold, weights, codes, members)
+    with loading():
+        from suffice.kernels import compiled_best
+    return compiled_best.above_sums(x, threshold, weights, codes, members)

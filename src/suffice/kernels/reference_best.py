@@ -1,0 +1,63 @@
+"""Who made a row, in NumPy: the member of the highest score, or −1 where no score is a number above −inf.
+
+These functions define what their compiled twins compute. Scores are log_weights (k,) plus a log density.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.kernels import reference
+from suffice.kernels.reference import Array, Integers, Real
+
+Codes = NDArray[np.intp]
+
+
+def chosen(scores: Array) -> Codes:
+    """The place of the highest score of each row, the first of equal ones."""
+    codes = scores.argmax(axis=1)
+    top = scores[np.arange(len(codes)), codes]
+    return np.where(np.isfinite(top), codes, -1)
+
+
+def normal_best(x: Real, mean: Array, std: Array, log_weights: Array) -> Codes:
+    """Under k products of d normals, mean and std (k, d); a NaN cell counts for nobody."""
+    return chosen(reference.normal_log_prob(x, mean, std) + log_weights)
+
+
+def table_best(levels: Integers, tables: Array, log_weights: Array) -> tuple[Codes, int]:
+    """Under tables (k, d, L) of logs, and how many cells have no entry: NaN there, or a level outside 0 … L−1."""
+    members, columns, n_levels = tables.shape
+    padded = np.concatenate([tables, np.full((members, columns, 1), np.nan)], axis=2)
+    inside = np.where((levels >= 0) & (levels < n_levels), levels, n_levels)
+    cells = padded[:, np.arange(columns), inside]  # (k, n, d)
+    unknown = np.isnan(cells)
+    scores = np.where(unknown, 0.0, cells).sum(axis=2).T + log_weights
+    return chosen(scores), int(unknown[0].sum())
+
+
+def sparse_best(values: Array, places: Integers, ends: Integers, slopes: Array, log_weights: Array) -> Codes:
+    """With scores X · slopes of compressed rows, slopes (k, width)."""
+    return chosen(reference.sparse_scores(values, places, ends, slopes) + log_weights)
+
+
+def above_best(x: Real, threshold: float, slopes: Array, offset: Array, log_weights: Array) -> Codes:
+    """With scores Σ (slopes (k, d) · [x > threshold] − offset (k, d)) over the cells that are not NaN."""
+    seen = ~np.isnan(x)
+    return chosen((x > threshold) @ slopes.T - seen @ offset.T + log_weights)
+
+
+def above_sums(
+    x: Real,
+    threshold: float,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    members: int = 1,
+) -> tuple[Array, Array]:
+    """Σ w of the cells above the threshold, and of those that are not NaN, both (k, d)."""
+    arguments: tuple[Any, ...] = (weights, codes, members)
+    flags, seen = (x > threshold).astype(np.float64), (~np.isnan(x)).astype(np.float64)
+    return reference.sums(flags, *arguments), reference.sums(seen, *arguments)
