@@ -222,7 +222,7 @@ class Product(Compound, register=False):
     def pieces(self, x: Any) -> list[tuple[Any, Array]]:
         found, first = [], 0
         for (key, block), part in zip(self.blocks.items(), x.parts, strict=True):
-            names = _names(key) if self.named else None
+            names = names_of(key) if self.named else None
             width = 0
             for columns, scores in block.pieces(part):
                 width = max(width, max(columns) + 1)

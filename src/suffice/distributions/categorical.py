@@ -215,13 +215,17 @@ class Categorical(Indicators):
             tables = np.log(self.probs)
         lengths = np.array([len(levels) for levels in self.named])
         tables[:, np.arange(tables.shape[2]) >= lengths[:, None]] = np.nan  # padding is no level
-        whole, priced = isinstance(x, Whole), self.unseen is not None and bool(np.any(self.unseen))
-        if priced and not whole:
-            return super().best(x, log_weights)
-        codes, unknown = choosing.table_best(x.matrix if whole else x.among(self.named), tables, log_weights)
+        priced = self.unseen is not None and bool(np.any(self.unseen))
+        if not isinstance(x, Whole):
+            return (
+                super().best(x, log_weights)
+                if priced
+                else choosing.table_best(x.among(self.named), tables, log_weights)[0]
+            )
+        codes, unknown = choosing.table_best(x.matrix, tables, log_weights)
         if unknown and priced:
             return super().best(read_labels(x.matrix, self.name, len(lengths)), log_weights)
-        if unknown and whole:
+        if unknown:
             text = f"{unknown} cells hold a label that is none of the levels: they are left out, like missing cells."
             warnings.warn(text, SufficeWarning, stacklevel=2)
         return codes
