@@ -18,7 +18,7 @@ from suffice.core.labels import Column, Labels
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
 
-STEP = 1 << 17  # rows that are hashed at a time
+STEP = 1 << 15  # rows that are hashed at a time
 FINGERPRINT = 1 << 23  # cells that are looked at to see a change
 
 
@@ -85,11 +85,14 @@ def combined(parts: list[Array], seed: int) -> Array:
 def fingerprint(rows: Any, weights: Weights) -> int:
     """A number that tells whether rows or weights were changed: of all of them, or of many rows far apart."""
     width = int(np.prod(np.shape(rows)[1:])) if hasattr(rows, "shape") else len(getattr(rows, "parts", (0,)))
-    index = np.arange(0, len(rows), 1 + len(rows) * max(width, 1) // FINGERPRINT)
-    hashes = row_hash(taken(rows, index), 0)
-    if weights.values is not None:
-        hashes = hashes ^ kernels.row_hash(weights.values[index].reshape(len(index), -1), 1)
-    return int((hashes * (2 * index + 1).astype(np.uint64)).sum())  # modulo 2⁶⁴: the order counts
+    every, total = 1 + len(rows) * max(width, 1) // FINGERPRINT, 0
+    for begin in range(0, len(rows), STEP * every):
+        index = np.arange(begin, min(begin + STEP * every, len(rows)), every)
+        hashes = row_hash(taken(rows, index), 0)
+        if weights.values is not None:
+            hashes = hashes ^ kernels.row_hash(weights.values[index].reshape(len(index), -1), 1)
+        total += int((hashes * (2 * index + 1).astype(np.uint64)).sum())  # the order counts
+    return total % (1 << 64)
 
 
 # ---- rows as points --------------------------------------------------------------------------------------------------
