@@ -1,4 +1,4 @@
-"""Mixtures: passes of EM and whole fits against scikit-learn, oneDAL, faiss, StepMix and mixle.
+"""Mixtures: passes of EM and whole fits against scikit-learn, oneDAL, pomegranate, faiss, StepMix and mixle.
 
 Run ``python -m benchmarks.mixtures [--quick] [section …]``; the sections are gaussian, kmeans, labels, families,
 solution, memory, linear, startup and select. Ours and the peers take turns in one process, two threads for all, and
@@ -20,17 +20,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.mixture import GaussianMixture
-from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
 from threadpoolctl import threadpool_limits
 
 import suffice as sf
 from benchmarks import machine, mixture_fits
+from benchmarks.mixture_peers import in_onedal, in_pomegranate, in_sklearn, shown
 from benchmarks.turns import Task, absent, agree, duration, peer, per_pass, repeated, take_turns
 from suffice.core.weights import Weights
 
 ROUNDS = 5
 SAME = 1e-9  # relative: the same arithmetic in another order
+SINGLE = 1e-5  # the same, where some of it is in single precision
 
 Size = tuple[int, int, int]  # rows, columns, members
 
@@ -71,7 +71,6 @@ FULL = ((100_000, 10, 10), (1_000_000, 16, 16), (1_000_000, 2, 3), (100_000, 50,
 DIAGONAL = ((100_000, 10, 10), (1_000_000, 16, 16), (1_000_000, 2, 3))
 TIED = ((100_000, 10, 10), (1_000_000, 16, 16), (100_000, 50, 20))
 STRUCTURES = {"full": FULL, "diag": DIAGONAL, "spherical": DIAGONAL, "tied": TIED}
-STORAGE = {"full": "full", "diag": "diagonal"}  # as oneDAL calls them
 
 
 def clusters(n: int, d: int, k: int, apart: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
@@ -97,50 +96,9 @@ def passes(model: Any, rows: Any, count: int) -> Any:
     return model
 
 
-def shown(model: Any, structure: str) -> list[np.ndarray]:
-    """Weights, means and covariances in scikit-learn's shapes."""
-    cov = np.asarray(model.components.cov)
-    variances = np.einsum("kii->ki", cov)
-    kept = {"full": cov, "diag": variances, "spherical": variances[:, 0], "tied": cov[0]}[structure]
-    return [model.weights, np.asarray(model.components.mean), kept]
-
-
 def features(d: int, structure: str) -> int:
     """Numbers of a row that a member's logit is linear in; what all members share does not count."""
     return {"full": (d + 1) * (d + 2) // 2, "diag": 2 * d + 1, "spherical": d + 2, "tied": d + 1}[structure]
-
-
-def in_sklearn(model: Any, x: np.ndarray, structure: str) -> Callable[[], list[np.ndarray]]:
-    """The same pass in scikit-learn."""
-    peer = GaussianMixture(model.n, covariance_type=structure, reg_covar=0.0)
-    weights, means, cov = shown(model, structure)
-    root = _compute_precision_cholesky(cov, structure)
-
-    def step() -> list[np.ndarray]:
-        peer.weights_, peer.means_, peer.covariances_, peer.precisions_cholesky_ = weights, means, cov, root
-        _, shares = peer._e_step(x)  # noqa: SLF001 (one iteration of its fit)
-        peer._m_step(x, shares)  # noqa: SLF001
-        return [peer.weights_, peer.means_, peer.covariances_]
-
-    return step
-
-
-def in_onedal(model: Any, x: np.ndarray, structure: str) -> Callable[[int], list[np.ndarray]] | None:
-    """A fit of some passes in oneDAL, which offers no single one."""
-    daal = peer("daal4py") if structure in STORAGE else None
-    if daal is None:
-        return None
-    daal.daalinit(2)
-    weights, means, cov = shown(model, structure)
-    begin = (weights[None], np.ascontiguousarray(means), [np.atleast_2d(one).copy() for one in cov])
-
-    def fit(count: int) -> list[np.ndarray]:
-        found = daal.em_gmm(
-            model.n, covarianceStorage=STORAGE[structure], maxIterations=count, accuracyThreshold=1e-300
-        ).compute(x, *begin)
-        return [found.weights[0], found.means, np.array(found.covariances).reshape(np.shape(cov))]
-
-    return fit
 
 
 def gaussian_case(structure: str, size: Size) -> Case:
@@ -155,7 +113,10 @@ def gaussian_case(structure: str, size: Size) -> Case:
         peers["scikit-learn"] = repeated(theirs)
     if onedal is not None and agree(shown(passes(model, rows, 2), structure), onedal(2), SAME):
         peers["oneDAL"] = per_pass(onedal, 1, 5)
-    missed = {"scikit-learn", *(["oneDAL"] if onedal else [])} - set(peers)
+    pomegranate = in_pomegranate(model, x, structure)
+    if pomegranate is not None and agree(shown(passes(model, rows, 1), structure), pomegranate(), SINGLE):
+        peers["pomegranate"] = repeated(pomegranate)
+    missed = {"scikit-learn", *(["oneDAL"] if onedal else []), *(["pomegranate"] if pomegranate else [])} - set(peers)
     differ = f" [{', '.join(sorted(missed))} differs]" if missed else ""
     return Case(
         f"{structure} ({n:.0e}, {d}, {k}){differ}".replace("e+0", "e"),
@@ -364,7 +325,6 @@ def families(*, quick: bool) -> None:
     title("one pass of EM, other families")
     n = 20_000 if quick else 1_000_000
     run(make(n) for make in (poisson_case, mixed_case))
-    peer("pomegranate")  # brings torch, so it is told of rather than asked for
 
 
 SECTIONS: dict[str, Callable[..., None]] = {
