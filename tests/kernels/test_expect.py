@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from suffice import kernels
-from suffice.kernels import compiled_expect, mixtures, reference_expect
+from suffice.kernels import compiled_expect, jit, mixtures, reference, reference_expect
 
 TWINS = pytest.mark.parametrize("twin", [reference_expect, compiled_expect])
 SHAPES = [(1, 1), (2, 3), (3, 5), (5, 2), (10, 10), (16, 16), (20, 33), (31, 4), (32, 5), (33, 7), (50, 6), (70, 3)]
@@ -334,6 +334,7 @@ def test_the_work_decides_which_twin_runs(monkeypatch):
 @TWINS
 def test_a_share_that_has_faded_is_none(twin):
     """Of exp(−745) a sum would be subnormal, and a mean of it NaN."""
+    assert jit.FADED == reference.FADED
     x, apart = np.array([[0.0], [1e-3], [2e-3]]), np.sqrt(2 * 740.0)
     mean = np.array([[0.0], [apart]])
     found = twin.gaussian_expect(x, mean, np.ones((2, 1, 1)), np.zeros(2), np.log([0.5, 0.5]))

@@ -292,6 +292,14 @@ class Product(Compound, register=False):
     def for_statistics(self, stats: Any) -> Self:
         return self.rebuilt(block.for_statistics(part) for block, part in self._each_with(stats))
 
+    def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
+        priors = self.priors(prior)
+        paired = zip(self.blocks.items(), stats.parts, strict=True)
+        blocks, parts = zip(*(block.in_order(part, priors.get(key)) for (key, block), part in paired), strict=True)
+        if all(block is own for block, own in zip(blocks, self.blocks.values(), strict=True)):
+            return self, stats
+        return self.rebuilt(blocks), replace(stats, parts=parts)
+
     def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
         rows = self.read(x)
         paired = zip(self.shaped(rows).blocks.values(), rows.parts, strict=True)

@@ -18,8 +18,6 @@ from llvmlite import ir
 from numba.core import event, types
 from numba.extending import intrinsic
 
-from suffice.kernels.reference import FADED
-
 Function: TypeAlias = Callable[..., Any]
 
 
@@ -81,6 +79,7 @@ _ROUND = 1.5 * 2.0**52  # added and subtracted it rounds to a whole number, whic
 _E = tuple(1 / factorial(i) for i in range(13))
 _ROOT_HALF = 0x3FE6A09E667F3BCD  # bits of √½
 _LEAST = -708.0  # exp of less would be subnormal
+FADED = -600.0  # as in the reference: a share of less is none
 _NOBODY = -1e300  # the largest logit of a row that has none
 
 
