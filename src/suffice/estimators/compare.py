@@ -204,7 +204,7 @@ def _sizes(asked: Iterable[int] | None, data: _Data, most: int) -> Array:
     if least > most:
         rarest = int(np.argmin(data.counts))
         msg = (
-            f"compare: class {data.classes[rarest]!r} has {data.counts[rarest]} of {len(data.codes)} rows; to learn "
+            f"compare: class {data.classes.tolist()[rarest]!r} has {data.counts[rarest]} of {len(data.codes)} rows; to learn "
             f"from two rows of each class takes {least} rows, and {most} are not held out. Give more rows, drop the "
             "class, or hold out fewer with test_size."
         )
