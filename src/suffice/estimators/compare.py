@@ -11,16 +11,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from suffice.core.distribution import Alert
-from suffice.core.errors import DataError, ParameterError
+from suffice.core.errors import ParameterError
 from suffice.core.parameters import Array, generator
 from suffice.estimators.comparison import Boundary, Comparison, Curve, Lead, Reliability, standard_error
-from suffice.estimators.design import Design
-from suffice.estimators.targets import targets
+from suffice.estimators.splits import Rows, sizes_of
 from suffice.estimators.twins import READ, Generative, Linear, discriminative, generative_of
-from suffice.estimators.validation import chosen_rows, row_weights
 from suffice.frames.table import is_frame
 
-STEPS = 8  # sizes of a learning curve
 BINS = 10  # of a probability
 DRAWN = 2000  # rows that a picture can hold
 
@@ -86,10 +83,10 @@ def compare(
     _check_options(repeats, test_size, C, missing)
     rng = generator(random_state)
     model = generative_of(generative, int(rng.integers(2**31)), frame=is_frame(X))
-    data = _Data.of(X, y, sample_weight, raw=model.raw, drop=missing == "drop")
+    data = Rows.of(X, y, sample_weight, raw=model.raw, drop=missing == "drop")
     models = (model, *discriminative(C))
     held = max(round(test_size * len(data.codes)), 1)
-    steps = _sizes(sizes, data, len(data.codes) - held)
+    steps = sizes_of(sizes, data, len(data.codes) - held)
     tallies = [_Tally(model, len(data.codes), len(steps)) for model in models]
     alerts: list[Alert] = []
     with threadpool_limits(1, user_api="blas"):  # many small fits: threads would cost more, and change bits
@@ -135,94 +132,6 @@ def _check_options(repeats: Any, test_size: Any, C: Any, missing: Any) -> None:
         raise ParameterError(msg)
 
 
-# ---- rows -----------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class _Data:
-    """Rows as numbers and as the caller gave them, their classes and weights."""
-
-    matrix: Array
-    names: tuple[str, ...]
-    given: Any
-    codes: Array
-    classes: Array
-    weights: Array | None
-
-    @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any, *, raw: bool, drop: bool) -> _Data:
-        found = targets("compare", y)
-        design = Design.of(X, "compare")
-        n = len(design.matrix)
-        if len(found.codes) != n:
-            msg = f"compare: there are {n} rows, but {len(found.codes)} labels; give one label per row."
-            raise DataError(msg)
-        if found.codes.min(initial=0) < 0:
-            msg = (
-                f"compare: row {int(np.argmax(found.codes < 0))} has no class, and the twins learn from rows whose "
-                "class is known. Leave such rows out; BayesClassifier takes them."
-            )
-            raise DataError(msg)
-        if not drop:
-            design.refuse_holes("compare")
-        weights = row_weights(sample_weight, found.codes).values
-        kept = np.flatnonzero(design.complete & (True if weights is None else weights > 0))
-        given = chosen_rows(X, kept) if raw else None
-        weights = None if weights is None else weights[kept]
-        data = cls(design.matrix[kept], design.names, given, found.codes[kept], found.classes, weights)
-        seen = np.bincount(data.codes, minlength=len(data.classes))
-        if len(data.classes) < 2 or not seen.all():
-            msg = f"compare tells classes apart, and needs two at least; y has {np.flatnonzero(seen).size}. Check y."
-            raise DataError(msg)
-        return data
-
-    @property
-    def counts(self) -> Array:
-        return np.bincount(self.codes)
-
-    @property
-    def least(self) -> int:
-        """The number of first rows of any order that has two rows of each class for sure."""
-        return int(np.ceil(2 * len(self.codes) / self.counts.min())) + len(self.classes)
-
-    def order(self, rng: np.random.Generator) -> Array:
-        """The rows in an order whose every stretch has about the shares of the classes."""
-        place = np.empty(len(self.codes))
-        for code, count in enumerate(self.counts):
-            place[rng.permutation(np.flatnonzero(self.codes == code))] = (np.arange(count) + rng.random()) / count
-        return np.argsort(place, kind="stable")
-
-    def rows(self, some: Array, model: Generative | Linear) -> Any:
-        """Some rows as a model takes them."""
-        return chosen_rows(self.given, some) if model.raw else self.matrix[some]
-
-    def weigh(self, some: Array) -> Array:
-        return np.ones(len(some)) if self.weights is None else self.weights[some]
-
-
-def _sizes(asked: Iterable[int] | None, data: _Data, most: int) -> Array:
-    """Growing numbers of training rows, each enough for two rows of every class."""
-    least = data.least
-    if least > most:
-        rarest = int(np.argmin(data.counts))
-        msg = (
-            f"compare: class {data.classes.tolist()[rarest]!r} has {data.counts[rarest]} of {len(data.codes)} rows; to learn "
-            f"from two rows of each class takes {least} rows, and {most} are not held out. Give more rows, drop the "
-            "class, or hold out fewer with test_size."
-        )
-        raise DataError(msg)
-    if asked is None:
-        begin = max(least, 2 * (data.matrix.shape[1] + 1))
-        begin = begin if begin <= most // 2 else least
-        return np.unique(np.geomspace(begin, most, STEPS).round().astype(int))
-    steps = np.unique(np.asarray(list(asked)))
-    if not len(steps) or steps.dtype.kind not in "iu" or steps[0] < least or steps[-1] > most:
-        msg = (
-            f"compare: sizes are whole numbers from {least} (two rows of each class) to {most} (the rows that are not "
-            f"held out); got {steps.tolist()!s:.80}."
-        )
-        raise ParameterError(msg)
-    return steps
-
-
 # ---- learning and scoring -------------------------------------------------------------------------------------------
 @dataclass(eq=False)
 class _Tally:
@@ -243,18 +152,18 @@ class _Tally:
         self.wrong = np.zeros((self.steps, self.rows))  # how often each row was given a wrong class
         self.tested = np.zeros(self.rows)
 
-    def learn(self, data: _Data, some: Array) -> Any:
+    def learn(self, data: Rows, some: Array) -> Any:
         """The model of some rows; what it warns of is kept."""
         weights = None if data.weights is None else data.weights[some]
         codes = data.codes[some]
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            learned = self.model.learn(data.rows(some, self.model), data.classes[codes], codes, weights)
+            learned = self.model.learn(data.rows(some, raw=self.model.raw), data.classes[codes], codes, weights)
         self.fits += 1
         self.remarks += [str(told[0].message)] if told else []
         return learned
 
-    def score(self, data: _Data, order: Array, held: int, steps: Array) -> tuple[Array, Array, Array]:
+    def score(self, data: Rows, order: Array, held: int, steps: Array) -> tuple[Array, Array, Array]:
         """Of each size, which rows of the last were given a wrong class and their −log p; at last, bins of p."""
         test = order[-held:]
         truth, weight = data.codes[test], data.weigh(test)
@@ -262,12 +171,12 @@ class _Tally:
         for place, size in enumerate(steps):
             train = order[:size]
             learned = self.learn(data, train)
-            found = self.model.scores(learned, data.rows(test, self.model), data.classes)
+            found = self.model.scores(learned, data.rows(test, raw=self.model.raw), data.classes)
             wrong[place] = found.argmax(axis=1) != truth
             if self.model.probable:
                 loss[place] = -found[np.arange(held), truth]
             if self.model.unbounded:
-                fitted = self.model.scores(learned, data.rows(train, self.model), data.classes)
+                fitted = self.model.scores(learned, data.rows(train, raw=self.model.raw), data.classes)
                 self.perfect |= {int(size)} if (fitted.argmax(axis=1) == data.codes[train]).all() else set()
         return wrong, loss, _binned(np.exp(found), truth, weight) if self.model.probable else np.zeros((3, BINS))
 
@@ -299,7 +208,7 @@ class _Tally:
         return found
 
 
-def _split(data: _Data, order: Array, held: int, steps: Array, tallies: list[_Tally]) -> None:
+def _split(data: Rows, order: Array, held: int, steps: Array, tallies: list[_Tally]) -> None:
     """Let every model learn from the first rows of an order, a few and then more, and score the last."""
     test = order[-held:]
     weight = data.weigh(test)
@@ -322,7 +231,7 @@ def _binned(proba: Array, truth: Array, weight: Array) -> Array:
     return np.array([np.bincount(place, weight * part, BINS) for part in (1.0, p, right)])
 
 
-def _lead(steps: Array, generative: _Tally, twin: _Tally, data: _Data) -> Lead:
+def _lead(steps: Array, generative: _Tally, twin: _Tally, data: Rows) -> Lead:
     """How much lower the error of a twin is, with the larger of two standard errors: over splits, and over rows.
 
     The same rows are held out again and again, so that splits alone would make a chance of these rows look certain.
@@ -336,7 +245,7 @@ def _lead(steps: Array, generative: _Tally, twin: _Tally, data: _Data) -> Lead:
     return Lead(steps, gain.mean(axis=0), np.fmax(standard_error(gain), over_rows))
 
 
-def _boundary(tally: _Tally, data: _Data, some: Array) -> Boundary | None:
+def _boundary(tally: _Tally, data: Rows, some: Array) -> Boundary | None:
     """The boundary that a model learns from all rows, told by some of them."""
     learned = tally.learn(data, np.arange(len(data.codes)))
-    return tally.model.boundary(learned, data.rows(some, tally.model), data.matrix[some], data.classes)
+    return tally.model.boundary(learned, data.rows(some, raw=tally.model.raw), data.matrix[some], data.classes)
