@@ -75,7 +75,7 @@ def _curves(found: Comparison, ax: Any) -> None:
     none = [name for name, size in found.crossover.items() if size is None]
     note = f"no crossover seen with {' or '.join(none)}" if none else None
     ax.legend(frameon=False, fontsize=8, title=note, title_fontsize=8, alignment="left")
-    title(ax, f"Held-out error: mean of {found.repeats} splits ± 1 std. error")
+    title(ax, f"Held-out error, {found.repeats} splits ± 1 std. error")
 
 
 def _apart(sizes: Any) -> list[int]:
@@ -134,4 +134,4 @@ def _reliability(found: Comparison, ax: Any) -> None:
     what = f"p({found.classes[1]!r:.20})" if len(found.classes) == 2 else "p of the most probable class"
     ax.set(xlabel=f"{what}, mean of a bin", ylabel="how often it was so")
     ax.legend(frameon=False, fontsize=8, loc="upper left")
-    title(ax, "Calibration on held-out rows; area: number of rows")
+    title(ax, "Calibration on held-out rows (area: rows)")

@@ -227,6 +227,7 @@ def test_a_missing_cell_is_named_and_such_rows_can_be_left_out():
         ({"C": -1.0}, "C is a finite number above 0"),
         ({"missing": "impute"}, "'error' or 'drop'"),
         ({"generative": 3}, "generative is a classifier"),
+        ({"X": np.arange(60.0)}, "takes rows × columns; got 1 axes"),
         ({"X": np.full((60, 2), np.inf)}, "column 0: .*row 0 is inf"),
     ],
 )

@@ -11,7 +11,7 @@ from suffice.core.data import cells, listed, numbers
 from suffice.core.errors import DataError, naming
 from suffice.core.labels import is_missing, read_labels
 from suffice.core.parameters import Array
-from suffice.estimators.rows import by_name
+from suffice.estimators.rows import by_name, is_mapping
 from suffice.frames.table import Frame
 
 
@@ -30,6 +30,10 @@ class Design:
     def of(cls, X: Any, owner: str) -> Design:
         """The columns of an array, a frame or a dictionary, in their order."""
         given = listed(X)
+        whole = isinstance(given, Frame) or is_mapping(given) or hasattr(given, "toarray")
+        if not whole and np.ndim(given) != 2:
+            msg = f"{owner} takes rows × columns; got {np.ndim(given)} axes. One column is x[:, None]."
+            raise DataError(msg)
         columns = {name: given[name] for name in given} if isinstance(given, Frame) else by_name(given)
         if not columns:
             msg = f"{owner} needs at least one column; the data have none."
@@ -47,12 +51,12 @@ class Design:
     def refuse_holes(self, owner: str) -> None:
         """Name the first missing cell."""
         if not self.complete.all():
-            row = int(np.argmin(self.complete))
-            column = self.names[int(np.argmax(np.isnan(self.matrix[row])))].partition("=")[0]
+            row, holes = int(np.argmin(self.complete)), int((~self.complete).sum())
+            column = self.names[int(np.argmax(np.isnan(self.matrix[row])))]
             msg = (
-                f"{owner}: row {row}, column {column!r} is missing, and logistic regression and linear machines take "
-                f"complete rows; so do {int((~self.complete).sum())} of {len(self.complete)} rows lack a cell. Impute "
-                "them, or leave such rows out with missing='drop'."
+                f"{owner}: row {row}, column {column!r} is missing, and logistic regression and the linear SVM take "
+                f"complete rows; {holes} of {len(self.complete)} lack a cell. Impute them, or leave such rows out with "
+                "missing='drop'."
             )
             raise DataError(msg)
 
