@@ -35,6 +35,8 @@ _NAMES = {
         "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "
         "LatentClass MixtureModel MultinomialNB NaiveBayes"
     ),
+    "suffice.estimators.compare": "compare",
+    "suffice.estimators.comparison": "Comparison",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {"theory": "suffice.core.theory", "testing": "suffice.testing", "plot": "suffice.plot"}

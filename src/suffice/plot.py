@@ -1,4 +1,4 @@
-"""Pictures: likelihoods, beliefs, mixtures and how they are learned, evidence. Needs the extra ``plot``."""
+"""Pictures: likelihoods, beliefs, mixtures, how they are learned, evidence, comparisons. Needs the extra ``plot``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.fit import fit
 from suffice.core.likelihood import likelihood_interval, profile
 from suffice.core.parameters import Array
+from suffice.plot_comparison import comparison
 from suffice.plot_evidence import evidence
 from suffice.plot_learning import members, selection, trace
 from suffice.plot_mixture import mixture
 
-__all__ = ["MissingExtraError", "evidence", "likelihood", "mixture", "posterior", "selection", "trace"]
+__all__ = ["MissingExtraError", "comparison", "evidence", "likelihood", "mixture", "posterior", "selection", "trace"]
 
 POINTS = 241
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
@@ -34,6 +34,11 @@ def one_of(*names: str) -> Any:
 def generator(random_state: Any) -> np.random.Generator:
     """A generator from what scikit-learn takes: None, a seed, or a RandomState, which moves on."""
     return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
+
+
+def chosen_rows(X: Any, rows: Any) -> Any:
+    """Some rows of an array or of a frame, by number, as the same kind."""
+    return _safe_indexing(X, rows)
 
 
 def row_weights(sample_weight: Any, rows: Any) -> Weights:
