@@ -33,7 +33,7 @@ _NAMES = {
     "suffice.frames.schema": "Schema infer",
     "suffice.estimators": (
         "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "
-        "LatentClass MixtureModel MultinomialNB NaiveBayes"
+        "LatentClass LinearDiscriminantAnalysis MixtureModel MultinomialNB NaiveBayes QuadraticDiscriminantAnalysis"
     ),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

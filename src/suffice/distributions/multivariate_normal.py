@@ -27,6 +27,8 @@ from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.structures import Structure, structure
 
+FAR = 1e8  # squared spreads between means: beyond it differences of log densities are taken one by one
+BLOCK = 2048  # rows that are scored at a time
 NOBODY = 1e-18  # a share of the rows that no sum of them can tell from none, and no mean survives
 
 
@@ -202,6 +204,39 @@ class MultivariateNormal(ExponentialFamily):
             out = kernels.gaussian_log_prob(x, self.mean, *self.whitening)
         return score_incomplete(out, x, self.of_columns)
 
+    def linear_form(self, about: Array) -> tuple[Array, Array]:
+        """Slopes (k, d) and offsets (k,) where members share Σ: log p(x) = slopes · (x − about) + offset + a rest.
+
+        The rest is the same for all members: slopes are Σ⁻¹(mean − about), offsets −½ (mean − about) · slopes.
+        """
+        whiten = self.whitening[0][0]
+        away = (np.asarray(self.stacked.mean) - about) @ whiten.T
+        return np.asarray(away @ whiten), -0.5 * np.einsum("kd,kd->k", away, away)
+
+    def relative_density(self, x: Array) -> Array:
+        if not self.shared or self.members == 1 or self.keeps == "diagonal":
+            return self.log_density(x)
+        about = np.asarray(self.mean).mean(axis=0)
+        slopes, offsets = self.linear_form(about)
+        if not (offsets > -FAR).all():
+            return self.log_density(x)
+        out = np.empty((len(x), self.members))
+        with np.errstate(invalid="ignore", over="ignore"):
+            for first in range(0, len(x), BLOCK):
+                np.matmul(x[first : first + BLOCK] - about, slopes.T, out=out[first : first + BLOCK])
+        out += offsets
+        return out if np.isfinite(out).all() else self.log_density(x)
+
+    def terms(self, x: Array, first: int, second: int) -> list[tuple[Any, Array]]:
+        """Where members share Σ, w · (x − middle) column by column: w = Σ⁻¹(difference of the means)."""
+        if not self.shared or np.isnan(x).any():
+            return super().terms(x, first, second)
+        mean = np.asarray(self.mean)
+        middle = mean[second] + 0.5 * (mean[first] - mean[second])
+        slopes, _ = self.linear_form(middle)
+        cells = (x - middle) * (slopes[first] - slopes[second])
+        return [((column,), cells[:, column]) for column in range(cells.shape[1])]
+
     def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
         with np.errstate(invalid="ignore", over="ignore"):
             found = PASSES[self.keeps](self, x, log_weights, weights)
@@ -371,12 +406,12 @@ class MultivariateNormal(ExponentialFamily):
         if "cov" not in self.free:
             return self._idle(stats)
         least = self.form.common(spread_floor(np.asarray(stack.mean)))
-        for index in np.flatnonzero(stats.weight > 0):
+        for index in np.flatnonzero(stats.weight > 0)[: 1 if self.shared else None]:
             rank, columns = deficiency(stack.cov[index], least[index])
             if columns:
                 which = f"columns {', '.join(map(str, columns))} are constant or follow from others"
                 which = which if columns[1:] else f"column {columns[0]} is constant"
-                who = "" if self.lone else f"member {index}: "
+                who = "" if self.lone or self.shared else f"member {index}: "
                 text = (
                     f"{who}the covariance has rank {rank} of {stack.columns}: {which}. It was raised to the smallest "
                     "that can be inverted. Drop a column, choose a simpler structure, or give a prior."
