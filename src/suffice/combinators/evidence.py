@@ -62,7 +62,7 @@ def explain(classes: Any, rows: Any, label: Any, against: Any, names: Any, value
     joint = classes.log_joint(rows)[0]
     first, second = _pair(classes, joint, label, against)
     terms, cells = {}, {}
-    for columns, differences in classes.components.terms(rows, first, second):
+    for columns, differences in classes.components.contrasts(rows, first, second):
         keys = tuple(names(column) for column in columns)
         key = keys[0] if len(keys) == 1 else keys
         terms[key] = float(differences[0])

@@ -206,6 +206,10 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         """Log π + log p of a block of rows under each member, (n, k)."""
         return np.asarray(self.components.log_density(x) + self.log_weights)
 
+    def relative_scores(self, x: Any) -> Array:
+        """The scores, up to what is the same for all members of a row."""
+        return self.scores(x)
+
     def log_density(self, x: Any) -> Array:
         return share_out(self.scores(x)).total[:, None]
 
@@ -230,10 +234,7 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         x = self.settled(x)
         rows = self.read(x)
         self.remark(rows)
-        stack, scores = self.components, self.log_weights
-        found = local.fill(
-            lambda part: share_out(stack.relative_density(rows[part]) + scores).parts, len(rows), self._width(rows)
-        )
+        found = local.fill(lambda part: share_out(self.relative_scores(rows[part])).parts, len(rows), self._width(rows))
         impossible = ~(found.sum(axis=1) > 0)
         if impossible.any():
             text = f"row {int(np.argmax(impossible))} has probability 0 under every member; it gets their weights."

@@ -222,8 +222,8 @@ class Product(Compound, register=False):
     def pieces(self, x: Any) -> list[tuple[Any, Array]]:
         return self._by_column(x, lambda block, part: block.pieces(part))
 
-    def terms(self, x: Any, first: int, second: int) -> list[tuple[Any, Array]]:
-        return self._by_column(x, lambda block, part: block.terms(part, first, second))
+    def contrasts(self, x: Any, first: int, second: int) -> list[tuple[Any, Array]]:
+        return self._by_column(x, lambda block, part: block.contrasts(part, first, second))
 
     def _by_column(self, x: Any, ask: Callable[[Any, Any], list[tuple[Any, Array]]]) -> list[tuple[Any, Array]]:
         """What blocks answer by their columns, by the columns of the whole."""

@@ -55,7 +55,7 @@ class Member(Answers):
             found.append(((column,), self.reshaped(lambda value, j=column: value[:, j : j + 1]).log_density(part)))
         return found
 
-    def terms(self: Any, x: Any, first: int, second: int) -> list[tuple[Any, Array]]:
+    def contrasts(self: Any, x: Any, first: int, second: int) -> list[tuple[Any, Array]]:
         """Log p(x | first) − log p(x | second) as a sum: by columns, (n,); where both are impossible, 0."""
         with np.errstate(invalid="ignore"):
             pairs = [(columns, scores[:, first], scores[:, second]) for columns, scores in self.pieces(x)]

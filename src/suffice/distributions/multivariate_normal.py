@@ -227,10 +227,10 @@ class MultivariateNormal(ExponentialFamily):
         out += offsets
         return out if np.isfinite(out).all() else self.log_density(x)
 
-    def terms(self, x: Array, first: int, second: int) -> list[tuple[Any, Array]]:
+    def contrasts(self, x: Array, first: int, second: int) -> list[tuple[Any, Array]]:
         """Where members share Σ, w · (x − middle) column by column: w = Σ⁻¹(difference of the means)."""
         if not self.shared or np.isnan(x).any():
-            return super().terms(x, first, second)
+            return super().contrasts(x, first, second)
         mean = np.asarray(self.mean)
         middle = mean[second] + 0.5 * (mean[first] - mean[second])
         slopes, _ = self.linear_form(middle)

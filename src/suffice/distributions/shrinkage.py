@@ -51,9 +51,10 @@ def fourth_moments(x: Array, owners: Weights, mean: Array, spread: Array) -> Arr
 
     def part(where: slice) -> Any:
         mine = owners[where]
-        away = (x[where] - mean[mine.codes]) / spread[mine.codes]
+        codes = np.asarray(mine.codes)
+        away = (x[where] - mean[codes]) / spread[codes]
         squares = np.einsum("ij,ij->i", away, away)
         held = 1.0 if mine.values is None else mine.values
-        return np.bincount(mine.codes, held * squares**2, owners.members)
+        return np.bincount(codes, held * squares**2, owners.members)
 
     return np.asarray(local.reduce(part, len(x), 4 * x.shape[1]))

@@ -17,10 +17,10 @@ from suffice.core.errors import UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.statistics import share
 from suffice.core.weights import Weights
+from suffice.distributions.normal import spread_floor
 from suffice.distributions.shrinkage import fourth_moments, in_units, ledoit_wolf, oas, shrunk
 from suffice.engines import local
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.targets import Targets
 from suffice.estimators.validation import AT_LEAST_ZERO, SHARE, fits, one_of
 
 
@@ -70,11 +70,28 @@ class Discriminant(BayesShell, BaseEstimator):
     def _climbing(self) -> dict[str, Any]:
         return {"max_iter": self.max_iter, "tol": None}  # their tol is another
 
-    def _learn(self, rows: Any, found: Targets, sample_weight: Any, *, more: bool = False) -> None:
+    def _template(self) -> Classes:
         if self.covariance_estimator is not None and self.shrinkage not in (None, 0):
             msg = "covariance_estimator and shrinkage parameters are not None. Only one of the two can be set."
             raise ValueError(msg)
-        super()._learn(rows, found, sample_weight, more=more)
+        return super()._template()
+
+    @property
+    def _adds(self) -> bool:
+        if self.covariance_estimator is not None or self.shrinkage == "auto":
+            raise AttributeError(self._needs_rows(None))
+        return True
+
+    def _settled(self, template: Classes, stats: Any) -> Classes:
+        """Held above tol² of the variance within classes; a column that has none above a part of that of all rows."""
+        model = super()._settled(template, stats)
+        if not self.tol:
+            return model
+        found = stats.members
+        within = np.einsum("kii->i", found.scatter) / found.weight.sum()
+        flat = within <= np.square(spread_floor(found.pooled().mean[0]))
+        floor = np.where(flat, np.diag(model.floors_from(stats)), len(within) * self.tol**2 * within)
+        return replace(model, floors=np.diag(floor))
 
     def _regularised(self, cov: Array) -> Array:
         """Class covariances (k, d, d), or one of all, after shrinkage."""
@@ -96,7 +113,7 @@ class Discriminant(BayesShell, BaseEstimator):
     def _estimated(self, cov: Array, weight: Array, found: Any, seen: Any) -> Array:
         """The covariances (k, d, d) as they are, or shrunk, or by the caller's estimator."""
         if self.covariance_estimator is not None:
-            return self._by_estimator(cov, *self._rows("covariance_estimator", seen))
+            return self._by_estimator(cov, *self._rows(seen))
         if self.shrinkage is None or not len(cov):
             return cov
         if isinstance(self.shrinkage, Real):
@@ -111,22 +128,25 @@ class Discriminant(BayesShell, BaseEstimator):
         if self.shrinkage == "oas":
             amount = oas(units, weight)
         else:
-            data, weights = self._rows("shrinkage='auto'", seen)
+            data, weights = self._rows(seen)
             owners = replace(weights, codes=data.codes, members=len(weight))
             amount = ledoit_wolf(units, weight, fourth_moments(data.rows, owners, found.mean, spread))
-        return shrunk(units, amount) * (spread[:, :, None] * spread[:, None, :])
+        return np.asarray(shrunk(units, amount) * (spread[:, :, None] * spread[:, None, :]))
 
-    def _rows(self, who: str, seen: Any) -> tuple[Any, Weights]:
+    def _rows(self, seen: Any) -> tuple[Any, Weights]:
         """All rows, of known class, and their weights; an option may need them."""
         if seen is None or not seen[0].complete:
-            what = "partial_fit, merge and unlearn see some of them" if seen is None else "here some have no class"
-            msg = (
-                f"{type(self).__name__}: {who} needs all rows and their classes at once, and {what}. Use fit with "
-                "labelled rows, or shrinkage='oas' or a number, which need only the covariances."
-            )
-            raise UnsupportedError(msg)
+            raise UnsupportedError(self._needs_rows(seen))
         data, weights = seen
         return data, weights
+
+    def _needs_rows(self, seen: Any) -> str:
+        who = "shrinkage='auto'" if self.covariance_estimator is None else "covariance_estimator"
+        what = "partial_fit, merge and unlearn see some of them" if seen is None else "here some have no class"
+        return (
+            f"{type(self).__name__}: {who} needs all rows and their classes at once, and {what}. Use fit with labelled "
+            "rows, or shrinkage='oas' or a number, which need only the covariances."
+        )
 
     def _by_estimator(self, cov: Array, data: Any, weights: Weights) -> Array:
         name = type(self.covariance_estimator).__name__

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.combinators.classes import Classes
 from suffice.core.parameters import Array
 from suffice.core.statistics import share
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.engines import local
 from suffice.estimators.discriminant import Discriminant
-from suffice.estimators.targets import Targets
 from suffice.estimators.validation import AT_LEAST_ONE, one_of
 
 
@@ -45,7 +45,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     store_covariance
         Ignored: ``covariance_`` is always there.
     tol
-        Axes along which the class means have less than this part of the largest spread are left out (svd).
+        Directions with less than tol² of the variance within classes, all columns in units of their own, are raised to
+        that. Axes along which the class means have less than ``tol`` of the largest spread are left out (svd).
     covariance_estimator
         Something with ``fit`` and ``covariance_``, asked for the covariance of each class; needs all rows at once.
 
@@ -96,16 +97,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         del classes
         return MultivariateNormal(structure="tied")
 
-    def _learn(self, rows: Any, found: Targets, sample_weight: Any, *, more: bool = False) -> None:
+    def _template(self) -> Classes:
         most = min(len(self.classes_) - 1, self.n_features_in_)
         if self.n_components is not None and self.n_components > most:
             msg = (
                 "n_components cannot be larger than min(n_features, n_classes - 1); "
-                f"got {self.n_components} where that is {most}."
+                f"got {self.n_components} for {self.n_features_in_} features and {len(self.classes_)} classes."
             )
             raise ValueError(msg)
         self._n_features_out = most if self.n_components is None else self.n_components
-        super()._learn(rows, found, sample_weight, more=more)
+        return super()._template()
 
     def _show(self) -> None:
         stack = self.distribution_.components

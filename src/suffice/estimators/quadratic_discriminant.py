@@ -36,9 +36,9 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     scatter divided by the number of rows. Beyond scikit-learn: ``sample_weight``, ``partial_fit``, ``merge`` and
     ``unlearn``, rows of unknown class (NaN or None in y), ``form``, ``predict(X, loss=…)``, ``with_priors``.
 
-    Differences on purpose: a singular covariance, also of a class with one row, is raised to a floor (10⁻¹⁰ of the
-    variances of all rows), with a warning, where scikit-learn refuses to fit; what is singular does not depend on the
-    units of the columns. Both solvers are one computation and take ``shrinkage`` and ``reg_param``.
+    Differences on purpose: a singular covariance, also of a class with one row, is raised to a floor (``tol``), with a
+    warning, where scikit-learn refuses to fit; what is singular does not depend on the units of the columns. Both
+    solvers are one computation and take ``shrinkage`` and ``reg_param``.
 
     Parameters
     ----------
@@ -51,8 +51,11 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         p(y) of each class; None learns them.
     reg_param
         Σ becomes (1 − reg_param) Σ + reg_param I.
-    store_covariance, tol
-        Ignored: ``covariance_`` is always there, and the floor needs no threshold.
+    store_covariance
+        Ignored: ``covariance_`` is always there.
+    tol
+        Directions with less than tol² of the variance within classes, all columns in units of their own, are raised to
+        that.
     covariance_estimator
         Something with ``fit`` and ``covariance_``, asked for the covariance of each class; needs all rows at once.
 
