@@ -28,7 +28,7 @@ from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.structures import Structure, structure
 
 FAR = 1e8  # squared spreads between means: beyond it differences of log densities are taken one by one
-BLOCK = 2048  # rows that are scored at a time
+NEAR = 1e3  # of scores: what may be subtracted from them without the loss of a digit that counts
 NOBODY = 1e-18  # a share of the rows that no sum of them can tell from none, and no mean survives
 
 
@@ -171,7 +171,9 @@ class MultivariateNormal(ExponentialFamily):
         return self.form.keeps
 
     def _scatter(self, x: Array, w: Weights) -> Scatter:
-        stats = Scatter(*kernels.scatter(x, **w.arguments))
+        one_for_all = self.keeps == "pooled" and w.codes is not None
+        kernel = kernels.shared_scatter if one_for_all else kernels.scatter
+        stats = Scatter(*kernel(x, **w.arguments))
         if np.isfinite(stats.scatter).all():
             return stats
         kept = ~np.isnan(x).all(axis=1) & (w.per_row() > 0)
@@ -191,7 +193,7 @@ class MultivariateNormal(ExponentialFamily):
             values=None if w.values is None else w.values[kept],
             codes=None if w.codes is None else w.codes[kept],
         )
-        stats = Scatter(*kernels.scatter(x[kept], **part.arguments))
+        stats = Scatter(*kernel(x[kept], **part.arguments))
         if not np.isfinite(stats.scatter).all():
             msg = f"{self.name}: the squares of the data exceed the range of float64; divide the columns by a constant."
             raise DataError(msg)
@@ -220,10 +222,10 @@ class MultivariateNormal(ExponentialFamily):
         slopes, offsets = self.linear_form(about)
         if not (offsets > -FAR).all():
             return self.log_density(x)
-        out = np.empty((len(x), self.members))
+        near = bool((np.abs(slopes) @ np.abs(about) < NEAR).all())
+        offsets = offsets - slopes @ about if near else offsets
         with np.errstate(invalid="ignore", over="ignore"):
-            for first in range(0, len(x), BLOCK):
-                np.matmul(x[first : first + BLOCK] - about, slopes.T, out=out[first : first + BLOCK])
+            out = np.asarray((x if near else x - about) @ slopes.T)
         out += offsets
         return out if np.isfinite(out).all() else self.log_density(x)
 
@@ -507,7 +509,8 @@ class MultivariateNormal(ExponentialFamily):
 
         So the estimate keeps the variances and shrinks the covariances by n/(n + 2d + 2).
         """
-        weight = np.where(stats.weight > 0, stats.weight, 1.0)[:, None]
+        weight = stats.weight if len(stats.scatter) == len(stats.weight) else stats.weight.sum(keepdims=True)
+        weight = np.where(weight > 0, weight, 1.0)[:, None]
         variances = np.maximum(np.einsum("kii->ki", stats.scatter) / weight, np.square(spread_floor(stats.mean)))
         d = stats.centre.shape[1]
         belief = NormalInverseWishart(stats.mean, 1e-2, float(d), (2 * d + 2) * variances[:, :, None] * np.eye(d))

@@ -9,7 +9,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from suffice.combinators.classes import Classes
@@ -24,7 +23,7 @@ from suffice.estimators.bayes import BayesShell
 from suffice.estimators.validation import AT_LEAST_ZERO, SHARE, fits, one_of
 
 
-class Discriminant(BayesShell, BaseEstimator):
+class Discriminant(BayesShell):
     """Classes that are Gaussian; a subclass says what their covariances share."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -81,6 +80,12 @@ class Discriminant(BayesShell, BaseEstimator):
         if self.covariance_estimator is not None or self.shrinkage == "auto":
             raise AttributeError(self._needs_rows(None))
         return True
+
+    def _gathered(self, template: Classes, data: Any, weights: Weights) -> Any:
+        """With a scatter of each class where a shrinkage is found class by class."""
+        if isinstance(self.shrinkage, str) or self.covariance_estimator is not None:
+            template = replace(template, components=replace(template.components, structure="full"))
+        return super()._gathered(template, data, weights)
 
     def _settled(self, template: Classes, stats: Any) -> Classes:
         """Held above tol² of the variance within classes; a column that has none above a part of that of all rows."""
