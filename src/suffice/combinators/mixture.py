@@ -206,10 +206,6 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         """Log π + log p of a block of rows under each member, (n, k)."""
         return np.asarray(self.components.log_density(x) + self.log_weights)
 
-    def relative_scores(self, x: Any) -> Array:
-        """The scores, up to what is the same for all members of a row."""
-        return self.scores(x)
-
     def log_density(self, x: Any) -> Array:
         return share_out(self.scores(x)).total[:, None]
 

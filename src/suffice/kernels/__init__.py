@@ -112,10 +112,10 @@ def scatter(
 
 
 def shared_scatter(
-    x: Real, weights: Array | None, codes: Integers, members: int, *, work: int | None = None
+    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
 ) -> Moments:
     """Weight, centre and shift as `scatter`, and the sum (1, d, d) of the members' scatter matrices."""
-    if is_small(x.size, work):
+    if is_small(x.size, work, _columns(weights)):
         return reference.shared_scatter(x, weights, codes, members)
     with loading():
         from suffice.kernels import compiled

@@ -180,7 +180,7 @@ def centre_owned(x, w, codes, pivot, first, r):
         for i in range(count):
             k = codes[begin + i]
             held = w[begin + i] if w.size else 1.0
-            if k < 0 or held == 0:
+            if k < 0 or k >= pivot.shape[0] or held == 0:
                 tile[i] = 0.0
                 continue
             for j in range(d):
@@ -194,39 +194,42 @@ def centre_owned(x, w, codes, pivot, first, r):
 
 
 @kernel
+def survey_owned(x, w, codes, total, pivot):
+    """Write the weight of each member's rows into total (k,), and the first of them that counts into pivot (k, d)."""
+    total[:] = 0.0
+    for i in range(codes.size):
+        k, held = codes[i], w[i] if w.size else 1.0
+        if 0 <= k < total.size and held > 0:
+            if total[k] == 0:
+                for j in range(pivot.shape[1]):
+                    pivot[k, j] = x[i, j]
+            total[k] += held
+
+
+@kernel
 def shared_scatter(x, weights, codes, weight, centre, shift, squares):
     """The same with one squares (≥ d, ≥ d) for all members: rows need not be grouped by their members."""
     members, d = centre.shape
     rows = max(512, 8 * members)
     r, total = np.zeros((squares.shape[0], rows)), np.empty(members)
-    pivot, first, fresh = np.zeros((members, d)), np.zeros((members, d)), np.empty(members, np.bool_)
+    pivot, first = np.zeros((members, d)), np.zeros((members, d))
     for begin in range(0, x.shape[0], rows):
         block, w, owner = x[begin : begin + rows], weights[begin : begin + rows, 0], codes[begin : begin + rows]
-        total[:] = 0.0
-        for i in range(owner.size):
-            k, held = owner[i], w[i] if w.size else 1.0
-            if k >= 0 and held > 0:
-                if total[k] == 0:
-                    for j in range(d):
-                        pivot[k, j] = block[i, j]
-                total[k] += held
-        for k in range(members):
-            fresh[k] = weight[k] * FAIR < total[k]
-            if not fresh[k]:
-                for j in range(d):
-                    pivot[k, j] = centre[k, j] + shift[k, j]
-        if fresh.any():
+        survey_owned(block, w, owner, total, pivot)
+        settled = weight * FAIR >= total
+        if not settled.all():
             centre_owned(block, w, owner, pivot, first, r)
-            for k in range(members):
-                if fresh[k]:
-                    for j in range(d):
-                        pivot[k, j] += first[k, j] / total[k]
+        for k in range(members):
+            if settled[k]:
+                pivot[k] = centre[k] + shift[k]
+            else:
+                pivot[k] += first[k] / total[k]
         centre_owned(block, w, owner, pivot, first, r)
         add_products(r, owner.size, squares)
         for k in range(members):
             if total[k] > 0:
                 merge(total[k], pivot[k], first[k], weight[k], centre[k], shift[k], squares)
-                weight[k] += total[k]
+        weight += total
 
 
 @kernel
