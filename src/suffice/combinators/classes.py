@@ -134,7 +134,7 @@ class Classes(Mixture, register=False):
             evidence, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
             return Joint(found.count, found.statistics, evidence, entropy, solid=np.array([held.solid]))
         owners = replace(held, codes=x.codes, members=self.n)
-        members = self.components.gather(x.rows, owners)
+        members = self.components.gather_together(x.rows, owners)
         solid = np.array([held.solid])
         stats = Joint(owners.member_totals(), members, none, none, exact=bool(members.exact), solid=solid)
         if stats.exact:

@@ -41,6 +41,10 @@ class Member(Answers):
         """The member of the highest score log π + log p(x) for each row of a block, (n,); −1 where all are −inf."""
         return choosing.chosen(self.relative_density(x) + log_weights)
 
+    def gather_together(self: Any, x: Any, w: Any) -> Any:
+        """The statistics of a block of rows, as far as the estimate of all members together needs them."""
+        return self.gather(x, w)
+
     def relative_density(self: Any, x: Any) -> Array:
         """The log density (n, k) of a block of rows, up to what is the same for all members of a row."""
         return np.asarray(self.log_density(x))

@@ -5,6 +5,7 @@ Over 400 lines: one family that is fitted, shared, restricted, floored, conditio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -163,16 +164,17 @@ class MultivariateNormal(ExponentialFamily):
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def gather(self, x: Array, w: Weights) -> Scatter:
-        return self._scatter(x, w)
+        return self._scatter(x, w, kernels.scatter)
+
+    def gather_together(self, x: Array, w: Weights) -> Scatter:
+        return self._scatter(x, w, kernels.shared_scatter if self.keeps == "pooled" else kernels.scatter)
 
     @property
     def keeps(self) -> str:
         """What an E-step keeps of the scatter: ``full`` matrices, the ``diagonal``, or one ``pooled`` matrix."""
         return self.form.keeps
 
-    def _scatter(self, x: Array, w: Weights) -> Scatter:
-        one_for_all = self.keeps == "pooled" and w.codes is not None
-        kernel = kernels.shared_scatter if one_for_all else kernels.scatter
+    def _scatter(self, x: Array, w: Weights, kernel: Callable[..., Any]) -> Scatter:
         stats = Scatter(*kernel(x, **w.arguments))
         if np.isfinite(stats.scatter).all():
             return stats
