@@ -1,8 +1,8 @@
 """Bayes classifiers: fit and predict against scikit-learn, and where they are installed river, wnb and scikit-lego.
 
-Run ``python -m benchmarks.classifiers [--quick] [section …]``; the sections are gaussian, bernoulli, categorical and
-multinomial. Ours and the peers take turns in one process, two threads for all, and answers are compared first. A ratio
-above 1 says how many times faster we are.
+Run ``python -m benchmarks.classifiers [--quick] [section …]``; the sections are gaussian, bernoulli, categorical,
+multinomial, linear_svd, linear_lsqr and quadratic. Ours and the peers take turns in one process, two threads for all,
+and answers are compared first. A ratio above 1 says how many times faster we are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 import numpy as np
 import scipy.sparse
-from sklearn import naive_bayes
+from sklearn import discriminant_analysis, naive_bayes
 from threadpoolctl import threadpool_limits
 
 import suffice as sf
@@ -80,8 +80,35 @@ def multinomial(n: int) -> Case:
     return Case("MultinomialNB", sf.MultinomialNB(), naive_bayes.MultinomialNB(), x, y, ("feature_log_prob_",))
 
 
+def linear_svd(n: int) -> Case:
+    """Classes with one covariance, against the default solver."""
+    return _linear(n, "svd")
+
+
+def linear_lsqr(n: int) -> Case:
+    """Classes with one covariance, against the solver that takes the covariance."""
+    return _linear(n, "lsqr")
+
+
+def _linear(n: int, solver: str) -> Case:
+    rng, y = classes(n)
+    x = rng.standard_normal((n, 30)) @ np.linalg.qr(rng.standard_normal((30, 30)))[0] + 0.3 * y[:, None]
+    ours, theirs = (
+        kind(solver) for kind in (sf.LinearDiscriminantAnalysis, discriminant_analysis.LinearDiscriminantAnalysis)
+    )
+    return Case(f"LDA ({solver})", ours, theirs, x, y, ("means_", "coef_", "intercept_"))
+
+
+def quadratic(n: int) -> Case:
+    """Classes with covariances of their own."""
+    rng, y = classes(n)
+    x = rng.standard_normal((n, COLUMNS)) * (1 + 0.1 * y[:, None]) + 0.3 * y[:, None]
+    ours, theirs = sf.QuadraticDiscriminantAnalysis(), discriminant_analysis.QuadraticDiscriminantAnalysis()
+    return Case("QDA", ours, theirs, x, y, ("means_", "priors_", "scalings_"))
+
+
 SECTIONS: dict[str, Callable[[int], Case]] = {
-    one.__name__: one for one in (gaussian, bernoulli, categorical, multinomial)
+    one.__name__: one for one in (gaussian, bernoulli, categorical, multinomial, linear_svd, linear_lsqr, quadratic)
 }
 
 

@@ -33,7 +33,7 @@ _NAMES = {
     "suffice.frames.schema": "Schema infer",
     "suffice.estimators": (
         "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "
-        "LatentClass MixtureModel MultinomialNB NaiveBayes"
+        "LatentClass LinearDiscriminantAnalysis MixtureModel MultinomialNB NaiveBayes QuadraticDiscriminantAnalysis"
     ),
     "suffice.estimators.compare": "compare",
     "suffice.estimators.comparison": "Comparison",

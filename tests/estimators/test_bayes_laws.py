@@ -32,6 +32,11 @@ CASES = [
         (sf.BernoulliNB(binarize=2.0), X),
         (sf.CategoricalNB(), WHOLE),
         (sf.MultinomialNB(), X),
+        (sf.LinearDiscriminantAnalysis(), X),
+        (sf.LinearDiscriminantAnalysis("eigen", shrinkage=0.3, priors=[0.2, 0.3, 0.5]), X),
+        (sf.LinearDiscriminantAnalysis("lsqr", shrinkage="oas"), X),
+        (sf.QuadraticDiscriminantAnalysis(), X),
+        (sf.QuadraticDiscriminantAnalysis(shrinkage="oas", reg_param=0.1), X),
     ]
 ]
 

@@ -23,6 +23,10 @@ ESTIMATORS = [
     sf.BernoulliNB(),
     sf.CategoricalNB(),
     sf.MultinomialNB(),
+    sf.LinearDiscriminantAnalysis(),
+    sf.LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
+    sf.QuadraticDiscriminantAnalysis(),
+    sf.QuadraticDiscriminantAnalysis(reg_param=0.1, shrinkage="oas"),
 ]
 BEYOND = [
     checks.check_dataframe_column_names_consistency,
@@ -57,5 +61,6 @@ def test_checks_beyond(estimator, check):
     ],
     ids=lambda check: check.__name__,
 )
-def test_k_means_transforms_like_others(check):
-    check("KMeans", sf.KMeans(n_clusters=3))
+@pytest.mark.parametrize("estimator", [sf.KMeans(n_clusters=3), sf.LinearDiscriminantAnalysis()], ids=repr)
+def test_those_that_transform_do_it_like_others(estimator, check):
+    check(type(estimator).__name__, estimator)

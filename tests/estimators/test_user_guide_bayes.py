@@ -1,18 +1,29 @@
-"""Examples of scikit-learn's user guide and docstrings for naive Bayes, with the import changed."""
+"""Examples of scikit-learn's user guide and docstrings for Bayes classifiers, with the import changed."""
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import discriminant_analysis
 from sklearn import naive_bayes as theirs
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.covariance import OAS
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import GridSearchCV, LearningCurveDisplay, cross_val_score, train_test_split
-from sklearn.pipeline import Pipeline
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from suffice import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
+from suffice import (
+    BernoulliNB,
+    CategoricalNB,
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    MultinomialNB,
+    QuadraticDiscriminantAnalysis,
+)
 
 
 def test_mislabelled_flowers():  # modules/naive_bayes
@@ -100,3 +111,65 @@ def test_learning_curves():  # plot_learning_curve
     X, y = load_iris(return_X_y=True)
     display = LearningCurveDisplay.from_estimator(GaussianNB(), X, y, train_sizes=[0.3, 0.6, 1.0], n_jobs=1)
     assert display.test_scores.mean(axis=1)[-1] > 0.93
+
+
+def test_discriminant_docstrings():
+    X = np.array([[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]])
+    y = np.array([1, 1, 1, 2, 2, 2])
+    for clf in (LinearDiscriminantAnalysis(), QuadraticDiscriminantAnalysis()):
+        clf.fit(X, y)
+        assert_array_equal(clf.predict([[-0.8, -1]]), [1])
+
+
+def test_projection_of_flowers():  # plot_pca_vs_lda
+    X, y = load_iris(return_X_y=True)
+    lda = LinearDiscriminantAnalysis(n_components=2)
+    X_r2 = lda.fit(X, y).transform(X)
+    assert X_r2.shape == (150, 2)
+    peer = discriminant_analysis.LinearDiscriminantAnalysis(n_components=2).fit(X, y)
+    assert_allclose(np.abs(X_r2), np.abs(peer.transform(X)), atol=1e-10)
+    assert_allclose(lda.explained_variance_ratio_, peer.explained_variance_ratio_, rtol=1e-10)
+
+
+def test_shrinkage_for_classification():  # plot_lda
+    def generate_data(n_samples, n_features):
+        X, y = make_blobs(n_samples=n_samples, n_features=1, centers=[[-2], [2]], random_state=3)
+        if n_features > 1:
+            X = np.hstack([X, np.random.RandomState(5).randn(n_samples, n_features - 1)])
+        return X, y
+
+    scores = []
+    for n_features in (5, 37, 75):
+        X, y = generate_data(20, n_features)
+        clf1 = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=None).fit(X, y)
+        clf2 = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X, y)
+        clf3 = LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=OAS()).fit(X, y)
+        X, y = generate_data(200, n_features)
+        scores.append([clf.score(X, y) for clf in (clf1, clf2, clf3)])
+    assert np.min([row[1:] for row in scores]) > 0.8
+
+
+def test_ellipsoids():  # plot_lda_qda
+    rng = np.random.RandomState(0)
+    C = np.array([[0.0, -1.0], [2.5, 0.7]]) * 2.0
+    X = np.concatenate([rng.randn(300, 2) @ C, rng.randn(300, 2) @ C.T + np.array([1, 4])])
+    y = np.array([0] * 300 + [1] * 300)
+    lda = LinearDiscriminantAnalysis(solver="svd", store_covariance=True).fit(X, y)
+    qda = QuadraticDiscriminantAnalysis(solver="svd", store_covariance=True).fit(X, y)
+    peers = [
+        discriminant_analysis.LinearDiscriminantAnalysis(store_covariance=True).fit(X, y),
+        discriminant_analysis.QuadraticDiscriminantAnalysis(store_covariance=True).fit(X, y),
+    ]
+    for ours, peer in zip((lda, qda), peers, strict=True):
+        assert_allclose(ours.covariance_, peer.covariance_, rtol=1e-10)
+        assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-12)
+    assert qda.score(X, y) > lda.score(X, y)
+
+
+def test_projection_before_neighbours():  # plot_nca_dim_reduction
+    X, y = load_iris(return_X_y=True)
+    lda = make_pipeline(StandardScaler(), LinearDiscriminantAnalysis(n_components=2))
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+    lda.fit(X_train, y_train)
+    knn = KNeighborsClassifier(n_neighbors=3).fit(lda.transform(X_train), y_train)
+    assert knn.score(lda.transform(X_test), y_test) > 0.9

@@ -93,6 +93,25 @@ def test_scatter(shape, layout, share):
 
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize(("shape", "layout"), CASES)
+def test_shared_scatter(shape, layout, share):
+    x = LAYOUTS[layout](_rows(*shape))
+    arguments = _share(share, len(x))
+    ours, whole = compiled.shared_scatter(x, **arguments), reference.scatter(x, **arguments)
+    _same_moments((*ours[:3], whole[3]), whole)
+    _close(ours[3], whole[3].sum(axis=0, keepdims=True))
+    _close(ours[3], reference.shared_scatter(x, **arguments)[3])
+
+
+def test_shared_scatter_of_far_members_keeps_its_digits():
+    rows, codes = _rows(4000, 3), np.arange(4000) % 3
+    far = np.array([0.0, 1e6, -1e9])[codes, None]
+    moved = compiled.shared_scatter(rows + far, codes=codes, members=3)[3]
+    exact = compiled.scatter((rows + far) - far, codes=codes, members=3)[3].sum(axis=0, keepdims=True)
+    np.testing.assert_allclose(moved, exact, rtol=0, atol=1e-6 * exact.max())
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize(("shape", "layout"), CASES)
 def test_sums(shape, layout, share):
     x = LAYOUTS[layout](_rows(*shape))
     arguments = _share(share, len(x))

@@ -134,7 +134,7 @@ class Classes(Mixture, register=False):
             evidence, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
             return Joint(found.count, found.statistics, evidence, entropy, solid=np.array([held.solid]))
         owners = replace(held, codes=x.codes, members=self.n)
-        members = self.components.gather(x.rows, owners)
+        members = self.components.gather_together(x.rows, owners)
         solid = np.array([held.solid])
         stats = Joint(owners.member_totals(), members, none, none, exact=bool(members.exact), solid=solid)
         if stats.exact:
@@ -259,6 +259,9 @@ class Classes(Mixture, register=False):
         self.remark(rows)
         return np.asarray(local.fill(lambda part: self.scores(rows[part]), len(rows), self._width(rows)))
 
+    def relative_scores(self, x: Any) -> Array:
+        return np.asarray(self.components.relative_density(x) + self.log_weights)
+
     def most_probable(self, x: Any) -> Array:
         """The number of the most probable class of each row, (n,); where none is possible, of the most frequent."""
         self._require_ready("tell who made a row")
@@ -278,11 +281,14 @@ class Classes(Mixture, register=False):
         floors = self.floors_from(stats) if self.floors is None and stats.exact else self.floors
         seen = stats.count > 0
         found: list[Alert] = []
-        for index in np.flatnonzero(self.components.held(floors) & seen):
+        held = np.flatnonzero(self.components.held(floors) & seen)
+        together = self.components.coupled and len(held) == seen.sum() > 1  # one spread for all: told once
+        for index in held[:1] if together else held:
+            who = "every class" if together else f"class {self.label_of(index)} ({stats.count[index]:g} rows)"
             text = (
-                f"class {self.label_of(index)} ({stats.count[index]:g} rows) has a spread of nearly 0 in some "
-                "direction: a column is constant in it, or follows from others. It was raised to a floor, a small "
-                "part of the spread of all rows. Drop a column, choose a simpler structure, or give a prior."
+                f"{who} has a spread of nearly 0 in some direction: a column is constant in it, or follows from "
+                "others. It was raised to a floor, a small part of the spread of all rows. Drop a column, choose a "
+                "simpler structure, shrink it, or give a prior."
             )
             found.append(("singular", text))
         for index in np.flatnonzero(~seen):

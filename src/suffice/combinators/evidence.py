@@ -62,10 +62,10 @@ def explain(classes: Any, rows: Any, label: Any, against: Any, names: Any, value
     joint = classes.log_joint(rows)[0]
     first, second = _pair(classes, joint, label, against)
     terms, cells = {}, {}
-    for columns, scores in classes.components.pieces(rows):
+    for columns, differences in classes.components.contrasts(rows, first, second):
         keys = tuple(names(column) for column in columns)
         key = keys[0] if len(keys) == 1 else keys
-        terms[key] = _difference(scores[0, first], scores[0, second])
+        terms[key] = float(differences[0])
         seen = tuple(values(column) for column in columns)
         cells[key] = seen[0] if len(seen) == 1 else seen
     top = np.max(joint)

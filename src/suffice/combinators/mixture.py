@@ -230,7 +230,7 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         x = self.settled(x)
         rows = self.read(x)
         self.remark(rows)
-        found = local.fill(lambda part: share_out(self.scores(rows[part])).parts, len(rows), self._width(rows))
+        found = local.fill(lambda part: share_out(self.relative_scores(rows[part])).parts, len(rows), self._width(rows))
         impossible = ~(found.sum(axis=1) > 0)
         if impossible.any():
             text = f"row {int(np.argmax(impossible))} has probability 0 under every member; it gets their weights."

@@ -5,7 +5,7 @@ Over 400 lines: every verb of the contract, asked of each part; `columns` reads 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -220,17 +220,24 @@ class Product(Compound, register=False):
         return out
 
     def pieces(self, x: Any) -> list[tuple[Any, Array]]:
-        found, first = [], 0
+        return self._by_column(x, lambda block, part: block.pieces(part))
+
+    def contrasts(self, x: Any, first: int, second: int) -> list[tuple[Any, Array]]:
+        return self._by_column(x, lambda block, part: block.contrasts(part, first, second))
+
+    def _by_column(self, x: Any, ask: Callable[[Any, Any], list[tuple[Any, Array]]]) -> list[tuple[Any, Array]]:
+        """What blocks answer by their columns, by the columns of the whole."""
+        found, start = [], 0
         for (key, block), part in zip(self.blocks.items(), x.parts, strict=True):
             names = names_of(key) if self.named else None
             width = 0
-            for columns, scores in block.pieces(part):
+            for columns, scores in ask(block, part):
                 width = max(width, max(columns) + 1)
                 if names is None:
-                    found.append((tuple(first + column for column in columns), scores))
+                    found.append((tuple(start + column for column in columns), scores))
                 else:
                     found.append((names if len(names) < width else tuple(names[column] for column in columns), scores))
-            first += width
+            start += width
         return found
 
     def gather(self, x: Any, w: Weights) -> Parts:

@@ -39,7 +39,15 @@ class Member(Answers):
 
     def best(self: Any, x: Any, log_weights: Array) -> Array:
         """The member of the highest score log π + log p(x) for each row of a block, (n,); −1 where all are −inf."""
-        return choosing.chosen(self.log_density(x) + log_weights)
+        return choosing.chosen(self.relative_density(x) + log_weights)
+
+    def gather_together(self: Any, x: Any, w: Any) -> Any:
+        """The statistics of a block of rows, as far as the estimate of all members together needs them."""
+        return self.gather(x, w)
+
+    def relative_density(self: Any, x: Any) -> Array:
+        """The log density (n, k) of a block of rows, up to what is the same for all members of a row."""
+        return np.asarray(self.log_density(x))
 
     def pieces(self: Any, x: Any) -> list[tuple[Any, Array]]:
         """The log density as a sum of independent pieces: each by its column, (n, k); a vector is one piece."""
@@ -50,6 +58,12 @@ class Member(Answers):
             part = x.column(column) if hasattr(x, "column") else x[:, column : column + 1]
             found.append(((column,), self.reshaped(lambda value, j=column: value[:, j : j + 1]).log_density(part)))
         return found
+
+    def contrasts(self: Any, x: Any, first: int, second: int) -> list[tuple[Any, Array]]:
+        """Log p(x | first) − log p(x | second) as a sum: by columns, (n,); where both are impossible, 0."""
+        with np.errstate(invalid="ignore"):
+            pairs = [(columns, scores[:, first], scores[:, second]) for columns, scores in self.pieces(x)]
+            return [(columns, np.where(left == right, 0.0, left - right)) for columns, left, right in pairs]
 
     def staged(self, rows: Any) -> Any:
         """Rows prepared for many passes under this model."""

@@ -5,6 +5,7 @@ Over 400 lines: one family that is fitted, shared, restricted, floored, conditio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -27,6 +28,8 @@ from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.structures import Structure, structure
 
+FAR = 1e8  # squared spreads between means: beyond it differences of log densities are taken one by one
+NEAR = 1e3  # of scores: what may be subtracted from them without the loss of a digit that counts
 NOBODY = 1e-18  # a share of the rows that no sum of them can tell from none, and no mean survives
 
 
@@ -161,15 +164,18 @@ class MultivariateNormal(ExponentialFamily):
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def gather(self, x: Array, w: Weights) -> Scatter:
-        return self._scatter(x, w)
+        return self._scatter(x, w, kernels.scatter)
+
+    def gather_together(self, x: Array, w: Weights) -> Scatter:
+        return self._scatter(x, w, kernels.shared_scatter if self.keeps == "pooled" else kernels.scatter)
 
     @property
     def keeps(self) -> str:
         """What an E-step keeps of the scatter: ``full`` matrices, the ``diagonal``, or one ``pooled`` matrix."""
         return self.form.keeps
 
-    def _scatter(self, x: Array, w: Weights) -> Scatter:
-        stats = Scatter(*kernels.scatter(x, **w.arguments))
+    def _scatter(self, x: Array, w: Weights, kernel: Callable[..., Any]) -> Scatter:
+        stats = Scatter(*kernel(x, **w.arguments))
         if np.isfinite(stats.scatter).all():
             return stats
         kept = ~np.isnan(x).all(axis=1) & (w.per_row() > 0)
@@ -189,7 +195,7 @@ class MultivariateNormal(ExponentialFamily):
             values=None if w.values is None else w.values[kept],
             codes=None if w.codes is None else w.codes[kept],
         )
-        stats = Scatter(*kernels.scatter(x[kept], **part.arguments))
+        stats = Scatter(*kernel(x[kept], **part.arguments))
         if not np.isfinite(stats.scatter).all():
             msg = f"{self.name}: the squares of the data exceed the range of float64; divide the columns by a constant."
             raise DataError(msg)
@@ -201,6 +207,39 @@ class MultivariateNormal(ExponentialFamily):
         with np.errstate(invalid="ignore", over="ignore"):
             out = kernels.gaussian_log_prob(x, self.mean, *self.whitening)
         return score_incomplete(out, x, self.of_columns)
+
+    def linear_form(self, about: Array) -> tuple[Array, Array]:
+        """Slopes (k, d) and offsets (k,) where members share Σ: log p(x) = slopes · (x − about) + offset + a rest.
+
+        The rest is the same for all members: slopes are Σ⁻¹(mean − about), offsets −½ (mean − about) · slopes.
+        """
+        whiten = self.whitening[0][0]
+        away = (np.asarray(self.stacked.mean) - about) @ whiten.T
+        return np.asarray(away @ whiten), -0.5 * np.einsum("kd,kd->k", away, away)
+
+    def relative_density(self, x: Array) -> Array:
+        if not self.shared or self.members == 1 or self.keeps == "diagonal":
+            return self.log_density(x)
+        about = np.asarray(self.mean).mean(axis=0)
+        slopes, offsets = self.linear_form(about)
+        if not (offsets > -FAR).all():
+            return self.log_density(x)
+        near = bool((np.abs(slopes) @ np.abs(about) < NEAR).all())
+        offsets = offsets - slopes @ about if near else offsets
+        with np.errstate(invalid="ignore", over="ignore"):
+            out = np.asarray((x if near else x - about) @ slopes.T)
+        out += offsets
+        return out if np.isfinite(out).all() else self.log_density(x)
+
+    def contrasts(self, x: Array, first: int, second: int) -> list[tuple[Any, Array]]:
+        """Where members share Σ, w · (x − middle) column by column: w = Σ⁻¹(difference of the means)."""
+        if not self.shared or np.isnan(x).any():
+            return super().contrasts(x, first, second)
+        mean = np.asarray(self.mean)
+        middle = mean[second] + 0.5 * (mean[first] - mean[second])
+        slopes, _ = self.linear_form(middle)
+        cells = (x - middle) * (slopes[first] - slopes[second])
+        return [((column,), cells[:, column]) for column in range(cells.shape[1])]
 
     def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
         with np.errstate(invalid="ignore", over="ignore"):
@@ -371,12 +410,12 @@ class MultivariateNormal(ExponentialFamily):
         if "cov" not in self.free:
             return self._idle(stats)
         least = self.form.common(spread_floor(np.asarray(stack.mean)))
-        for index in np.flatnonzero(stats.weight > 0):
+        for index in np.flatnonzero(stats.weight > 0)[: 1 if self.shared else None]:
             rank, columns = deficiency(stack.cov[index], least[index])
             if columns:
                 which = f"columns {', '.join(map(str, columns))} are constant or follow from others"
                 which = which if columns[1:] else f"column {columns[0]} is constant"
-                who = "" if self.lone else f"member {index}: "
+                who = "" if self.lone or self.shared else f"member {index}: "
                 text = (
                     f"{who}the covariance has rank {rank} of {stack.columns}: {which}. It was raised to the smallest "
                     "that can be inverted. Drop a column, choose a simpler structure, or give a prior."
@@ -472,7 +511,8 @@ class MultivariateNormal(ExponentialFamily):
 
         So the estimate keeps the variances and shrinks the covariances by n/(n + 2d + 2).
         """
-        weight = np.where(stats.weight > 0, stats.weight, 1.0)[:, None]
+        weight = stats.weight if len(stats.scatter) == len(stats.weight) else stats.weight.sum(keepdims=True)
+        weight = np.where(weight > 0, weight, 1.0)[:, None]
         variances = np.maximum(np.einsum("kii->ki", stats.scatter) / weight, np.square(spread_floor(stats.mean)))
         d = stats.centre.shape[1]
         belief = NormalInverseWishart(stats.mean, 1e-2, float(d), (2 * d + 2) * variances[:, :, None] * np.eye(d))

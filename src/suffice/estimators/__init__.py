@@ -15,9 +15,11 @@ _HOME = {
     "GaussianNB": "gaussian_nb",
     "KMeans": "k_means",
     "LatentClass": "latent_class",
+    "LinearDiscriminantAnalysis": "linear_discriminant",
     "MixtureModel": "mixture_model",
     "MultinomialNB": "discrete_nb",
     "NaiveBayes": "naive_bayes",
+    "QuadraticDiscriminantAnalysis": "quadratic_discriminant",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 (names are strings)

@@ -73,10 +73,14 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         del rows
         return template
 
-    def _refined(self, model: Classes, stats: Any) -> Classes:
-        """The estimate as this classifier wants it."""
-        del stats
+    def _refined(self, model: Classes, stats: Any, seen: tuple[Labelled, Weights] | None) -> Classes:
+        """The estimate as this classifier wants it; ``seen``: all rows and their weights, where they are at hand."""
+        del stats, seen
         return model
+
+    def _climbing(self) -> dict[str, Any]:
+        """The options of several passes."""
+        return {"max_iter": self.max_iter, "tol": self.tol}
 
     def _show(self) -> None:
         """Set the attributes that follow from ``distribution_`` and ``statistics_``."""
@@ -179,7 +183,8 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         template = self._template()
         data, weights = self._labelled(template, rows, found, sample_weight)
         if template.exact and data.complete:
-            self._adopt(template, self._gathered(template, data, weights), more=more)
+            seen = None if more else (data, weights)
+            self._adopt(template, self._gathered(template, data, weights), more=more, seen=seen)
             return
         if more:
             msg = (
@@ -187,13 +192,13 @@ class BayesShell(ClassifierMixin, BaseEstimator):
                 f"{int(np.argmax(data.codes < 0))} has none. Give all rows to fit, which shares such rows out by EM."
             )
             raise UnsupportedError(msg)
-        options: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
+        options = self._climbing()
         if data.complete:
             options["n_init"] = self.n_init
         rng = generator(self.random_state)
         learned = self._begun(template, data.rows).learn(data, weights, self._believed(), rng, **options)
         self.converged_, self.n_iter_ = learned.converged, learned.passes
-        self.distribution_ = self._refined(learned.distribution, learned.statistics)
+        self.distribution_ = self._refined(learned.distribution, learned.statistics, (data, weights))
         self.statistics_ = learned.statistics
         self._tell()
 
@@ -201,12 +206,12 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         """The statistics of rows whose classes are known."""
         return template.suffstats(data, weights)
 
-    def _adopt(self, template: Classes, stats: Any, *, more: bool) -> None:
+    def _adopt(self, template: Classes, stats: Any, *, more: bool, seen: Any = None) -> None:
         """Estimate from exact statistics, added to those of earlier rows."""
         if more and hasattr(self, "statistics_"):
             stats = self.statistics_ + stats
         model = self._settled(template, stats).estimate(stats, self._believed())
-        self.distribution_, self.statistics_ = self._refined(model, stats), stats
+        self.distribution_, self.statistics_ = self._refined(model, stats, seen), stats
         self.converged_, self.n_iter_ = True, 1
         self._tell()
 

@@ -62,7 +62,8 @@ class GaussianNB(BayesShell):
     def _class_priors(self) -> Any:
         return self.priors
 
-    def _refined(self, model: Any, stats: Any) -> Any:
+    def _refined(self, model: Any, stats: Any, seen: Any) -> Any:
+        del seen
         self.epsilon_ = self.var_smoothing * pooled(stats.members).var[0]
         return replace(model, components=model.components.blurred(self.epsilon_))
 

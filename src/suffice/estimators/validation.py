@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
 from suffice.core.weights import Weights
@@ -16,6 +16,7 @@ from suffice.core.weights import Weights
 ABOVE_ZERO = Interval(Real, 0.0, None, closed="neither")
 AT_LEAST_ZERO = Interval(Real, 0.0, None, closed="left")
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+SHARE = Interval(Real, 0, 1, closed="both")
 COUNT = Interval(Integral, 0, None, closed="left")
 
 checked = _fit_context(prefer_skip_nested_validation=True)
@@ -29,6 +30,11 @@ def interval(kind: Any, low: float, high: float | None) -> Any:
 def one_of(*names: str) -> Any:
     """A rule for an option that is one of some names."""
     return StrOptions(set(names))
+
+
+def fits() -> Any:
+    """A rule for an option that is an estimator."""
+    return HasMethods("fit")
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -38,6 +38,7 @@ __all__ = [
     "row_hash",
     "scatter",
     "shared_gaussian_expect",
+    "shared_scatter",
     "sparse_scores",
     "sparse_sums",
     "sums",
@@ -108,6 +109,17 @@ def scatter(
     with loading():
         from suffice.kernels import compiled
     return compiled.scatter(x, weights, codes, members)
+
+
+def shared_scatter(
+    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
+) -> Moments:
+    """Weight, centre and shift as `scatter`, and the sum (1, d, d) of the members' scatter matrices."""
+    if is_small(x.size, work, _columns(weights)):
+        return reference.shared_scatter(x, weights, codes, members)
+    with loading():
+        from suffice.kernels import compiled
+    return compiled.shared_scatter(x, weights, codes, members)
 
 
 def sums(

@@ -42,6 +42,20 @@ def scatter(x: Real, weights: Array | None = None, codes: Integers | None = None
     return weight, centre, shift, lower + np.tril(lower, -1).swapaxes(1, 2)
 
 
+def shared_scatter(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
+    """Weight, centre and shift as `scatter`, and the sum (1, d, d) of the members' scatter matrices."""
+    if codes is None:
+        weight, centre, shift, squares = scatter(x, weights)
+        return weight, centre, shift, squares.sum(axis=0, keepdims=True)
+    d = x.shape[1]
+    weight, centre, shift = np.zeros(members), np.zeros((members, d)), np.zeros((members, d))
+    squares = np.zeros((_padded(d), _padded(d)))
+    for rows, w, c in _chunks(x, weights, codes):
+        products.shared_scatter(rows, w, c, weight, centre, shift, squares)
+    lower = np.tril(squares[None, :d, :d])
+    return weight, centre, shift, lower + np.tril(lower, -1).swapaxes(1, 2)
+
+
 def sums(features: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Array:
     """Σ w f of every feature, (k, m)."""
     if weights is not None and codes is None:  # a matrix product

@@ -171,6 +171,68 @@ def scatter(x, weights, codes, weight, centre, shift, squares):
 
 
 @kernel
+def centre_owned(x, w, codes, pivot, first, r):
+    """Write √w (x − pivot of the row's member), transposed, into r (d, ·), and Σ w (x − pivot) of each into first."""
+    d, tile = pivot.shape[1], np.empty((TILE, pivot.shape[1]))
+    first[:] = 0.0
+    for begin in range(0, x.shape[0], TILE):
+        count = min(TILE, x.shape[0] - begin)
+        for i in range(count):
+            k = codes[begin + i]
+            held = w[begin + i] if w.size else 1.0
+            if k < 0 or k >= pivot.shape[0] or held == 0:
+                tile[i] = 0.0
+                continue
+            for j in range(d):
+                tile[i, j] = minus(x[begin + i, j], pivot[k, j])
+                first[k, j] += held * tile[i, j]
+            if held != 1:
+                tile[i] *= np.sqrt(held)
+        for j in range(d):
+            for i in range(count):
+                r[j, begin + i] = tile[i, j]
+
+
+@kernel
+def survey_owned(x, w, codes, total, pivot):
+    """Write the weight of each member's rows into total (k,), and the first of them that counts into pivot (k, d)."""
+    total[:] = 0.0
+    for i in range(codes.size):
+        k, held = codes[i], w[i] if w.size else 1.0
+        if 0 <= k < total.size and held > 0:
+            if total[k] == 0:
+                for j in range(pivot.shape[1]):
+                    pivot[k, j] = x[i, j]
+            total[k] += held
+
+
+@kernel
+def shared_scatter(x, weights, codes, weight, centre, shift, squares):
+    """The same with one squares (≥ d, ≥ d) for all members: rows need not be grouped by their members."""
+    members, d = centre.shape
+    rows = max(512, 8 * members)
+    r, total = np.zeros((squares.shape[0], rows)), np.empty(members)
+    pivot, first = np.zeros((members, d)), np.zeros((members, d))
+    for begin in range(0, x.shape[0], rows):
+        block, w, owner = x[begin : begin + rows], weights[begin : begin + rows, 0], codes[begin : begin + rows]
+        survey_owned(block, w, owner, total, pivot)
+        settled = weight * FAIR >= total
+        if not settled.all():
+            centre_owned(block, w, owner, pivot, first, r)
+        for k in range(members):
+            if settled[k]:
+                pivot[k] = centre[k] + shift[k]
+            else:
+                pivot[k] += first[k] / total[k]
+        centre_owned(block, w, owner, pivot, first, r)
+        add_products(r, owner.size, squares)
+        for k in range(members):
+            if total[k] > 0:
+                merge(total[k], pivot[k], first[k], weight[k], centre[k], shift[k], squares)
+        weight += total
+
+
+@kernel
 def add_rotated(a, r, i, j, z):
     """Add the product of a[i : i + 4, j : j + 4] and r[j : j + 4] to z (4, b)."""
     p, q, s, t = r[j], r[j + 1], r[j + 2], r[j + 3]

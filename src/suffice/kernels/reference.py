@@ -55,6 +55,12 @@ def merge(a: Moments, b: Moments) -> Moments:
     return weight, centre, shift, np.where(first, b[3], a[3] + b[3] + between * square)
 
 
+def shared_scatter(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
+    """Weight, centre and shift as `scatter`, and the sum (1, d, d) of the members' scatter matrices."""
+    weight, centre, shift, squares = scatter(x, weights, codes, members)
+    return weight, centre, shift, squares.sum(axis=0, keepdims=True)
+
+
 def sums(features: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Array:
     """Σ w f of every feature, (k, m)."""
     if codes is None and weights is not None and weights.ndim > 1:

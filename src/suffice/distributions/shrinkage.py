@@ -1,0 +1,60 @@
+"""Covariances drawn towards a multiple of the identity: how far, and the result. Arrays lead with the members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suffice.core.parameters import Array
+from suffice.core.statistics import share
+from suffice.core.weights import Weights
+from suffice.engines import local
+
+
+def shrunk(cov: Array, amount: Array | float) -> Array:
+    """(1 − amount) Σ + amount · (tr Σ / d) · I, for an amount of each member (k,) or of all."""
+    d = cov.shape[-1]
+    part = np.broadcast_to(amount, len(cov))[:, None, None]
+    level = np.einsum("kii->k", cov)[:, None, None] / d
+    return np.asarray((1 - part) * cov + part * level * np.eye(d))
+
+
+def in_units(cov: Array) -> tuple[Array, Array]:
+    """Covariances of columns divided by their spread (k, d), and that spread; 1 for columns that have none."""
+    variance = np.einsum("kii->ki", cov)
+    spread = np.sqrt(np.where(variance > 0, variance, 1.0))
+    return cov / (spread[:, :, None] * spread[:, None, :]), spread
+
+
+def oas(cov: Array, weight: Array) -> Array:
+    """How far to go, (k,): the oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010)."""
+    d = cov.shape[-1]
+    squares, level = (cov**2).mean(axis=(1, 2)), (np.einsum("kii->k", cov) / d) ** 2
+    beyond = (weight + 1) * (squares - level / d)
+    amount = np.where(beyond > 0, share(squares + level, beyond), 1.0)
+    return np.asarray(np.minimum(amount, 1.0) if d > 1 else np.zeros(len(cov)))
+
+
+def ledoit_wolf(cov: Array, weight: Array, fourth: Array) -> Array:
+    """How far to go, (k,): Ledoit and Wolf (2004), where ``fourth`` (k,) are Σ w ‖x − mean‖⁴."""
+    d = cov.shape[-1]
+    squares, level = (cov**2).sum(axis=(1, 2)), np.einsum("kii->k", cov) / d
+    apart = (squares - d * level**2) / d
+    noise = share(share(fourth, weight) - squares, d * weight)
+    amount = share(np.clip(noise, 0.0, np.maximum(apart, 0.0)), apart)
+    return np.asarray(amount if d > 1 else np.zeros(len(cov)))
+
+
+def fourth_moments(x: Array, owners: Weights, mean: Array, spread: Array) -> Array:
+    """Σ w ‖(x − mean) / spread‖⁴ of the rows of each member, (k,); mean and spread are (k, d)."""
+
+    def part(where: slice) -> Any:
+        mine = owners[where]
+        codes = np.asarray(mine.codes)
+        away = (x[where] - mean[codes]) / spread[codes]
+        squares = np.einsum("ij,ij->i", away, away)
+        held = 1.0 if mine.values is None else mine.values
+        return np.bincount(codes, held * squares**2, owners.members)
+
+    return np.asarray(local.reduce(part, len(x), 4 * x.shape[1]))

@@ -1,0 +1,169 @@
+"""What linear and quadratic discriminants share: Gaussian classes, and covariances that may be shrunk."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from dataclasses import replace
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import assert_all_finite, validate_data
+
+from suffice.combinators.classes import Classes
+from suffice.core.errors import UnsupportedError
+from suffice.core.parameters import Array
+from suffice.core.statistics import share
+from suffice.core.weights import Weights
+from suffice.distributions.normal import spread_floor
+from suffice.distributions.shrinkage import fourth_moments, in_units, ledoit_wolf, oas, shrunk
+from suffice.engines import local
+from suffice.estimators.bayes import BayesShell
+from suffice.estimators.validation import AT_LEAST_ZERO, SHARE, fits, one_of
+
+
+class Discriminant(BayesShell):
+    """Classes that are Gaussian; a subclass says what their covariances share."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "shrinkage": [one_of("auto", "oas"), SHARE, None],
+        "priors": ["array-like", None],
+        "store_covariance": ["boolean"],
+        "tol": [AT_LEAST_ZERO],
+        "covariance_estimator": [fits(), None],
+    }
+
+    shrinkage: Any
+    priors: Any
+    covariance_estimator: Any
+
+    # ---- rows -----------------------------------------------------------------------------------------------------
+    @property
+    def _holes(self) -> bool:
+        return False
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        kinds = [np.float64, np.float32]
+        rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = local.reduce(lambda part: float(rows[part].sum()), len(rows), rows.shape[1])
+        if not np.isfinite(total):  # a cell that is not finite, or only a large sum
+            assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
+        return rows
+
+    def _class_priors(self) -> Any:
+        """As scikit-learn's linear discriminant takes them: with another sum they are divided by it."""
+        if self.priors is None:
+            return None
+        given = np.asarray(self.priors, dtype=float)
+        if (given < 0).any():
+            msg = f"priors must be non-negative; got {given.tolist()}."
+            raise ValueError(msg)
+        if abs(given.sum() - 1.0) > 1e-5:
+            text = f"The priors do not sum to 1. Renormalizing: their sum is {given.sum():g}."
+            warnings.warn(text, UserWarning, stacklevel=2)
+        return given / given.sum()
+
+    # ---- learning -------------------------------------------------------------------------------------------------
+    def _climbing(self) -> dict[str, Any]:
+        return {"max_iter": self.max_iter, "tol": None}  # their tol is another
+
+    def _template(self) -> Classes:
+        if self.covariance_estimator is not None and self.shrinkage not in (None, 0):
+            msg = "covariance_estimator and shrinkage parameters are not None. Only one of the two can be set."
+            raise ValueError(msg)
+        return super()._template()
+
+    @property
+    def _adds(self) -> bool:
+        if self.covariance_estimator is not None or self.shrinkage == "auto":
+            raise AttributeError(self._needs_rows(None))
+        return True
+
+    def _gathered(self, template: Classes, data: Any, weights: Weights) -> Any:
+        """With a scatter of each class where a shrinkage is found class by class."""
+        if isinstance(self.shrinkage, str) or self.covariance_estimator is not None:
+            template = replace(template, components=replace(template.components, structure="full"))
+        return super()._gathered(template, data, weights)
+
+    def _settled(self, template: Classes, stats: Any) -> Classes:
+        """Held above tol² of the variance within classes; a column that has none above a part of that of all rows."""
+        model = super()._settled(template, stats)
+        if not self.tol:
+            return model
+        found = stats.members
+        within = np.einsum("kii->i", found.scatter) / found.weight.sum()
+        flat = within <= np.square(spread_floor(found.pooled().mean[0]))
+        floor = np.where(flat, np.diag(model.floors_from(stats)), len(within) * self.tol**2 * within)
+        return replace(model, floors=np.diag(floor))
+
+    def _regularised(self, cov: Array) -> Array:
+        """Class covariances (k, d, d), or one of all, after shrinkage."""
+        return cov
+
+    def _refined(self, model: Classes, stats: Any, seen: Any) -> Classes:
+        """The same means with the covariances that the options ask for, above the same floor."""
+        stack, found = model.components, stats.members
+        pooled = len(found.scatter) < len(found.weight)
+        weight = found.weight.sum(keepdims=True) if pooled else found.weight
+        cov = share(found.scatter, weight[:, None, None])
+        wanted = self._regularised(self._estimated(cov, weight, found, seen))
+        if wanted is cov:
+            return model
+        floor = model.floors_from(stats) if model.floors is None else model.floors
+        solved = stack.solve(np.asarray(stack.mean), wanted * weight[:, None, None], found.weight, None, floor)
+        return replace(model, components=stack.choose(found.weight == 0, solved))
+
+    def _estimated(self, cov: Array, weight: Array, found: Any, seen: Any) -> Array:
+        """The covariances (k, d, d) as they are, or shrunk, or by the caller's estimator."""
+        if self.covariance_estimator is not None:
+            return self._by_estimator(cov, *self._rows(seen))
+        if self.shrinkage is None or not len(cov):
+            return cov
+        if isinstance(self.shrinkage, Real):
+            return shrunk(cov, float(self.shrinkage))
+        if len(weight) < len(found.weight):
+            msg = (
+                f"shrinkage={self.shrinkage!r} is found class by class, and rows of unknown class leave only one "
+                "covariance of all. Give a number, or the rows whose class is known."
+            )
+            raise UnsupportedError(msg)
+        units, spread = in_units(cov)
+        if self.shrinkage == "oas":
+            amount = oas(units, weight)
+        else:
+            data, weights = self._rows(seen)
+            owners = replace(weights, codes=data.codes, members=len(weight))
+            amount = ledoit_wolf(units, weight, fourth_moments(data.rows, owners, found.mean, spread))
+        return np.asarray(shrunk(units, amount) * (spread[:, :, None] * spread[:, None, :]))
+
+    def _rows(self, seen: Any) -> tuple[Any, Weights]:
+        """All rows, of known class, and their weights; an option may need them."""
+        if seen is None or not seen[0].complete:
+            raise UnsupportedError(self._needs_rows(seen))
+        data, weights = seen
+        return data, weights
+
+    def _needs_rows(self, seen: Any) -> str:
+        who = "shrinkage='auto'" if self.covariance_estimator is None else "covariance_estimator"
+        what = "partial_fit, merge and unlearn see some of them" if seen is None else "here some have no class"
+        return (
+            f"{type(self).__name__}: {who} needs all rows and their classes at once, and {what}. Use fit with labelled "
+            "rows, or shrinkage='oas' or a number, which need only the covariances."
+        )
+
+    def _by_estimator(self, cov: Array, data: Any, weights: Weights) -> Array:
+        name = type(self.covariance_estimator).__name__
+        if weights.values is not None and np.ptp(weights.values) > 0:
+            msg = f"covariance_estimator={name} takes no weights of rows; leave out sample_weight, or use shrinkage."
+            raise UnsupportedError(msg)
+        found = cov.copy()
+        for index in np.unique(data.codes):
+            one = copy.deepcopy(self.covariance_estimator)  # the option stays as it was given
+            one.fit(np.asarray(data.rows)[data.codes == index])
+            if not hasattr(one, "covariance_"):
+                msg = f"{name} does not have a covariance_ attribute"
+                raise ValueError(msg)
+            found[index] = one.covariance_
+        return found
