@@ -355,16 +355,28 @@ def test_what_is_cut_is_nothing(d, k, apart, weighted, own):
     _close(compiled_expect.gaussian_expect(*arguments), reference_expect.gaussian_expect(*arguments), 1e-11)
 
 
-def test_a_member_that_was_cut_away_is_seen_again():
-    """Shares of a member that nobody is near are all it has: then nothing is cut."""
+@pytest.mark.parametrize(("away", "low", "high"), [(2.3, 1e-9, 1e-6), (2.5, 0, 1e-15), (4.0, 0, 1e-20)])
+def test_a_member_of_next_to_nobody(away, low, high):
+    """What is cut is not nothing beside shares of next to nothing: then all is computed. Beyond that is nobody."""
     x, (mean, whiten, log_det, log_weights) = _problem(40, 3, n=400, apart=10.0)
     mean = mean.copy()
-    mean[2] += 4.0
+    mean[2] += away
     ours = compiled_expect.gaussian_expect(x, mean, whiten, log_det, log_weights)
     theirs = reference_expect.gaussian_expect(x, mean, whiten, log_det, log_weights)
-    assert 0 < theirs[2][2] < 1e-20
-    np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-9)
-    np.testing.assert_allclose((ours[3] + ours[4])[2], (theirs[3] + theirs[4])[2], rtol=1e-9)
+    assert low < theirs[2][2] < high
+    np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-9, atol=1e-17)
+    if low:
+        np.testing.assert_allclose((ours[3] + ours[4])[2], (theirs[3] + theirs[4])[2], rtol=1e-9)
+    _close([part[:2] if np.ndim(part) else part for part in ours], [p[:2] if np.ndim(p) else p for p in theirs], 1e-10)
+
+
+def test_lines_between_means_that_are_nearly_equal_rule_nobody_out():
+    x = np.random.default_rng(0).normal(size=(480, 40))
+    x[::3, 0] = 25.0
+    mean = np.zeros((2, 40))
+    mean[1, 0] = 2.7e-162  # its square is subnormal
+    arguments = (x, mean, np.stack([np.eye(40)] * 2), np.zeros(2), np.log([0.5, 0.5]))
+    _close(compiled_expect.gaussian_expect(*arguments), reference_expect.gaussian_expect(*arguments))
 
 
 def test_what_is_remembered_of_members_is_not_taken_for_others():

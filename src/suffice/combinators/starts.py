@@ -171,32 +171,37 @@ def _from_picture(
     if len(small) <= model.n and model.n > 1:
         text = f"{model.n} components, but only {len(small)} distinct rows: too few to tell what is a cluster."
         notes = (("few rows", text),)
+    with kernels.job(int(np.prod(np.shape(rows)))):  # what the fit will load serves its starts too
+        return _tried(model, small, w, rng, how, prior), notes
+
+
+def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -> Any:
+    """The best of several short climbs over the picture: the better half goes on, until one is left."""
     places, held = points(small, w.dense()[:, 0]), w.dense()[:, 0]
-    trials = 1 if model.n == 1 else TRIALS if how is None else 1
-    staged, believed = model.staged(small), belief(prior)
+    trials = TRIALS if how is None and model.n > 1 else 1
+    staged, believed, passes = model.staged(small), belief(prior), SHORT if trials > 1 else 1
 
     def climbed(first: Any) -> Climb:
-        return climb(first, staged, w, prior, SHORT if trials > 1 else 1, FLAT, log_prior=believed)
+        path = climb(first, staged, w, prior, passes, FLAT, log_prior=believed)
+        if path.interrupted:
+            paths.append(path)
+            raise KeyboardInterrupt
+        return path
 
     paths: list[Climb] = []
     try:
-        with kernels.job(int(np.prod(np.shape(rows)))):  # what the fit will load serves its starts too
-            while len(paths) < trials and not (paths and paths[-1].interrupted):
-                codes = _random(len(small), model.n, rng) if how == "random" else clusters(places, held, model.n, rng)
-                blur = BLUR if model.components.simple else 0.0
-                first = owned(model, small, blurred(codes, model.n, blur) * held[:, None], rng)
-                paths.append(climbed(first))
-            while len(paths) > 1 and not any(path.interrupted for path in paths):
-                paths = sorted(paths, key=lambda one: one.rank)[len(paths) // 2 :]
-                paths = [path if path.converged else climbed(path.distribution) for path in paths]
+        while len(paths) < trials:
+            codes = _random(len(small), model.n, rng) if how == "random" else clusters(places, held, model.n, rng)
+            blur = BLUR if model.components.simple else 0.0
+            paths.append(climbed(owned(model, small, blurred(codes, model.n, blur) * held[:, None], rng)))
+        while len(paths) > 1:
+            better = sorted(paths, key=lambda one: one.rank)[len(paths) // 2 :]
+            paths = [path if path.converged else climbed(path.distribution) for path in better]
     except KeyboardInterrupt:
         if not paths:
             raise KeyboardInterrupt from None  # a start of a member, if there is one, is none of all of them
-        paths.append(replace(paths[0], interrupted=True))
-    best = max(paths, key=lambda one: one.rank).distribution
-    if any(path.interrupted for path in paths):
-        raise InterruptedStart(best)
-    return best, notes
+        raise InterruptedStart(max(paths, key=lambda one: one.rank).distribution) from None
+    return paths[0].distribution
 
 
 def belief(prior: Any) -> Callable[[Any], float] | None:

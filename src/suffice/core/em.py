@@ -17,7 +17,6 @@ from suffice.core.parameters import Array
 SETTLED = 3e-12  # relative move of the parameters that rounding can no longer tell from rest
 TINY, SMALL = 1e-10, 1e-8  # moves that may be rounding: by themselves, and where the likelihood stalls
 STALLED = 3  # passes without a rise of the likelihood
-SHRINKING = 10.0  # times smaller than the change before: what is left to gain is less than the change itself
 FALL = 1e-9  # relative fall of the objective that rounding cannot explain
 ROUGH = 1e-6  # the same where a member is an accident: what is singular but for its floor has half of its digits
 
@@ -111,8 +110,7 @@ def climb(
     """Repeat statistics → estimate from ``start``.
 
     Without ``tol`` it stops when the parameters no longer move (or move only by rounding); with it, as soon as the
-    objective (the log-likelihood, or with a prior the log posterior) changes twice by less than ``tol`` relative, or
-    once where its changes shrink fast.
+    objective (the log-likelihood, or with a prior the log posterior) changes twice by less than ``tol`` relative.
     With ``gain`` it also stops as soon as the objective changes once by less than that; ``before`` is the objective of
     an earlier climb that this one goes on from.
     Accelerated steps that lower the objective are taken back. Interrupted after the first pass, or where the objective
@@ -232,13 +230,9 @@ class _Walk:
         return [getattr(one, name) for one in self.seen]
 
     def flat(self, tol: float | None) -> bool:
-        """Whether the last two changes of the objective were small, or the last was and they shrink fast."""
+        """Whether the last two changes of the objective were small; one alone may be a leap that hardly rose."""
         last = self.column("objective")[-3:]
-        if tol is None or len(last) < 3:
-            return False
-        before, change = np.abs(np.diff(last)) / (1 + abs(last[-1]))
-        shrinking = change <= before / SHRINKING and before <= tol * SHRINKING**2
-        return bool(change <= tol and (before <= tol or shrinking))
+        return tol is not None and len(last) == 3 and max(np.abs(np.diff(last))) <= tol * (1 + abs(last[-1]))
 
     def gained_less(self, gain: float | None, before: float) -> bool:
         """Whether the last change of the objective was less than ``gain``."""

@@ -145,6 +145,7 @@ class Joint(Additive):
             members=self.members + other.members,
             evidence=self.evidence + other.evidence,
             entropy=self.entropy + other.entropy,
+            exact=self.exact and other.exact,
             solid=self.solid + other.solid,
         )
 

@@ -44,7 +44,8 @@ def sketch(rows: Any, weights: Weights, size: int, seed: int) -> Sketch:
     found = Sketch(np.empty(0, np.uint64), np.empty(0), np.empty(0, np.intp))
     for begin in range(0, len(rows), STEP):
         part = slice(begin, begin + STEP)
-        hashes = row_hash(rows[part], seed)
+        with kernels.job(_cells(rows)):
+            hashes = row_hash(rows[part], seed)
         w = weights[part].of_member(0).values
         kept = np.ones(len(hashes), bool) if w is None else w > 0
         if len(found.hashes) == size:
@@ -53,6 +54,11 @@ def sketch(rows: Any, weights: Weights, size: int, seed: int) -> Sketch:
         mine = np.ones(len(place)) if w is None else w[place]
         found = found.merged(Sketch(hashes[place], mine, place + begin), size)
     return found
+
+
+def _cells(rows: Any) -> int:
+    width = int(np.prod(np.shape(rows)[1:])) if hasattr(rows, "shape") else len(getattr(rows, "parts", (0,)))
+    return len(rows) * width
 
 
 @singledispatch
@@ -84,11 +90,12 @@ def combined(parts: list[Array], seed: int) -> Array:
 
 def fingerprint(rows: Any, weights: Weights) -> int:
     """A number that tells whether rows or weights were changed: of all of them, or of many rows far apart."""
-    width = int(np.prod(np.shape(rows)[1:])) if hasattr(rows, "shape") else len(getattr(rows, "parts", (0,)))
+    width = _cells(rows) // max(len(rows), 1)
     every, total = 1 + len(rows) * max(width, 1) // FINGERPRINT, 0
     for begin in range(0, len(rows), STEP * every):
         index = np.arange(begin, min(begin + STEP * every, len(rows)), every)
-        hashes = row_hash(taken(rows, index), 0)
+        with kernels.job(len(rows) * width):
+            hashes = row_hash(taken(rows, index), 0)
         if weights.values is not None:
             hashes = hashes ^ kernels.row_hash(weights.values[index].reshape(len(index), -1), 1)
         total += int((hashes * (2 * index + 1).astype(np.uint64)).sum())  # the order counts

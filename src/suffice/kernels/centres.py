@@ -246,8 +246,9 @@ def gather_by_centre(u, stride, code, best, count, places, weight, total, padded
                 index = load(code, i)
                 mine = where_less(index, low, none, where_less(index, high, one, none))
                 rows = multiply_add(mine, one, rows)
-                left = multiply_add(mine, subtract(load(u, first + i), c), left)
-                right = multiply_add(mine, subtract(load(u, second + i), e), right)
+                # Chosen, not multiplied by 0: the way to another centre may be infinite.
+                left = multiply_add(one, where_less(none, mine, subtract(load(u, first + i), c), none), left)
+                right = multiply_add(one, where_less(none, mine, subtract(load(u, second + i), e), none), right)
             four[:] = 0.0
             add_totals(four, 0, rows, left, right, none)
             weight[k] += four[0] if j == 0 else 0.0

@@ -21,7 +21,8 @@ from suffice.kernels.reference_expect import GaussianExpected, centred_expect
 
 LOST = 1e6  # the largest growth of rounding errors: members a thousand standard deviations from the pilot
 MANY_COLUMNS = 32  # from here on products of features would not stay in the cache
-SEEN = 1e-7  # share of the rows of a member that loses no digit by what is cut
+SEEN = 1e-7  # share of the rows of a member that loses no digit by what is cut, but for rows a million widths away
+NOBODY = 1e-17  # share of the rows that is none
 LINES = 1 << 20  # the most coefficients of lines: 8 MB
 BLOCK_NUMBERS = 48 << 10  # of a block of rows of many columns: it stays in the cache, and has some rows of each member
 BLOCK = 24 * LANES  # rows; the sums of a block are added once
@@ -41,8 +42,9 @@ def gaussian_expect(
         share = 1 / np.where(weight > 0, weight, 1.0)[:, None]
         shift, about = share * shift, share * _diagonal(squares)
         squares -= weight[:, None, None] * (shift[:, :, None] * shift[:, None])
+        about[weight < NOBODY * weight.sum()] = 0.0  # of members that have no digits to lose
         kept = plan.growth(plan.form, np.sqrt(about)) <= LOST
-        if (kept and bool((about <= LOST * share * _diagonal(squares)).all())) or not np.isfinite(log_likelihood):
+        if (kept and bool((about <= LOST * share * _diagonal(squares)).all())) or np.isnan(log_likelihood):
             centre, scale = plan.pilot
             return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, squares)
     return centred_expect(
@@ -125,9 +127,18 @@ def _once(make: Callable[..., Any], *arrays: Array) -> Any:
     if len(known) == len(arrays) and all(a is b for a, b in zip(known, arrays, strict=True)):
         return made
     made = make(*arrays)
-    if not any(array.flags.writeable for array in arrays):
+    if all(map(_frozen, arrays)):
         _plans[make] = (arrays, made)
     return made
+
+
+def _frozen(array: Any) -> bool:
+    """Whether nobody can write to an array, nor to what it is a view of."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return True
 
 
 def _quadratic(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
@@ -169,7 +180,7 @@ def _lines(place: Array, rows: Array, width: int) -> Array:
     away = form @ (place[None] - place[:, None]).swapaxes(1, 2)  # (k, d, j)
     length = np.sqrt(np.einsum("kdj,kdj->kj", away, away))[:, None]
     with np.errstate(all="ignore"):
-        away = np.where(length > 0, away / length, 0.0)
+        away = np.where(length > 1e-140, away / length, 0.0)  # squares of less are subnormal
     table = np.zeros((k, k, width))  # (j, k, ·)
     table[:, :, : d + 1] = (away.swapaxes(1, 2) @ rows[:, :, : d + 1]).swapaxes(0, 1)
     return np.stack([_tiled(own, width).ravel() for own in table])
@@ -183,9 +194,9 @@ def _by_members(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tu
     for cut in (True, False):
         sums[:] = 0.0
         total = _fold(mixtures.gaussian_of_many, data, (*pilot, *coefficients, cut, block, sums))
-        weight = sums[:, 0, 0, 0]
-        if weight.min() >= SEEN * weight.sum() or not np.isfinite(total[0]):
-            break  # else what was cut is not nothing beside the rest
+        share = sums[:, 0, 0, 0] / max(sums[:, 0, 0, 0].sum(), np.finfo(float).tiny)
+        if np.isnan(total[0]) or not ((share >= NOBODY) & (share < SEEN)).any():
+            break  # else what was cut is not nothing beside the little that a member has
     return *total, _symmetric(sums.swapaxes(2, 3).reshape(k, -1, sums.shape[2])[:, : d + 1, : d + 1])
 
 
