@@ -64,6 +64,9 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         """The label that means that a class is unknown, beside None and NaN."""
         return None
 
+    def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
+        """Settle what the first rows decide: nothing, unless families are chosen by them."""
+
     def _settled(self, template: Classes, stats: Any) -> Classes:
         """The classes before they have parameters, with the columns and levels that the statistics know."""
         return template.for_statistics(stats)
@@ -149,6 +152,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         found = targets(type(self).__name__, y, None, self._unlabeled)
         self.classes_ = found.classes
         self.__dict__.pop("statistics_", None)
+        self._choose(rows, found, sample_weight)
         self._learn(rows, found, sample_weight)
         return self
 
@@ -169,7 +173,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             )
             raise ValueError(msg)
         rows = self._validated(X, reset=first)
-        self._learn(rows, self._targets(y), sample_weight, more=True)
+        found = self._targets(y)
+        if first:
+            self._choose(rows, found, sample_weight)
+        self._learn(rows, found, sample_weight, more=True)
         return self
 
     def _targets(self, y: Any) -> Targets:
@@ -181,6 +188,12 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         if template.exact and data.complete:
             self._adopt(template, self._gathered(template, data, weights), more=more)
             return
+        if more and not template.exact:
+            msg = (
+                f"{type(self).__name__}.partial_fit adds rows one by one, but its families, {template.components!r:.200}"
+                ", take several passes over them. Name others, such as Poisson for counts, or give all rows to fit."
+            )
+            raise UnsupportedError(msg)
         if more:
             msg = (
                 f"{type(self).__name__}.partial_fit takes rows whose class is known; row "
