@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sklearn.utils.validation import validate_data
 
@@ -119,15 +119,6 @@ class NaiveBayes(BayesShell):
     def _holes(self) -> bool:
         return not self.joint and all(takes_holes(one) for one in _families(self.families))
 
-    def _labelled(self, template: Any, rows: Any, found: Any, sample_weight: Any) -> Any:
-        try:
-            return super()._labelled(template, rows, found, sample_weight)
-        except DataError as error:
-            if isinstance(error.__cause__, DataError) and isinstance(error.__cause__.__cause__, TypeError):
-                msg = f"the argument must be a string or a number in every cell: {error}"
-                raise TypeError(msg) from error
-            raise
-
     def _validated(self, X: Any, *, reset: bool) -> Any:
         named = columns_of(self, X, reset=reset)
         if named is not None:
@@ -143,11 +134,27 @@ class NaiveBayes(BayesShell):
             return
         weights = row_weights(sample_weight, found.codes).values
         try:
-            self.prototype_ = infer(rows, self.families, joint=self.joint, weights=weights, within=found.codes)
+            chosen = infer(rows, self.families, joint=self.joint, weights=weights, within=found.codes)
         except DataError as error:
-            few = " One sample shows no family." if len(found.codes) == 1 else ""
-            msg = f"{type(self).__name__} learns nothing from these rows.{few} {error}"
+            few = "; one sample shows no family" if len(found.codes) == 1 else ""
+            msg = f"{type(self).__name__} learns nothing from these rows{few}. {error}"
             raise DataError(msg) from error
+        for one in chosen.findings:
+            if one.unreadable:
+                msg = f"the argument must be a string or a number in every cell: column {one.name!r}: {one.why}."
+                raise TypeError(msg)
+        self.prototype_ = chosen
+
+    def merge(self, other: Any) -> Self:
+        """Add what another fit of the same classes and families learned: as if its rows had been seen here."""
+        mine, theirs = self.prototype_, other.prototype_
+        if mine.parts != theirs.parts:
+            msg = (
+                f"merge adds fits of the same families; here are {mine!r:.200}, there {theirs!r:.200}. Fit the other "
+                "with these: NaiveBayes(first.prototype_)."
+            )
+            raise DataError(msg)
+        return super().merge(other)
 
 
 def _families(given: Any) -> tuple[Any, ...]:

@@ -39,6 +39,7 @@ class Finding:
     levels: tuple[Any, ...] | None = None
     unit: float | None = None
     real: bool = False
+    unreadable: bool = False  # cells that are no labels at all
 
     def given(self, family: Any) -> Finding:
         """The column under a family that the caller chose."""
@@ -99,8 +100,9 @@ def _labels(name: Any, seen: Array, held: Array, missing: float) -> Finding:
         column = read_labels(seen, "infer", 1).columns[0]
     except DataError as error:
         kinds = ", ".join(in_order({type(cell).__name__ for cell in seen}))
-        why = "no labels" if isinstance(error.__cause__, TypeError) else "labels of different kinds"
-        return Finding(name, None, f"{why}: it holds {kinds}", missing)
+        none = isinstance(error.__cause__, TypeError)
+        why = "no labels" if none else "labels of different kinds"
+        return Finding(name, None, f"{why}: it holds {kinds}", missing, unreadable=none)
     levels = column.seen
     text = all(isinstance(level, str) for level in levels)
     kind = "text" if text else "labels"

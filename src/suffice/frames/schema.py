@@ -141,6 +141,9 @@ def infer(
         raise DataError(msg)
     held = np.ones(len(frame)) if checked.values is None else np.asarray(checked.values, dtype=float)
     groups = None if within is None else np.asarray(within)
+    if groups is not None and groups.shape != (len(frame),):
+        msg = f"infer: within has shape {groups.shape}, but there are {len(frame)} rows; give one group per row."
+        raise DataError(msg)
     findings = []
     for name in frame:
         found = judged(name, frame[name], held, groups)
