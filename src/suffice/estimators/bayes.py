@@ -365,7 +365,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         given, cells = one_row(row, known, by_name=self._by_name)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            rows = self.distribution_.read(self._validated(given, reset=False))
+            _, rows = self._asked(given)
 
         def name(column: Any) -> Any:
             return known[column] if known and isinstance(column, int) else column
