@@ -117,7 +117,8 @@ def test_passengers_of_the_titanic(tmp_path):
     assert told.probability == pytest.approx(model.predict_proba(X.iloc[:1]).max(), rel=1e-12)
     ax = sf.plot.evidence(told)
     ax.figure.savefig(tmp_path / "passenger.png")
-    assert [tick.get_text() for tick in ax.get_yticklabels()][0] == "prior"
+    ticks = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert ticks == ["prior", "class = 1st class", "sex = man", "age = adults", "log-odds"]
     assert len(ax.patches) == len(told.terms) + 2
 
 
@@ -207,4 +208,5 @@ def test_one_row_of_any_library_is_explained_alike():
         row = X.iloc[[5]] if isinstance(X, pd.DataFrame) else X[5:6] if isinstance(X, pl.DataFrame) else X.slice(5, 1)
         told.append(sf.NaiveBayes().fit(X, y).explain(row))
     assert told[0].terms == told[1].terms == told[2].terms
-    assert told[0].values["island"] == told[2].values["island"] == "Torgersen"
+    assert {str(one) for one in told} == {str(told[0])}
+    assert "Torgersen" in str(told[0])

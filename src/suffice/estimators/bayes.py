@@ -24,6 +24,7 @@ from suffice.core.weights import Weights
 from suffice.estimators.rows import by_name, one_row
 from suffice.estimators.targets import Targets, checked_priors, targets
 from suffice.estimators.validation import checked, generator, row_weights
+from suffice.frames.schema import infer
 
 
 def _streams(estimator: Any) -> bool:
@@ -101,7 +102,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
 
     # ---- rows -----------------------------------------------------------------------------------------------------
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        """What the caller gave, checked as scikit-learn checks it; families name cells that they do not take."""
+        """What the caller gave, checked as scikit-learn does; families name cells that they do not take."""
         if self._words:
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         kinds = [np.float64, np.float32]
@@ -152,7 +153,6 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         found = targets(type(self).__name__, y, None, self._unlabeled)
         self.classes_ = found.classes
         self.__dict__.pop("statistics_", None)
-        self._choose(rows, found, sample_weight)
         self._learn(rows, found, sample_weight)
         return self
 
@@ -173,16 +173,15 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             )
             raise ValueError(msg)
         rows = self._validated(X, reset=first)
-        found = self._targets(y)
-        if first:
-            self._choose(rows, found, sample_weight)
-        self._learn(rows, found, sample_weight, more=True)
+        self._learn(rows, self._targets(y), sample_weight, more=True)
         return self
 
     def _targets(self, y: Any) -> Targets:
         return targets(type(self).__name__, y, self.classes_, self._unlabeled)
 
     def _learn(self, rows: Any, found: Targets, sample_weight: Any, *, more: bool = False) -> None:
+        if not hasattr(self, "statistics_"):
+            self._choose(rows, found, sample_weight)
         template = self._template()
         data, weights = self._labelled(template, rows, found, sample_weight)
         if template.exact and data.complete:
@@ -190,8 +189,8 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             return
         if more and not template.exact:
             msg = (
-                f"{type(self).__name__}.partial_fit adds rows one by one, but its families, {template.components!r:.200}"
-                ", take several passes over them. Name others, such as Poisson for counts, or give all rows to fit."
+                f"{type(self).__name__}.partial_fit sees rows once, but its families, {template.components!r:.200}, "
+                "take several passes over them. Name others, such as Poisson for counts, or give all rows to fit."
             )
             raise UnsupportedError(msg)
         if more:
@@ -308,11 +307,9 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         labels = np.asarray(self.classes_[actions])
         if not rejected.any():
             return labels
-        if self.classes_.dtype.kind not in "if" or -1 in self.classes_:
-            labels = labels.astype(object)
-            labels[rejected] = None
-        else:
-            labels[rejected] = -1
+        numbers = self.classes_.dtype.kind in "if" and -1 not in self.classes_
+        labels = labels if numbers else labels.astype(object)
+        labels[rejected] = -1 if numbers else None
         return labels
 
     def predict_proba(self, X: Any) -> Array:
@@ -378,12 +375,16 @@ class BayesShell(ClassifierMixin, BaseEstimator):
     def dependence(self, X: Any, y: Any, sample_weight: Any = None) -> Dependence:
         """What independent columns ignore: the information of every pair of columns given the class.
 
-        See `suffice.combinators.dependence.dependence` for how it is measured.
+        What is Categorical or Bernoulli by :func:`suffice.infer` is a label; see `suffice.combinators.dependence`.
         """
         check_is_fitted(self)
         columns = by_name(X)
         codes = self._targets(y).codes
-        return dependence(columns, codes, row_weights(sample_weight, codes).values)
+        weights = row_weights(sample_weight, codes).values
+        return dependence(columns, codes, weights, self._label_columns(columns, codes, weights))
+
+    def _label_columns(self, columns: Any, codes: Array, weights: Array | None) -> set[Any]:
+        return {one.name for one in infer(columns, weights=weights, within=codes).findings if one.label}
 
     @property
     def n_parameters(self) -> int:

@@ -145,6 +145,11 @@ class NaiveBayes(BayesShell):
                 raise TypeError(msg)
         self.prototype_ = chosen
 
+    def _label_columns(self, columns: Any, codes: Any, weights: Any) -> set[Any]:
+        chosen = getattr(self.prototype_, "findings", None)
+        found = {one.name for one in chosen or () if one.label}
+        return found if chosen else super()._label_columns(columns, codes, weights)
+
     def merge(self, other: Any) -> Self:
         """Add what another fit of the same classes and families learned: as if its rows had been seen here."""
         mine, theirs = self.prototype_, other.prototype_

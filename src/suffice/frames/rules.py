@@ -41,6 +41,11 @@ class Finding:
     real: bool = False
     unreadable: bool = False  # cells that are no labels at all
 
+    @property
+    def label(self) -> bool:
+        """Whether the values are labels, yes and no among them, rather than amounts."""
+        return isinstance(self.family, (Bernoulli, Categorical))
+
     def given(self, family: Any) -> Finding:
         """The column under a family that the caller chose."""
         levels = self.levels if isinstance(family, Categorical) else None
@@ -115,7 +120,9 @@ def _labels(name: Any, seen: Array, held: Array, missing: float) -> Finding:
     return Finding(name, Categorical(), f"{kind}, {len(levels)} levels", missing, levels)
 
 
-def _numbers(name: Any, seen: Array, held: Array, missing: float, within: Array) -> Finding:
+def _numbers(  # noqa: PLR0911 (one for each rule)
+    name: Any, seen: Array, held: Array, missing: float, within: Array
+) -> Finding:
     low, high = float(seen.min()), float(seen.max())
     if low == high:
         return Finding(name, None, f"constant: {low:g} everywhere", missing)
@@ -125,9 +132,9 @@ def _numbers(name: Any, seen: Array, held: Array, missing: float, within: Array)
     alone = len(different) == len(seen) >= held.sum() * (1 - 1e-12)  # a weight of 2 is the row twice
     if unit == 1 and alone and len(seen) ** 2 > 2 * REPEATS * (high - low + 1):
         return Finding(name, None, f"like an identifier: {len(seen)} whole numbers {span}, all different", missing)
+    if unit == 1 and low == 0 and high == 1:
+        return Finding(name, Bernoulli(), "0 or 1", missing)
     if unit == 1 and 0 <= low <= 1:
-        if high == 1:
-            return Finding(name, Bernoulli(), "0 or 1", missing)
         return _counts(name, seen, held, missing, within, span)
     if unit == 1 and len(different) <= FEW:
         levels = tuple(int(level) for level in different)

@@ -62,7 +62,7 @@ def pick(scores, out):
 
 
 @kernel
-def table_best(levels, lengths, side, pairs, rest, start, out):
+def table_best(levels, lengths, side, pairs, rest, start, out):  # noqa: C901 (loops)
     """Scores from tables of logs, a multiple of `LANES` members side by side; returns how many cells have no level.
 
     Two columns are looked up at once: ``pairs`` (p · side² · k,) has the sums of the first 2p, and ``rest`` the others,
@@ -76,11 +76,11 @@ def table_best(levels, lengths, side, pairs, rest, start, out):
     for i in range(levels.shape[0]):
         for p in range(twos):
             a, b = U64(levels[i, 2 * p]), U64(levels[i, 2 * p + 1])
-            unknown += (a >= U64(lengths[2 * p])) + (b >= U64(lengths[2 * p + 1]))
+            unknown += int(a >= U64(lengths[2 * p])) + int(b >= U64(lengths[2 * p + 1]))
             places[p] = ((U64(p) * step + min(a, last)) * step + min(b, last)) * wide
         for p in range(twos, count):
             a = U64(levels[i, p + twos])
-            unknown += a >= U64(lengths[p + twos])
+            unknown += int(a >= U64(lengths[p + twos]))
             places[p] = (U64(p - twos) * step + min(a, last)) * wide
         for k in range(0, members, LANES):
             total, other = load(start, k), nothing  # by turns: one need not wait for the other

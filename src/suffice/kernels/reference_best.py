@@ -28,9 +28,7 @@ def normal_best(x: Real, mean: Array, std: Array, log_weights: Array) -> Codes:
     return chosen(reference.normal_log_prob(x, mean, std) + log_weights)
 
 
-def table_best(
-    levels: Integers, tables: Array, log_weights: Array, unseen: Array | None = None
-) -> tuple[Codes, int]:
+def table_best(levels: Integers, tables: Array, log_weights: Array, unseen: Array | None = None) -> tuple[Codes, int]:
     """Under tables (k, d, L) of logs, and how many cells have no entry: NaN there, or a level outside 0 … L−1.
 
     Such cells add ``unseen`` (k, d), or nothing.
