@@ -41,7 +41,7 @@ def evidence(explanation: Explanation, *, ax: Any = None) -> Any:
     for place, height, length in zip(places, heights, lengths, strict=True):
         side = 4 if height >= 0 else -4
         ax.annotate(
-            f"{height:+.2f}",
+            f"{height:+.2f}".replace("-", "−"),
             (length, place),
             (side, 0),
             textcoords="offset points",

@@ -25,8 +25,8 @@ CASES = [
         (sf.BayesClassifier(sf.Product([sf.Normal(), sf.Gamma(), sf.MultivariateNormal(np.zeros(4))])), X + 0.1),
         (sf.BayesClassifier(dict.fromkeys(np.unique(NAMES), sf.Normal()) | {"ham": sf.LogNormal()}), X + 0.1),
         (sf.BayesClassifier(sf.Poisson(), prior=sf.Gamma(1.0, 1.0)), WHOLE),
-        (sf.NaiveBayes(), X),
-        (sf.NaiveBayes(joint=True), X),
+        (sf.NaiveBayes(sf.infer(X, within=Y)), X),  # the families are those of all rows
+        (sf.NaiveBayes(sf.infer(X, within=Y, joint=True)), X),
         (sf.GaussianNB(), X),
         (sf.GaussianNB(priors=[0.2, 0.3, 0.5]), X),
         (sf.BernoulliNB(binarize=2.0), X),

@@ -65,7 +65,7 @@ def test_dependence_of_labels_and_of_numbers_with_labels():
     copied = np.where(rng.random(n) < 0.5, a, rng.integers(0, 3, n))
     colour = np.array(["red", "green", "blue"])
     columns = {"a": a, "copy": colour[copied], "x": rng.normal(2.0 * (a == 1)), "free": rng.normal(size=n)}
-    told = sf.NaiveBayes().fit(columns, y).dependence(columns, y)
+    told = sf.NaiveBayes({"a": sf.Categorical()}).fit(columns, y).dependence(columns, y)
     found = {pair.columns: pair for pair in told.pairs}
     joint = np.full((3, 3), 1 / 18) + np.eye(3) / 6
     assert_allclose(found["a", "copy"].information, (joint * np.log(9 * joint)).sum(), rtol=0.05)

@@ -1,7 +1,5 @@
 """Naive Bayes against scikit-learn's, where the definitions agree, and where ours goes on."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -97,13 +95,38 @@ def test_categories_that_were_never_seen():
     model = sf.CategoricalNB(min_categories=[4, 2]).fit([[0, 1], [1, 0], [2, 1]], [0, 1, 1])
     assert model.n_categories_.tolist() == [4, 2]
     assert_allclose(model.feature_log_prob_[0][0], np.log([2 / 5, 1 / 5, 1 / 5, 1 / 5]))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sf.SufficeWarning)
-        assert_allclose(model.predict_proba([[9, 1]]), model.predict_proba([[np.nan, 1]]))
+    for row in ([[9, 1]], [[9.0, 1.0]], [[2**40, 1]]):  # as the category 3, which was declared and no row had
+        assert_allclose(model.predict_joint_log_proba(row), model.predict_joint_log_proba([[3, 1]]), rtol=1e-14)
+        assert_array_equal(model.predict(row), model.predict([[3, 1]]))
+        assert model.explain(row[0], 0, 1).terms == pytest.approx(model.explain([3, 1], 0, 1).terms, rel=1e-13)
+    yes = sf.CategoricalNB(alpha=0.5).fit([[0], [1], [1], [0], [0]], [0, 1, 1, 1, 1])
+    by_hand = np.array([0.5 / (1 + 0.5 * 2), 0.5 / (4 + 0.5 * 2)]) * [0.2, 0.8]
+    assert_allclose(yes.predict_proba([[2]])[0], by_hand / by_hand.sum(), rtol=1e-14)
+    assert yes.predict([[2]]) == by_hand.argmax()
+    assert yes.explain([2], 0, 1).log_odds == pytest.approx(np.log(by_hand[0] / by_hand[1]), rel=1e-13)
     with pytest.raises(ValueError, match="min_categories"):
         sf.CategoricalNB(min_categories=[4]).fit([[0, 1], [1, 0]], [0, 1])
     with pytest.raises(ValueError, match="Negative"):
         sf.CategoricalNB().fit([[0, -1], [1, 0]], [0, 1])
+    for row in ([-1, 0], [-1.0, np.nan]):
+        for ask in (model.predict, model.predict_proba, lambda rows: model.explain(rows[0])):
+            with pytest.raises(ValueError, match="Negative values in data: row 0, column 0 has -1"):
+                ask([row])
+
+
+@pytest.mark.parametrize("kind", [float, np.int64, np.int8])
+def test_without_smoothing_a_new_category_is_left_out_and_it_is_said(kind):
+    model = sf.CategoricalNB(alpha=0.0).fit([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
+    rows = np.array([[9, 1]]).astype(kind)
+    for ask in (model.predict, model.predict_proba):
+        with pytest.warns(sf.SufficeWarning, match="none of the levels"):
+            assert_array_equal(ask(rows), ask([[np.nan, 1]]))
+
+
+def test_a_column_of_nothing_says_nothing():
+    X, y = np.array([[0, np.nan], [1, np.nan], [1, np.nan]]), [0, 1, 1]
+    model, other = sf.CategoricalNB().fit(X, y), sf.CategoricalNB().fit(X[:, :1], y)
+    assert_allclose(model.predict_proba([[0, 3], [1, np.nan]]), other.predict_proba([[0], [1]]), rtol=1e-14)
 
 
 def test_new_categories_in_later_rows():

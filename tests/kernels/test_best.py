@@ -57,6 +57,12 @@ def test_tables(shape, k, kind):
     assert_array_equal(ours, theirs)
     lengths = np.where(np.arange(shape[1]) == shape[1] // 2, 3, 5)
     assert unknown == counted == np.sum((levels < 0) | (levels >= lengths))
+    price = rng.normal(size=(k, shape[1]))
+    ours, theirs = (home.table_best(levels, tables, _start(k), price) for home in (compiled_best, reference_best))
+    assert_array_equal(ours[0], theirs[0])
+    many = np.log(rng.dirichlet(np.ones(300), (k, shape[1])))  # too many levels for tables of pairs
+    ours, theirs = (home.table_best(levels, many, _start(k), price) for home in (compiled_best, reference_best))
+    assert_array_equal(ours[0], theirs[0])
 
 
 @pytest.mark.parametrize("k", KINDS)
@@ -103,7 +109,7 @@ def test_thresholds(shape, k, holes):
 def test_counts_of_whole_numbers_with_and_without_weights():
     rng = np.random.default_rng(5)
     levels, codes = rng.integers(-2, 8, (900, 3)), rng.integers(-1, 4, 900)
-    for weights in (None, np.ones(900)):
-        ours, theirs = (home.counts(levels, 6, weights, codes, 3) for home in (compiled, reference))
+    for weights, width in ((None, 6), (None, 300), (np.ones(900), 6)):
+        ours, theirs = (home.counts(levels, width, weights, codes, 3) for home in (compiled, reference))
         assert_array_equal(ours, theirs)
         assert ours.dtype == theirs.dtype == np.float64

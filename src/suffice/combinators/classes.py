@@ -184,7 +184,7 @@ class Classes(Mixture, register=False):
 
     def floors_from(self, stats: Any) -> Any:
         """What members are held above: a small part of the spread of all rows, or nothing for unlike members."""
-        if _apart(stats.members) or not self.components.simple:
+        if _apart(stats.members) or not self.components.simple or self.components.floor() is None:
             return None
         first = self.components.each[0]
         return first.estimate(pooled(stats.members)).floor()

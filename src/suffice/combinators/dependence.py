@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from suffice.core.data import cells
+from suffice.core.labels import read_labels
 from suffice.core.lazy import special
 from suffice.core.parameters import Array
+from suffice.frames.table import of_objects
 
-FEW = 10  # columns of at most so many different values are taken as labels
 NEAREST = 1e-10  # 1 − ρ² of columns that are equal: information is infinite, and told as −½ log of this
 SHOWN = 10
 
@@ -58,10 +61,10 @@ class Dependence:
         return "\n".join([head, *lines, *more])
 
 
-def dependence(columns: dict[Any, Any], codes: Array, weights: Array | None = None) -> Dependence:
+def dependence(columns: Any, codes: Array, weights: Array | None = None, labels: Collection[Any] = ()) -> Dependence:
     """Conditional mutual information of every pair of columns given the class.
 
-    Columns of text, or of at most ten different values, are labels; others are numbers. Within each class, over the
+    Columns by name; numbers are amounts, unless ``labels`` names the column. Within each class, over the
     rows that have both cells, and averaged over the classes by their weight:
 
     - two columns of numbers: −½ log(1 − ρ²), as if both were Normal;
@@ -72,7 +75,7 @@ def dependence(columns: dict[Any, Any], codes: Array, weights: Array | None = No
     1/2n, (r − 1)(s − 1)/2n, (r − 1)/2n.
     """
     w = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=float)
-    known = {name: _Column.of(values) for name, values in columns.items()}
+    known = {name: _Column.of(columns[name], label=name in labels) for name in columns}
     members = [np.flatnonzero((codes == code) & (w > 0)) for code in np.unique(codes[codes >= 0])]
     total = float(sum(w[rows].sum() for rows in members))
     found = []
@@ -92,13 +95,11 @@ class _Column:
     label: bool
 
     @classmethod
-    def of(cls, values: Any) -> _Column:
-        from suffice.core.labels import read_labels
-
-        array = np.asarray(values)
-        numeric = array.dtype.kind in "iuf"
-        distinct = np.unique(array[~np.isnan(array)] if array.dtype.kind == "f" else array) if numeric else ()
-        if numeric and len(distinct) > FEW:
+    def of(cls, values: Any, *, label: bool) -> _Column:
+        array = cells(values, "dependence")
+        if array.dtype.kind == "O" and not label:
+            array = of_objects(array)
+        if array.dtype.kind in "iuf" and not label:
             return cls(array.astype(float), label=False)
         column = read_labels(array, "dependence", 1).columns[0]
         return cls(np.asarray(column.codes, dtype=np.int64) - column.low, label=True)

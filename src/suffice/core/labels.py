@@ -130,6 +130,17 @@ class Whole(Labels):
             column.__dict__["tally"] = possible
         object.__setattr__(self, "columns", columns)
 
+    def refuse_negative(self) -> None:
+        """Refuse what lies below every level there could be."""
+        below = self.matrix < 0
+        if below.any():
+            row, column = np.argwhere(below)[0].tolist()
+            msg = (
+                f"Negative values in data: {where((row, column))} has {self.matrix[row, column]:g}, and categories are "
+                "0, 1, …. Number them from 0, or use NaiveBayes, which takes labels of any kind."
+            )
+            raise DataError(msg)
+
     def __getitem__(self, part: Any) -> Whole:
         """Return some of the rows."""
         return Whole(matrix=self.matrix[part], width=self.width)

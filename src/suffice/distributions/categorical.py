@@ -201,8 +201,7 @@ class Categorical(Indicators):
         out = np.zeros((len(x), self.members))
         with np.errstate(divide="ignore"):
             logs = np.log(self.probs)
-        unseen = np.zeros(self.batch) if self.unseen is None else np.asarray(self.unseen)
-        cost = np.log(np.where(unseen > 0, unseen, 1.0))
+        cost = self._price()
         for column, cells, levels in zip(range(len(x.columns)), x.columns, self.named, strict=True):
             place = cells.places(levels)
             table = np.concatenate([logs[:, column, : len(levels)], cost[:, column, None], 0 * cost[:, :1]], axis=1)
@@ -215,20 +214,23 @@ class Categorical(Indicators):
             tables = np.log(self.probs)
         lengths = np.array([len(levels) for levels in self.named])
         tables[:, np.arange(tables.shape[2]) >= lengths[:, None]] = np.nan  # padding is no level
-        priced = self.unseen is not None and bool(np.any(self.unseen))
+        price = self._price()
         if not isinstance(x, Whole):
-            return (
-                super().best(x, log_weights)
-                if priced
-                else choosing.table_best(x.among(self.named), tables, log_weights)[0]
-            )
-        codes, unknown = choosing.table_best(x.matrix, tables, log_weights)
-        if unknown and priced:
-            return super().best(read_labels(x.matrix, self.name, len(lengths)), log_weights)
+            if price.any():
+                return super().best(x, log_weights)
+            return choosing.table_best(x.among(self.named), tables, log_weights)[0]
+        codes, unknown = choosing.table_best(x.matrix, tables, log_weights, price)
         if unknown:
+            x.refuse_negative()
+        if unknown and not price.all():
             text = f"{unknown} cells hold a label that is none of the levels: they are left out, like missing cells."
             warnings.warn(text, SufficeWarning, stacklevel=2)
         return codes
+
+    def _price(self) -> Array:
+        """What a label costs that is none of the levels, (k, d): log ``unseen``, or nothing where that is 0."""
+        unseen = np.zeros(self.batch) if self.unseen is None else np.asarray(self.unseen)
+        return np.asarray(np.log(np.where(unseen > 0, unseen, 1.0)))
 
     def staged(self, rows: Labels) -> Labels:
         return replace(rows, staged=(self.named, rows.among(self.named)))

@@ -96,7 +96,8 @@ class MixtureShell(DensityMixin, BaseEstimator):
     def _numbers(self, X: Any, *, reset: bool, least: int) -> Array:
         """Rows of numbers, with missing cells only where there may be some."""
         kinds = [np.float64, np.float32]
-        rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_min_samples=least, ensure_all_finite="allow-nan")
+        rules: dict[str, Any] = {"ensure_min_samples": least, "ensure_all_finite": "allow-nan"}
+        rows = validate_data(self, X, reset=reset, dtype=kinds, order="C", **rules)  # the last bits depend on the order
         if not self._holes and np.isnan(np.min(rows)):
             row, column = np.argwhere(np.isnan(rows))[0].tolist()
             msg = (

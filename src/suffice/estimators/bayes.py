@@ -24,6 +24,7 @@ from suffice.core.weights import Weights
 from suffice.estimators.rows import by_name, one_row
 from suffice.estimators.targets import Targets, checked_priors, targets
 from suffice.estimators.validation import checked, generator, row_weights
+from suffice.frames.schema import infer
 
 
 def _streams(estimator: Any) -> bool:
@@ -64,6 +65,9 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         """The label that means that a class is unknown, beside None and NaN."""
         return None
 
+    def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
+        """Settle what the first rows decide: nothing, unless families are chosen by them."""
+
     def _settled(self, template: Classes, stats: Any) -> Classes:
         """The classes before they have parameters, with the columns and levels that the statistics know."""
         return template.for_statistics(stats)
@@ -102,7 +106,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
 
     # ---- rows -----------------------------------------------------------------------------------------------------
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        """What the caller gave, checked as scikit-learn checks it; families name cells that they do not take."""
+        """What the caller gave, checked as scikit-learn does; families name cells that they do not take."""
         if self._words:
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         kinds = [np.float64, np.float32]
@@ -180,12 +184,20 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         return targets(type(self).__name__, y, self.classes_, self._unlabeled)
 
     def _learn(self, rows: Any, found: Targets, sample_weight: Any, *, more: bool = False) -> None:
+        if not hasattr(self, "statistics_"):
+            self._choose(rows, found, sample_weight)
         template = self._template()
         data, weights = self._labelled(template, rows, found, sample_weight)
         if template.exact and data.complete:
             seen = None if more else (data, weights)
             self._adopt(template, self._gathered(template, data, weights), more=more, seen=seen)
             return
+        if more and not template.exact:
+            msg = (
+                f"{type(self).__name__}.partial_fit sees rows once, but its families, {template.components!r:.200}, "
+                "take several passes over them. Name others, such as Poisson for counts, or give all rows to fit."
+            )
+            raise UnsupportedError(msg)
         if more:
             msg = (
                 f"{type(self).__name__}.partial_fit takes rows whose class is known; row "
@@ -300,11 +312,9 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         labels = np.asarray(self.classes_[actions])
         if not rejected.any():
             return labels
-        if self.classes_.dtype.kind not in "if" or -1 in self.classes_:
-            labels = labels.astype(object)
-            labels[rejected] = None
-        else:
-            labels[rejected] = -1
+        numbers = self.classes_.dtype.kind in "if" and -1 not in self.classes_
+        labels = labels if numbers else labels.astype(object)
+        labels[rejected] = -1 if numbers else None
         return labels
 
     def predict_proba(self, X: Any) -> Array:
@@ -357,7 +367,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         given, cells = one_row(row, known, by_name=self._by_name)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            rows = self.distribution_.read(self._validated(given, reset=False))
+            _, rows = self._asked(given)
 
         def name(column: Any) -> Any:
             return known[column] if known and isinstance(column, int) else column
@@ -370,12 +380,16 @@ class BayesShell(ClassifierMixin, BaseEstimator):
     def dependence(self, X: Any, y: Any, sample_weight: Any = None) -> Dependence:
         """What independent columns ignore: the information of every pair of columns given the class.
 
-        See `suffice.combinators.dependence.dependence` for how it is measured.
+        What is Categorical or Bernoulli by :func:`suffice.infer` is a label; see `suffice.combinators.dependence`.
         """
         check_is_fitted(self)
         columns = by_name(X)
         codes = self._targets(y).codes
-        return dependence(columns, codes, row_weights(sample_weight, codes).values)
+        weights = row_weights(sample_weight, codes).values
+        return dependence(columns, codes, weights, self._label_columns(columns, codes, weights))
+
+    def _label_columns(self, columns: Any, codes: Array, weights: Array | None) -> set[Any]:
+        return {one.name for one in infer(columns, weights=weights, within=codes).findings if one.label}
 
     @property
     def n_parameters(self) -> int:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import numpy as np
-from sklearn.utils.validation import validate_data
-
 from suffice.core.distribution import Distribution
 from suffice.distributions.normal import Normal
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.prototypes import by_name, takes_holes, takes_labels
-from suffice.estimators.rows import is_mapping
+from suffice.estimators.rows import columns_of, is_mapping
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE
 
 
@@ -127,9 +124,5 @@ class BayesClassifier(BayesShell):
         return by_name(self._given)
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        if self._by_name and hasattr(X, "columns"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return {name: np.asarray(X[name]) for name in X.columns}
-        if is_mapping(X):
-            return X
-        return super()._validated(X, reset=reset)
+        named = columns_of(self, X, reset=reset) if self._by_name or is_mapping(X) else None
+        return named if named is not None else super()._validated(X, reset=reset)

@@ -15,7 +15,7 @@ from suffice.core.parameters import Array
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.estimators.base import Criteria
 from suffice.estimators.prototypes import by_name, takes_holes, takes_labels
-from suffice.estimators.rows import is_mapping
+from suffice.estimators.rows import columns_of, is_mapping
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, checked, generator, row_weights
 
 
@@ -78,10 +78,10 @@ class Density(Criteria, DensityMixin, BaseEstimator):
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """Rows as the distribution takes them."""
         prototype = self._given if reset else self.distribution_
-        if by_name(self._given) and hasattr(X, "columns"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            X = {name: np.asarray(X[name]) for name in X.columns}
-        elif not is_mapping(X):
+        named = columns_of(self, X, reset=reset) if by_name(self._given) or is_mapping(X) else None
+        if named is not None:
+            X = named
+        else:
             kinds = None if takes_labels(self._given) else [np.float64, np.float32]
             finite = "allow-nan" if takes_holes(self._given) else True
             X = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=finite)

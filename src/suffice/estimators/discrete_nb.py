@@ -237,9 +237,12 @@ class MultinomialNB(DiscreteShell):
 class CategoricalNB(DiscreteShell):
     """Naive Bayes of columns of categories 0, 1, …: scikit-learn's, and faster.
 
-    Beyond it: missing cells (NaN), categories that were never seen (they are left out of the score), rows of unknown
-    class, ``merge``, ``unlearn``, ``predict(X, loss=…)``, ``with_priors``, ``explain``. For categories with names use
-    :class:`NaiveBayes`.
+    Beyond it: missing cells (NaN), categories that were never seen, rows of unknown class, ``merge``, ``unlearn``,
+    ``predict(X, loss=…)``, ``with_priors``, ``explain``. For categories with names use :class:`NaiveBayes`.
+
+    A category beyond the L of its column has the probability alpha/(n + alpha·L) of one of them that no row had: that
+    of a category which ``min_categories`` declares, in a fit that declares them all. With alpha = 0 such a cell is left
+    out of the score, with a warning.
 
     Parameters
     ----------
@@ -306,7 +309,7 @@ class CategoricalNB(DiscreteShell):
 
     def _declared(self, template: Any, seen: tuple[tuple[Any, ...], ...]) -> Any:
         """Every whole number up to the largest is a category, seen or not."""
-        lengths = [max((int(one) + 1 for one in levels), default=0) for levels in seen]
+        lengths = [max((int(one) + 1 for one in levels), default=1) for levels in seen]  # all missing: one, unseen
         least = np.asarray(0 if self.min_categories is None else self.min_categories)
         if least.dtype.kind not in "iu":
             msg = f"'min_categories' should have integral type. Got {least.dtype} instead."
@@ -335,13 +338,8 @@ class CategoricalNB(DiscreteShell):
             data, weights = super()._labelled(template, Whole(matrix=rows, width=max(width, 1)), found, None)
             if data.complete and width <= GLANCE:
                 return data, weights
-        self._refuse_negative(rows)
+        Whole(matrix=rows).refuse_negative()
         return super()._labelled(template, rows, found, sample_weight)
-
-    def _refuse_negative(self, rows: Array) -> None:
-        if rows.size and np.nanmin(rows) < 0:
-            msg = f"Negative values in data passed to {type(self).__name__} (input X): categories are 0, 1, …"
-            raise ValueError(msg)
 
     def _gathered(self, template: Any, data: Any, weights: Any) -> Any:
         stats = super()._gathered(template, data, weights)
@@ -349,7 +347,7 @@ class CategoricalNB(DiscreteShell):
             return stats
         count = stats.members.count
         if count.sum() < data.rows.matrix.size:  # the first rows did not show the largest
-            self._refuse_negative(data.rows.matrix)
+            data.rows.refuse_negative()
             rows = template.components.read(data.rows.matrix)
             return super()._gathered(template, replace(data, rows=rows), weights)
         seen = count.any(axis=0)
@@ -357,13 +355,19 @@ class CategoricalNB(DiscreteShell):
         levels = tuple(tuple(range(length)) for length in lengths)
         return replace(stats, members=replace(stats.members, count=count[:, :, : max(lengths)], levels=levels))
 
+    def _asked(self, X: Any) -> Any:
+        model, rows = super()._asked(X)
+        for column in rows.columns:  # labels in order: the first is the least
+            if column.seen and column.seen[0] < 0:
+                Whole(matrix=self._validated(X, reset=False)).refuse_negative()
+        return model, rows
+
     def _asked_quickly(self, X: Any) -> Any:
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
-        model = self.distribution_
         if rows.dtype.kind == "i":
-            return model, Whole(matrix=rows, width=int(self.n_categories_.max()))
-        return model, model.read(rows)
+            return self.distribution_, Whole(matrix=rows, width=int(self.n_categories_.max()))
+        return self._asked(X)
 
     def _show(self) -> None:
         super()._show()

@@ -13,7 +13,8 @@ from suffice.distributions.categorical import Categorical
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import Normal
 from suffice.estimators.fitted import FitShell
-from suffice.estimators.prototypes import leaves
+from suffice.estimators.prototypes import by_name, leaves
+from suffice.estimators.rows import columns_of, is_mapping
 
 
 class MixtureModel(FitShell):
@@ -110,9 +111,10 @@ class MixtureModel(FitShell):
         return any(isinstance(part, Categorical) for part in self._parts)
 
     def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
-        if hasattr(X, "columns") and getattr(self.prototype, "named", False):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
+        if is_mapping(X) or by_name(self.prototype):
+            named = columns_of(self, X, reset=reset)
+            if named is not None:
+                return named
         if self._labels:
             return validate_data(
                 self, X, reset=reset, dtype=None, ensure_min_samples=least, ensure_all_finite="allow-nan"

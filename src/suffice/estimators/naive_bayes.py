@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.utils.validation import validate_data
 
+from suffice.combinators.product import Product
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.columns import chosen
 from suffice.estimators.prototypes import takes_holes
-from suffice.estimators.rows import is_mapping
-from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE
+from suffice.estimators.rows import columns_of
+from suffice.estimators.targets import Targets
+from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, row_weights
+from suffice.frames.schema import infer
 
 
 class NaiveBayes(BayesShell):
@@ -23,8 +24,9 @@ class NaiveBayes(BayesShell):
     Parameters
     ----------
     families
-        ``{column: distribution}`` for some columns (None leaves one out), or a whole :class:`Product`. The families of
-        other columns are chosen by their values when ``fit`` sees them.
+        ``{column: distribution}`` for some columns (None leaves one out), or a whole :class:`Product`. Those of other
+        columns are chosen by :func:`suffice.infer`, by the values of the rows of ``fit``, or of the first
+        ``partial_fit``, within the classes. It leaves out columns that are constant, dates, or like an identifier.
     joint
         Whether columns of real numbers are described together, by one MultivariateNormal.
     priors
@@ -42,7 +44,7 @@ class NaiveBayes(BayesShell):
     classes_, class_count_, class_prior_
         The labels, the weight of the rows of each, and p(y).
     prototype_
-        The families of the columns, as they were chosen.
+        The families of the columns, as they were chosen; ``print(prototype_)`` says why, and what was left out.
     distribution_, statistics_, converged_, alerts_
         p(x, y) as a value, what it kept of the rows, whether the passes came to rest, and what to know of it.
 
@@ -117,30 +119,47 @@ class NaiveBayes(BayesShell):
     def _holes(self) -> bool:
         return not self.joint and all(takes_holes(one) for one in _families(self.families))
 
-    def _labelled(self, template: Any, rows: Any, found: Any, sample_weight: Any) -> Any:
-        try:
-            return super()._labelled(template, rows, found, sample_weight)
-        except DataError as error:
-            if isinstance(error.__cause__, DataError) and isinstance(error.__cause__.__cause__, TypeError):
-                msg = f"the argument must be a string or a number in every cell: {error}"
-                raise TypeError(msg) from error
-            raise
-
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        if hasattr(X, "columns"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            rows: Any = {name: np.asarray(X[name]) for name in X.columns}
-        elif is_mapping(X):
-            rows = {name: np.asarray(values) for name, values in X.items()}
-            if reset:
-                self.n_features_in_ = len(rows)
-        else:
-            finite = "allow-nan" if self._holes else True
-            array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=finite)
-            rows = {column: array[:, column] for column in range(array.shape[1])}
-        if reset:
-            self.prototype_ = chosen(rows, self.families, joint=self.joint)
-        return rows
+        named = columns_of(self, X, reset=reset)
+        if named is not None:
+            return named
+        finite = "allow-nan" if self._holes else True
+        array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=finite)
+        return {column: array[:, column] for column in range(array.shape[1])}
+
+    def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
+        if isinstance(self.families, Distribution):
+            given = self.families
+            self.prototype_ = given if isinstance(given, Product) else Product([given])
+            return
+        weights = row_weights(sample_weight, found.codes).values
+        try:
+            chosen = infer(rows, self.families, joint=self.joint, weights=weights, within=found.codes)
+        except DataError as error:
+            few = "; one sample shows no family" if len(found.codes) == 1 else ""
+            msg = f"{type(self).__name__} learns nothing from these rows{few}. {error}"
+            raise DataError(msg) from error
+        for one in chosen.findings:
+            if one.unreadable:
+                msg = f"the argument must be a string or a number in every cell: column {one.name!r}: {one.why}."
+                raise TypeError(msg)
+        self.prototype_ = chosen
+
+    def _label_columns(self, columns: Any, codes: Any, weights: Any) -> set[Any]:
+        chosen = getattr(self.prototype_, "findings", None)
+        found = {one.name for one in chosen or () if one.label}
+        return found if chosen else super()._label_columns(columns, codes, weights)
+
+    def merge(self, other: Any) -> Self:
+        """Add what another fit of the same classes and families learned: as if its rows had been seen here."""
+        mine, theirs = self.prototype_, other.prototype_
+        if mine.parts != theirs.parts:
+            msg = (
+                f"merge adds fits of the same families; here are {mine!r:.200}, there {theirs!r:.200}. Fit the other "
+                "with these: NaiveBayes(first.prototype_)."
+            )
+            raise DataError(msg)
+        return super().merge(other)
 
 
 def _families(given: Any) -> tuple[Any, ...]:

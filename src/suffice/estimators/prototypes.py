@@ -37,5 +37,7 @@ def takes_labels(prototype: Any) -> bool:
 
 def by_name(prototype: Any) -> bool:
     """Whether columns go by name."""
-    several = prototype.values() if isinstance(prototype, Mapping) else (prototype,)
+    if isinstance(prototype, Mapping):
+        prototype = tuple(prototype.values())
+    several = prototype if isinstance(prototype, (list, tuple)) else (prototype,)
     return any(getattr(one, "named", False) is True for one in several)

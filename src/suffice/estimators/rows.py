@@ -6,11 +6,39 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import validate_data
+
+from suffice.core.data import cells, listed
+from suffice.frames.table import Frame, is_frame
 
 
 def is_mapping(X: Any) -> bool:
     """Whether data are columns by name; scipy has a sparse matrix that is a dictionary, too."""
     return isinstance(X, Mapping) and not hasattr(X, "tocsr")
+
+
+def columns_of(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Columns by name, from a frame or a mapping; None where rows have no names.
+
+    The names of a frame are those of the fit, in the same order, or scikit-learn's error says which are not. Of a
+    mapping the columns that the model wants are taken.
+    """
+    if is_mapping(X):
+        if reset:
+            _keep_names(estimator, X)
+        return X
+    if not is_frame(X):
+        return None
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return listed(X)
+
+
+def _keep_names(estimator: Any, X: Mapping[Any, Any]) -> None:
+    """Keep the names of a mapping, as scikit-learn keeps those of a frame."""
+    estimator.n_features_in_ = len(X)
+    estimator.__dict__.pop("feature_names_in_", None)
+    if all(isinstance(name, str) for name in X):
+        estimator.feature_names_in_ = np.array(list(X), dtype=object)
 
 
 def one_row(row: Any, names: list[Any], *, by_name: bool) -> tuple[Any, dict[Any, Any]]:
@@ -19,19 +47,20 @@ def one_row(row: Any, names: list[Any], *, by_name: bool) -> tuple[Any, dict[Any
     A row is a mapping, a row of a frame, a frame of one row, or an array (d,) or (1, d).
     """
     if is_mapping(row) or (hasattr(row, "to_frame") and hasattr(row, "items")):
-        cells = {name: np.ravel(np.asarray(value, dtype=object))[0] for name, value in row.items()}
-    elif hasattr(row, "columns"):
-        _refuse_many(len(row))
-        cells = {name: np.asarray(row[name], dtype=object)[0] for name in row.columns}
+        found = {name: np.ravel(np.asarray(value, dtype=object))[0] for name, value in row.items()}
+    elif is_frame(row):
+        table = listed(row)
+        _refuse_many(len(table))
+        found = {name: cells(table[name], "explain").tolist()[0] for name in table}
     else:
         array = row.toarray() if hasattr(row, "toarray") else np.asarray(row)
         array = array[None] if array.ndim == 1 else array
         _refuse_many(len(array))
         return array, dict(enumerate(array[0].tolist()))
     if by_name:
-        return {name: np.array([value], dtype=object) for name, value in cells.items()}, cells
-    ordered = [cells[name] for name in names] if names else list(cells.values())
-    return np.array([ordered], dtype=object if any(isinstance(one, str) for one in ordered) else float), cells
+        return {name: np.array([value], dtype=object) for name, value in found.items()}, found
+    ordered = [found[name] for name in names] if names else list(found.values())
+    return np.array([ordered], dtype=object if any(isinstance(one, str) for one in ordered) else float), found
 
 
 def _refuse_many(count: int) -> None:
@@ -40,11 +69,10 @@ def _refuse_many(count: int) -> None:
         raise ValueError(msg)
 
 
-def by_name(X: Any) -> dict[Any, Any]:
+def by_name(X: Any) -> Mapping[Any, Any] | Frame:
     """Columns by name or position."""
-    if is_mapping(X):
-        return dict(X)
-    if hasattr(X, "columns"):
-        return {name: np.asarray(X[name]) for name in X.columns}
-    rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    opened: Any = X if is_mapping(X) else listed(X)
+    if isinstance(opened, (Mapping, Frame)):
+        return opened
+    rows = opened.toarray() if hasattr(opened, "toarray") else np.asarray(opened)
     return {column: rows[:, column] for column in range(rows.shape[1])}

@@ -9,9 +9,11 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from suffice.core.data import cells, listed
 from suffice.core.errors import DataError
 from suffice.core.labels import is_missing, read_labels
 from suffice.core.parameters import Array
+from suffice.frames.table import Frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +34,11 @@ def targets(owner: str, y: Any, classes: Any = None, unlabeled: Any = None) -> T
     if y is None:
         msg = f"This {owner} estimator requires y to be passed, but the target y is None."
         raise ValueError(msg)
-    given = np.asarray(y)
+    opened = listed(y)
+    table = isinstance(opened, Frame)
+    given = cells(opened, owner) if table or isinstance(opened, np.ma.MaskedArray) else np.asarray(opened)
     if given.ndim == 2 and given.dtype.kind == "b" and given.shape[1] > 1:
-        return _matrix(owner, y, given, classes)
+        return _matrix(owner, given, list(opened) if table and classes is None else classes)
     given = column_or_1d(given, warn=True)
     known = _known(given, unlabeled)
     labels = given if known is None else given[known]
@@ -92,11 +96,9 @@ def _refuse_infinite(y: Array) -> None:
         raise ValueError(msg)
 
 
-def _matrix(owner: str, y: Any, allowed: Array, classes: Any) -> Targets:
+def _matrix(owner: str, allowed: Array, classes: Any) -> Targets:
     """Classes that each row may have, named by the columns where those have names."""
-    if classes is None:
-        classes = y.columns if hasattr(y, "columns") else np.arange(allowed.shape[1])
-    names = np.asarray(classes)
+    names = np.arange(allowed.shape[1]) if classes is None else np.asarray(classes)
     if len(names) != allowed.shape[1]:
         msg = f"{owner}: y allows {allowed.shape[1]} classes, but there are {len(names)}; give a column for each."
         raise DataError(msg)

@@ -39,6 +39,12 @@ class Finding:
     levels: tuple[Any, ...] | None = None
     unit: float | None = None
     real: bool = False
+    unreadable: bool = False  # cells that are no labels at all
+
+    @property
+    def label(self) -> bool:
+        """Whether the values are labels, yes and no among them, rather than amounts."""
+        return isinstance(self.family, (Bernoulli, Categorical))
 
     def given(self, family: Any) -> Finding:
         """The column under a family that the caller chose."""
@@ -54,12 +60,13 @@ class Finding:
         return replace(self, family=MultivariateNormal(), why=f"{self.why.partition(';')[0]}; together")
 
 
-def judged(name: Any, column: Array, weights: Array) -> Finding:
-    """Apply the rules to one column, whose rows count by their weights."""
+def judged(name: Any, column: Array, weights: Array, groups: Array | None = None) -> Finding:
+    """Apply the rules to one column, whose rows count by their weights; with groups, shapes are judged within them."""
     counted = weights > 0
     total = float(weights.sum())
     values = column[counted] if not counted.all() else column
     weights = weights[counted]
+    within = np.zeros(len(weights), np.intp) if groups is None else groups[counted]
     if values.ndim > 1:
         return Finding(name, None, f"vectors of {values.shape[1]}: name a family for them", 0.0)
     labels = values.dtype.kind in "OUS"
@@ -74,7 +81,7 @@ def judged(name: Any, column: Array, weights: Array) -> Finding:
         return _labels(name, seen, held, missing)
     if values.dtype.kind == "b":
         return _booleans(name, seen, missing)
-    return _numbers(name, seen, held, missing)
+    return _numbers(name, seen, held, missing, within[~masked])
 
 
 def _holes(values: Array) -> Array:
@@ -98,8 +105,9 @@ def _labels(name: Any, seen: Array, held: Array, missing: float) -> Finding:
         column = read_labels(seen, "infer", 1).columns[0]
     except DataError as error:
         kinds = ", ".join(in_order({type(cell).__name__ for cell in seen}))
-        why = "no labels" if isinstance(error.__cause__, TypeError) else "labels of different kinds"
-        return Finding(name, None, f"{why}: it holds {kinds}", missing)
+        none = isinstance(error.__cause__, TypeError)
+        why = "no labels" if none else "labels of different kinds"
+        return Finding(name, None, f"{why}: it holds {kinds}", missing, unreadable=none)
     levels = column.seen
     text = all(isinstance(level, str) for level in levels)
     kind = "text" if text else "labels"
@@ -112,7 +120,9 @@ def _labels(name: Any, seen: Array, held: Array, missing: float) -> Finding:
     return Finding(name, Categorical(), f"{kind}, {len(levels)} levels", missing, levels)
 
 
-def _numbers(name: Any, seen: Array, held: Array, missing: float) -> Finding:
+def _numbers(  # noqa: PLR0911 (one for each rule)
+    name: Any, seen: Array, held: Array, missing: float, within: Array
+) -> Finding:
     low, high = float(seen.min()), float(seen.max())
     if low == high:
         return Finding(name, None, f"constant: {low:g} everywhere", missing)
@@ -122,32 +132,40 @@ def _numbers(name: Any, seen: Array, held: Array, missing: float) -> Finding:
     alone = len(different) == len(seen) >= held.sum() * (1 - 1e-12)  # a weight of 2 is the row twice
     if unit == 1 and alone and len(seen) ** 2 > 2 * REPEATS * (high - low + 1):
         return Finding(name, None, f"like an identifier: {len(seen)} whole numbers {span}, all different", missing)
+    if unit == 1 and low == 0 and high == 1:
+        return Finding(name, Bernoulli(), "0 or 1", missing)
     if unit == 1 and 0 <= low <= 1:
-        binary = high == 1
-        return Finding(name, Bernoulli(), "0 or 1", missing) if binary else _counts(name, seen, held, missing, span)
+        return _counts(name, seen, held, missing, within, span)
     if unit == 1 and len(different) <= FEW:
         levels = tuple(int(level) for level in different)
         return Finding(name, Categorical(), f"whole numbers, {len(levels)} levels", missing, levels)
     if low > 0 and np.isfinite(high):
-        return _positive(name, seen, held, missing, span, unit)
+        return _positive(name, seen, held, missing, within, span, unit)
     return Finding(name, Normal(), f"real numbers {span}", missing, unit=unit, real=True)
 
 
-def _counts(name: Any, seen: Array, held: Array, missing: float, span: str) -> Finding:
+def _counts(name: Any, seen: Array, held: Array, missing: float, within: Array, span: str) -> Finding:
+    """Poisson, where the variance within the groups is that of one, up to what chance allows."""
     total = held.sum()
-    mean = float(held @ seen / total)
-    ratio = float(held @ (seen - mean) ** 2 / total / mean)
+    spread = 0.0
+    for rows in _groups(within):
+        x, w = seen[rows], held[rows]
+        mean = float(w @ x / w.sum())
+        spread += float(w @ (x - mean) ** 2 / mean) if mean > 0 else 0.0
+    ratio = spread / total
     limit = max(OVERDISPERSED, 1 + 3 * np.sqrt(2 / total))
     family = NegativeBinomial() if ratio > limit else Poisson()
     return Finding(name, family, f"counts {span}, variance/mean {ratio:.2g}", missing, unit=1.0)
 
 
-def _positive(name: Any, seen: Array, held: Array, missing: float, span: str, unit: float | None) -> Finding:
+def _positive(
+    name: Any, seen: Array, held: Array, missing: float, within: Array, span: str, unit: float | None
+) -> Finding:
     """The family of the greatest likelihood; Normal, where another gains too little on it to tell."""
     rows, scores = np.asarray(seen, dtype=float), {}
+    groups = [one for one in _groups(within) if len(np.unique(rows[one][:FIRST])) > 2]  # two values fit any family
     for family in (Normal(), LogNormal(), Gamma()):
-        stats = family.suffstats(rows, held)
-        scores[family.name] = (float(family.estimate(stats).log_likelihood(stats)), family)
+        scores[family.name] = (sum(_likelihood(family, rows[one], held[one]) for one in groups), family)
     base, plain = scores.pop("Normal")
     other, (top, family) = max(scores.items(), key=lambda pair: pair[1][0])
     gain = top - base
@@ -156,6 +174,17 @@ def _positive(name: Any, seen: Array, held: Array, missing: float, span: str, un
     else:
         told, best = ("Normal is likeliest" if gain <= 0 else f"{other} gains no more than {gain:.2g} nats"), plain
     return Finding(name, best, f"positive numbers {span}; {told}", missing, unit=unit, real=True)
+
+
+def _likelihood(family: Any, rows: Array, held: Array) -> float:
+    stats = family.suffstats(rows, held)
+    return float(family.estimate(stats).log_likelihood(stats))
+
+
+def _groups(within: Array) -> list[Any]:
+    """The rows of each group; all of them where there is one."""
+    found = np.unique(within)
+    return [slice(None)] if len(found) < 2 else [np.flatnonzero(within == one) for one in found]
 
 
 def _unit(seen: Array) -> float | None:

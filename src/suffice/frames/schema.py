@@ -80,7 +80,13 @@ class Schema(Product, register=False):
 
 
 def infer(
-    data: Any, overrides: Mapping[Any, Any] | None = None, *, joint: bool = False, weights: Any = None, **named: Any
+    data: Any,
+    overrides: Mapping[Any, Any] | None = None,
+    *,
+    joint: bool = False,
+    weights: Any = None,
+    within: Any = None,
+    **named: Any,
 ) -> Schema:
     """Choose a family for every column of a table, by its values.
 
@@ -96,6 +102,9 @@ def infer(
         Put all columns of real numbers, which would be Normal, LogNormal or Gamma, into one MultivariateNormal.
     weights
         One number of at least 0 per row; rows of weight 0 are not looked at.
+    within
+        Groups of the rows, as whole numbers (n,): rules 2 and 4 then judge the shape of a column within them, as for
+        the classes of a classifier. What two groups of Normal rows are together is not Normal.
 
     Notes
     -----
@@ -131,9 +140,13 @@ def infer(
         msg = f"infer: weights have shape {np.shape(weights)}, but there are {len(frame)} rows; give one per row."
         raise DataError(msg)
     held = np.ones(len(frame)) if checked.values is None else np.asarray(checked.values, dtype=float)
+    groups = None if within is None else np.asarray(within)
+    if groups is not None and groups.shape != (len(frame),):
+        msg = f"infer: within has shape {groups.shape}, but there are {len(frame)} rows; give one group per row."
+        raise DataError(msg)
     findings = []
     for name in frame:
-        found = judged(name, frame[name], held)
+        found = judged(name, frame[name], held, groups)
         findings.append(_overridden(found, chosen[name]) if name in chosen else found)
     if joint:
         findings = [one.together() for one in findings]

@@ -18,13 +18,18 @@ def normal_best(x: Real, mean: Array, std: Array, log_weights: Array, *, work: i
     return compiled_best.normal_best(x, mean, std, log_weights)
 
 
-def table_best(levels: Integers, tables: Array, log_weights: Array, *, work: int | None = None) -> tuple[Codes, int]:
-    """Under tables (k, d, L) of logs: the member (n,), and how many cells have no entry (NaN, or none in the table)."""
+def table_best(
+    levels: Integers, tables: Array, log_weights: Array, unseen: Array | None = None, *, work: int | None = None
+) -> tuple[Codes, int]:
+    """Under tables (k, d, L) of logs: the member (n,), and how many cells have no entry (NaN, or none in the table).
+
+    Such cells add ``unseen`` (k, d), or nothing.
+    """
     if is_small(levels.size, work, len(tables)):
-        return reference_best.table_best(levels, tables, log_weights)
+        return reference_best.table_best(levels, tables, log_weights, unseen)
     with loading():
         from suffice.kernels import compiled_best
-    return compiled_best.table_best(levels, tables, log_weights)
+    return compiled_best.table_best(levels, tables, log_weights, unseen)
 
 
 def sparse_best(

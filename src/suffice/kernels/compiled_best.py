@@ -6,8 +6,11 @@ import numpy as np
 
 from suffice.kernels import decisions, reference_best
 from suffice.kernels.compiled import INTEGERS, _chunks, _padded, _plain
+from suffice.kernels.lanes import LANES
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_best import Codes
+
+PAIRED_CELLS = 1 << 15  # tables of two columns at once stay in the cache up to this size
 
 
 def normal_best(x: Real, mean: Array, std: Array, log_weights: Array) -> Codes:
@@ -20,19 +23,23 @@ def normal_best(x: Real, mean: Array, std: Array, log_weights: Array) -> Codes:
     return out
 
 
-def table_best(levels: Integers, tables: Array, log_weights: Array) -> tuple[Codes, int]:
+def table_best(levels: Integers, tables: Array, log_weights: Array, unseen: Array | None = None) -> tuple[Codes, int]:
     """Under tables (k, d, L) of logs, and how many cells have no entry: NaN there, or a level outside 0 … L−1."""
     members, columns, n_levels = tables.shape
     present = ~np.isnan(tables[0])
     lengths = _plain(present.sum(axis=1), np.int64)
     if not (present == (np.arange(n_levels) < lengths[:, None])).all():  # entries are missing in the middle
-        return reference_best.table_best(levels, tables, log_weights)
-    wide = np.zeros((columns, n_levels + 1, _padded(members)))
-    wide[:, :n_levels, :members] = np.nan_to_num(tables, nan=0.0, posinf=np.inf, neginf=-np.inf).transpose(1, 2, 0)
-    flat, first = _plain(wide.ravel()), _start(log_weights)
+        return reference_best.table_best(levels, tables, log_weights, unseen)
+    full = -(-members // LANES) * LANES
+    wide = np.zeros((columns, n_levels + 1, full))
+    wide[:, :, :members] = 0.0 if unseen is None else unseen.T[:, None]
+    wide[:, :n_levels, :members][present] = tables.transpose(1, 2, 0)[present]
+    twos = columns // 2 if wide.size * (n_levels + 1) <= PAIRED_CELLS else 0
+    pairs = wide[0 : 2 * twos : 2, :, None] + wide[1 : 2 * twos : 2, None]
+    given = n_levels + 1, _plain(pairs.ravel()), _plain(wide[2 * twos :].ravel()), _start(log_weights, full)
     out, start, unknown = np.empty(len(levels), np.intp), 0, 0
     for rows, _, _ in _chunks(levels, None, None, INTEGERS):
-        unknown += decisions.table_best(rows, lengths, flat, first, out[start : start + len(rows)])
+        unknown += decisions.table_best(rows, lengths, *given, out[start : start + len(rows)])
         start += len(rows)
     return out, unknown
 
@@ -43,13 +50,13 @@ def sparse_best(values: Array, places: Integers, ends: Integers, slopes: Array, 
     cells = _plain(values), _plain(places, np.int32), _plain(ends, np.int64)
     wide = np.zeros((slopes.shape[1], _padded(len(slopes))))
     wide[:, : len(slopes)] = slopes.T
-    decisions.sparse_best(*cells, _plain(wide.ravel()), _start(log_weights), out)
+    decisions.sparse_best(*cells, _plain(wide.ravel()), _start(log_weights, wide.shape[1]), out)
     return out
 
 
-def _start(log_weights: Array) -> Array:
-    """The first score of each member; those that fill up to a multiple of 4 have no chance."""
-    start = np.full(_padded(len(log_weights)), -np.inf)
+def _start(log_weights: Array, full: int) -> Array:
+    """The first score of each member; those that fill up have no chance."""
+    start = np.full(full, -np.inf)
     start[: len(log_weights)] = log_weights
     return _plain(start)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels.jit import kernel, minus
+from suffice.kernels.lanes import LANES, add, fill, load, store
 
 U64 = np.uint64
 ROWS = 16
@@ -61,28 +62,44 @@ def pick(scores, out):
 
 
 @kernel
-def table_best(levels, lengths, tables, start, out):
-    """Tables (d · (L + 1) · k,) of logs, k a multiple of 4; the last entry of a column is for cells that have none.
+def table_best(levels, lengths, side, pairs, rest, start, out):  # noqa: C901 (loops)
+    """Scores from tables of logs, a multiple of `LANES` members side by side; returns how many cells have no level.
 
-    Returns how many these are: their level is not among the first ``lengths`` (d,). Places are unsigned, so that none
-    counts from the end, and what lies below 0 is far above. Rows take turns: one need not wait for its own last sum.
+    Two columns are looked up at once: ``pairs`` (p · side² · k,) has the sums of the first 2p, and ``rest`` the others,
+    (side · k,) each. A level outside 0 … side − 2 has the last place; ``lengths`` (d,) say which have none. Places are
+    unsigned, so that none counts from the end, and what lies below 0 is far above.
     """
-    members, n = start.size, levels.shape[0]
-    last = U64(tables.size // lengths.size - members)
-    unknown, scores = 0, np.empty((ROWS, members))
-    for begin in range(0, n, ROWS):
-        rows = min(ROWS, n - begin)
-        scores[:rows] = start
-        for j in range(lengths.size):
-            first, length = U64(j) * (last + U64(members)), U64(lengths[j])
-            for r in range(rows):
-                level = U64(levels[begin + r, j])
-                known = level < length
-                unknown += not known
-                place, row = first + (level * U64(members) if known else last), scores[r]
-                for k in range(members):
-                    row[k] += tables[place + U64(k)]
-        pick(scores, out[begin : begin + rows])
+    members, d, step, wide = start.size, lengths.size, U64(side), U64(start.size)
+    twos, last = pairs.size // (side * side * members), U64(side - 1)
+    count = d - twos
+    unknown, places, scores, nothing = 0, np.empty(count, np.int64), np.empty(members), fill(0.0)
+    for i in range(levels.shape[0]):
+        for p in range(twos):
+            a, b = U64(levels[i, 2 * p]), U64(levels[i, 2 * p + 1])
+            unknown += int(a >= U64(lengths[2 * p])) + int(b >= U64(lengths[2 * p + 1]))
+            places[p] = ((U64(p) * step + min(a, last)) * step + min(b, last)) * wide
+        for p in range(twos, count):
+            a = U64(levels[i, p + twos])
+            unknown += int(a >= U64(lengths[p + twos]))
+            places[p] = (U64(p - twos) * step + min(a, last)) * wide
+        for k in range(0, members, LANES):
+            total, other = load(start, k), nothing  # by turns: one need not wait for the other
+            for p in range(0, twos - 1, 2):
+                total = add(total, load(pairs, places[p] + k))
+                other = add(other, load(pairs, places[p + 1] + k))
+            if twos % 2:
+                total = add(total, load(pairs, places[twos - 1] + k))
+            for p in range(twos, count - 1, 2):
+                total = add(total, load(rest, places[p] + k))
+                other = add(other, load(rest, places[p + 1] + k))
+            if (count - twos) % 2:
+                total = add(total, load(rest, places[count - 1] + k))
+            store(scores, k, add(total, other))
+        best, who = -np.inf, -1
+        for k in range(members):
+            if scores[k] > best:
+                best, who = scores[k], k
+        out[i] = who
     return unknown
 
 

@@ -28,14 +28,18 @@ def normal_best(x: Real, mean: Array, std: Array, log_weights: Array) -> Codes:
     return chosen(reference.normal_log_prob(x, mean, std) + log_weights)
 
 
-def table_best(levels: Integers, tables: Array, log_weights: Array) -> tuple[Codes, int]:
-    """Under tables (k, d, L) of logs, and how many cells have no entry: NaN there, or a level outside 0 … L−1."""
+def table_best(levels: Integers, tables: Array, log_weights: Array, unseen: Array | None = None) -> tuple[Codes, int]:
+    """Under tables (k, d, L) of logs, and how many cells have no entry: NaN there, or a level outside 0 … L−1.
+
+    Such cells add ``unseen`` (k, d), or nothing.
+    """
     members, columns, n_levels = tables.shape
     padded = np.concatenate([tables, np.full((members, columns, 1), np.nan)], axis=2)
-    inside = np.where((levels >= 0) & (levels < n_levels), levels, n_levels)
+    inside = np.where((levels >= 0) & (levels < n_levels), levels.astype(np.intp), n_levels)
     cells = padded[:, np.arange(columns), inside]  # (k, n, d)
     unknown = np.isnan(cells)
-    scores = np.where(unknown, 0.0, cells).sum(axis=2).T + log_weights
+    cost = 0.0 if unseen is None else unseen[:, None]
+    scores = np.where(unknown, cost, cells).sum(axis=2).T + log_weights
     return chosen(scores), int(unknown[0].sum())
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from suffice.kernels.jit import kernel
 
+U64 = np.uint64
 HASH_STEP, FACTOR, SECOND_FACTOR = (
     np.uint64(0x9E3779B97F4A7C15),
     np.uint64(0xBF58476D1CE4E5B9),
@@ -36,14 +37,21 @@ def sums(x, weights, codes, total):
 @kernel
 def sparse_sums(values, places, ends, weights, codes, total):
     """Σ w x (k, width) of compressed rows with at most one weight each; returns the least x, or 0."""
-    members, least = total.shape[0], 0.0
+    members, below = total.shape[0], 0
     for i in range(ends.size - 1):
         k = codes[i] if codes.size else 0
         if 0 <= k < members:
-            v = weights[i, 0] if weights.size else 1.0
-            for cell in range(ends[i], ends[i + 1]):
-                total[k, places[cell]] += v * values[cell]
-                least = min(least, values[cell])
+            v, row = weights[i, 0] if weights.size else 1.0, total[k]
+            for cell in range(U64(ends[i]), U64(ends[i + 1])):
+                value = values[cell]
+                row[U64(places[cell])] += v * value
+                below += value < 0.0  # the least itself would make every cell wait for the one before
+    least = 0.0
+    if below:
+        for i in range(ends.size - 1):
+            if codes.size == 0 or 0 <= codes[i] < members:
+                for cell in range(ends[i], ends[i + 1]):
+                    least = min(least, values[cell])
     return least
 
 
