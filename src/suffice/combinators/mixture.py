@@ -111,8 +111,7 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
     @property
     def free(self) -> tuple[Any, ...]:
         """Names of what fitting may change."""
-        own = () if "weights" in self.fixed or self.n == 1 else ("weights",)
-        return own + tuple(self.components.free)
+        return (() if "weights" in self.fixed or self.n == 1 else ("weights",)) + tuple(self.components.free)
 
     @property
     def ready(self) -> bool:

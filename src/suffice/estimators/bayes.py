@@ -1,4 +1,7 @@
-"""What the scikit-learn shells of Bayes classifiers share: classes, statistics, and questions to p(x, y)."""
+"""What the scikit-learn shells of Bayes classifiers share: classes, statistics, and questions to p(x, y).
+
+Over 400 lines: every verb of a classifier, learning, adding, removing, deciding and explaining, once for all of them.
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Design:
         if not whole and np.ndim(given) != 2:
             msg = f"{owner} takes rows × columns; got {np.ndim(given)} axes. One column is x[:, None]."
             raise DataError(msg)
-        columns = {name: given[name] for name in given} if isinstance(given, Frame) else by_name(given)
+        columns: Any = {name: given[name] for name in given} if isinstance(given, Frame) else by_name(given)
         if not columns:
             msg = f"{owner} needs at least one column; the data have none."
             raise DataError(msg)
