@@ -1,4 +1,4 @@
-"""Bayes classifiers: fit and predict against scikit-learn, and where they are installed river, wnb and scikit-lego.
+"""Bayes classifiers: fit and predict against scikit-learn; where installed, against river, wnb, scikit-lego and Spark.
 
 Run ``python -m benchmarks.classifiers [--quick] [section …]``; the sections are gaussian, bernoulli, categorical,
 multinomial, linear_svd, linear_lsqr and quadratic. Ours and the peers take turns in one process, two threads for all,
@@ -137,7 +137,7 @@ def others() -> None:
     ours = take_turns([timed(lambda: sf.GaussianNB().fit(case.x, case.y))], ROUNDS)[0]
     known: dict[str, Callable[[Any], Callable[[], Any]]] = {
         "river.naive_bayes": lambda module: lambda: _one_by_one(module.GaussianNB(), case),
-        "wnb": lambda module: lambda: module.GaussianWNB().fit(case.x, case.y),
+        "wnb": lambda module: lambda: module.GaussianWNB().fit(case.x, case.y % 2),  # two classes are all it takes
         "sklego.naive_bayes": lambda module: lambda: module.GaussianMixtureNB().fit(case.x, case.y),
     }
     for name, make in known.items():
@@ -145,7 +145,36 @@ def others() -> None:
         if module is not None:
             seconds = take_turns([timed(make(module))], 1)[0]
             print(f"GaussianNB fit, {FEW} rows: {duration(ours)}, {name} {duration(seconds)} ({seconds / ours:.0f}×)")
+    spark()
     absent()
+
+
+def spark() -> None:
+    """Spark's Gaussian naive Bayes on two cores of this machine, its frame in memory before the clock starts."""
+    found = peer("pyspark.ml.classification")
+    if found is None:
+        return
+    sessions, features = peer("pyspark.sql"), peer("pyspark.ml.feature")
+    case, names = gaussian(ROWS // 10), [f"x{j}" for j in range(COLUMNS)]
+    builder = sessions.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = (
+        builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").getOrCreate()
+    )
+    try:
+        session.sparkContext.setLogLevel("ERROR")
+        table = session.createDataFrame(np.column_stack([case.x, case.y]).tolist(), [*names, "label"])
+        rows = features.VectorAssembler(inputCols=names, outputCol="features").transform(table)
+        rows = rows.select("features", "label").cache()
+        rows.count()
+        learner = found.NaiveBayes(modelType="gaussian")
+        theirs, ours = learner.fit(rows), sf.GaussianNB(var_smoothing=0.0).fit(case.x, case.y)
+        same = agree([ours.theta_, ours.var_], [theirs.theta.toArray(), theirs.sigma.toArray()], 1e-8)
+        tasks = [lambda: ours.fit(case.x, case.y), lambda: learner.fit(rows)]
+        mine, seconds = take_turns([timed(task) for task in tasks], ROUNDS)
+        ratio = f"({seconds / mine:.0f}×)" + ("" if same else "  ANSWERS DIFFER")
+        print(f"GaussianNB fit, {len(case.y)} rows: {duration(mine)}, Spark {duration(seconds)} {ratio}")
+    finally:
+        session.stop()
 
 
 def _one_by_one(model: Any, case: Case) -> None:

@@ -21,6 +21,9 @@ def evidence(explanation: Explanation, *, ax: Any = None) -> Any:
     --------
     >>> ax = sf.plot.evidence(classifier.explain(row))  # doctest: +SKIP
     """
+    if not hasattr(explanation, "log_odds"):
+        msg = f"evidence draws an explanation, classifier.explain(row); got {type(explanation).__name__}."
+        raise TypeError(msg)
     bars = [("prior", explanation.prior)]
     terms = [(_tick(explanation, name), term) for name, term in explanation.sorted.items()]
     if len(terms) > MOST:
@@ -60,8 +63,8 @@ def evidence(explanation: Explanation, *, ax: Any = None) -> Any:
     ax.set_xlabel(f"←  for {explanation.against!r}      nats      for {explanation.label!r}  →")
     title(
         ax,
-        f"{explanation.label!r} against {explanation.against!r}: log-odds {total:+.2f}, "
-        f"p({explanation.label!r} | row) = {explanation.probability:.3g}",
+        f"{explanation.label!r} against {explanation.against!r}: log-odds {total:+.2f}, p "
+        + (f"= {explanation.probability:.3g}" if explanation.probability < 0.9995 else "> 0.999"),
     )
     return ax
 

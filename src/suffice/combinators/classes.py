@@ -19,7 +19,7 @@ from suffice.core.latent import Joint
 from suffice.core.member import check_named
 from suffice.core.parameters import Array
 from suffice.core.sketch import taken
-from suffice.core.statistics import Parts, pooled
+from suffice.core.statistics import Parts, levelled, pooled
 from suffice.core.weights import Weights
 from suffice.engines import local
 
@@ -175,12 +175,28 @@ class Classes(Mixture, register=False):
         return replace(model, components=members, weights=weights)
 
     def beliefs(self, prior: Any, stats: Any) -> dict[str, Any]:
-        """The priors of weights and members, where a name stands for what the rows of all classes say."""
+        """The priors of weights and members, where a name stands for what rows say about the mean of their class."""
         beliefs = {"components": prior} if isinstance(prior, str) else self.priors(prior)
         if isinstance(beliefs.get("components"), str) and not _apart(stats.members):
-            weak = _weak(self.components.each[0], beliefs["components"], pooled(stats.members))
+            weak = _weak(self.components, beliefs["components"], stats.members)
             beliefs = {**beliefs, "components": weak}
         return beliefs
+
+    def settle_labelled(self, prior: Any, rows: Labelled, weights: Weights) -> Any:
+        """The prior with what a name stands for, by the rows whose class is known: part by part, where it has parts."""
+        inner = None if prior is None else self.priors(prior).get("components")
+        if not isinstance(inner, str) or not (rows.codes >= 0).any():
+            return self.settle_prior(prior, rows.rows, weights)
+        owners = replace(weights.of_member(0), codes=rows.codes, members=self.n)
+
+        def weak(block: Any, part: Any) -> Any:
+            if block.blocks and isinstance(part, Table) and not isinstance(part, Readings):
+                return {key: weak(one, own) for (key, one), own in zip(block.blocks.items(), part.parts, strict=True)}
+            if not block.exact:
+                return block.weak_belief(part, weights)
+            return _weak(block, inner, block.gather(part, owners))
+
+        return {**self.priors(prior), "components": weak(self.components, rows.rows)}
 
     def floors_from(self, stats: Any) -> Any:
         """What members are held above: a small part of the spread of all rows, or nothing for unlike members."""
@@ -200,7 +216,7 @@ class Classes(Mixture, register=False):
         if rows.complete and model.exact:
             stats = model.suffstats(rows, weights)
             return Learned(model.estimate(stats, prior), stats)
-        settled = model.settle_prior(prior, rows.rows, weights)
+        settled = model.settle_labelled(prior, rows, weights)
         if rows.complete and not model.components.coupled:
             return model.one_by_one(rows, weights, settled, rng, options)
         begin = model.guess(rows, weights, rng)
@@ -241,7 +257,7 @@ class Classes(Mixture, register=False):
             if not len(mine):
                 members.append(member)
                 continue
-            belief = inner[index] if isinstance(inner, (list, tuple)) else inner
+            belief = _of_class(inner, index)
             own = taken(_seen_by(rows.rows, index), mine)
             found = fit(member, own, weights=w[mine], prior=belief, random_state=rng, **options)
             members.append(found.distribution)
@@ -307,16 +323,29 @@ class Classes(Mixture, register=False):
         return repr(self.labels[index]) if len(self.labels) else str(index)
 
 
-def _weak(one: Any, name: str, stats: Any) -> Any:
-    """The prior that a name stands for; None where a family has none."""
+def _weak(stack: Any, name: str, stats: Any) -> Any:
+    """The prior that a name stands for; None where a family has none.
+
+    Of spreads it believes that they are those of rows about the mean of their class, and of means nothing else.
+    """
     check_named(name)
     if isinstance(stats, Parts):
-        parts = zip(one.blocks.items(), stats.parts, strict=True)
+        parts = zip(stack.blocks.items(), stats.parts, strict=True)
         return {key: _weak(block, name, part) for (key, block), part in parts}
+    level = levelled(stats)
     try:
-        return one.weak_prior(stats)
+        return (stack if len(level.weight) > 1 else stack.each[0]).weak_prior(level)
     except UnsupportedError:
         return None
+
+
+def _of_class(belief: Any, index: int) -> Any:
+    """What is believed of one class, where beliefs differ."""
+    if isinstance(belief, dict):
+        return {key: _of_class(one, index) for key, one in belief.items()}
+    if isinstance(belief, (list, tuple)):
+        return belief[index]
+    return belief.each[index] if getattr(belief, "members", 1) > 1 else belief
 
 
 def _apart(stats: Any) -> bool:

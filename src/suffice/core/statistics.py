@@ -308,3 +308,26 @@ def pooled(stats: Any) -> Any:
     if hasattr(stats, "pooled"):
         return stats.pooled()
     return reduce(add, (member(stats, index) for index in range(len(stats.weight))))
+
+
+def levelled(stats: Any) -> Any:
+    """The statistics of each member with the spread that all rows have about the mean of their own member.
+
+    A member without rows has the mean of all; statistics without a spread are pooled.
+    """
+    whole = pooled(stats)
+    if not hasattr(stats, "scatter"):
+        return whole
+    shape = (-1,) + (1,) * (stats.scatter.ndim - 1)
+    own = np.sum(stats.scatter, axis=0, keepdims=True)
+    own = np.where(np.diagonal(own[0]).all() if own.ndim == 3 else own > 0, own, whole.scatter)  # none: of all rows
+    empty = stats.weight == 0
+    weight, column = np.where(empty, 1.0, stats.weight), empty.reshape(len(empty), -1)
+    per_row = own / np.reshape(whole.weight, (1, *np.shape(whole.weight)[1:], *(1,) * (own.ndim - whole.weight.ndim)))
+    return replace(
+        stats,
+        weight=weight,
+        centre=np.where(column, whole.mean, stats.centre),
+        shift=np.where(column, 0.0, stats.shift),
+        scatter=per_row * (weight.reshape(shape) if weight.ndim < own.ndim else weight),
+    )

@@ -19,15 +19,18 @@ from suffice.combinators.classes import Classes, Labelled
 from suffice.combinators.dependence import Dependence, dependence
 from suffice.combinators.evidence import Explanation, explain
 from suffice.core.decision import decide
-from suffice.core.errors import SufficeWarning, UnsupportedError
+from suffice.core.distribution import Alert
+from suffice.core.errors import DataError, SufficeWarning, UnsupportedError
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.sketch import taken
 from suffice.core.weights import Weights
-from suffice.estimators.rows import by_name, one_row
-from suffice.estimators.targets import Targets, checked_priors, targets
+from suffice.estimators.rows import by_name, missing_cell, one_row
+from suffice.estimators.targets import Targets, checked_priors, in_order, targets
 from suffice.estimators.validation import checked, generator, row_weights
 from suffice.frames.schema import infer
+
+MISLED = 0.05  # of the labelled rows: what rows of unknown class may cost before an alert tells
 
 
 def _streams(estimator: Any) -> bool:
@@ -43,7 +46,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
-    _warns: ClassVar[frozenset[str]] = frozenset({"collapsed", "singular"})  # alerts that are also warnings
+    _warns: ClassVar[frozenset[str]] = frozenset({"collapsed", "singular", "unlabelled"})  # alerts that also warn
 
     max_iter: int = 1000
     tol: float | None = None
@@ -113,14 +116,19 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         if self._words:
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         kinds = [np.float64, np.float32]
-        return validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=not self._holes)
+        try:
+            return validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=not self._holes)
+        except ValueError as error:
+            if "contains NaN" not in str(error):
+                raise
+            raise ValueError(missing_cell(type(self).__name__, X)) from None
 
     def _template(self) -> Classes:
         """The classes before they have parameters."""
         prototype, k = self._prototype(self.classes_), len(self.classes_)
         labels = tuple(self.classes_.tolist())
         given = self._class_priors()
-        weights = None if given is None else checked_priors(given, len(self.classes_))
+        weights = None if given is None else checked_priors(given, self.classes_)
         several = isinstance(prototype, list)
         model = Classes(prototype, None if several else k, weights=weights, labels=labels)
         return model if given is None else model.fix("weights")
@@ -215,7 +223,29 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         self.converged_, self.n_iter_ = learned.converged, learned.passes
         self.distribution_ = self._refined(learned.distribution, learned.statistics, (data, weights))
         self.statistics_ = learned.statistics
-        self._tell()
+        self._tell(() if data.complete else self._misled(template, data, weights))
+
+    def _misled(self, template: Classes, data: Labelled, weights: Weights) -> tuple[Alert, ...]:
+        """What to tell where rows of unknown class made those of known class less clear."""
+        known = np.flatnonzero(data.codes >= 0)
+        if not template.exact or not len(known):
+            return ()
+        some = Labelled.of(taken(data.rows, known), data.codes[known])
+        w = None if weights.values is None else weights.values[known]
+        stats = template.suffstats(some, Weights.of(w, len(known)))
+        if not stats.count.all():
+            return ()
+        alone = self._settled(template, stats).estimate(stats, self._believed())
+        models = (alone, self.distribution_)
+        before, after = (np.average(one.most_probable(some.rows) == some.codes, weights=w) for one in models)
+        if after >= before - max(MISLED, 2 / len(known)):
+            return ()
+        text = (
+            f"rows of unknown class drew the classes away from their labels: {after:.0%} of the labelled rows are told "
+            f"right, and {before:.0%} without the others. Rows of a class are not as the prototype has them; describe "
+            "columns together (joint=True, MultivariateNormal; see dependence), or leave out the rows without a class."
+        )
+        return (("unlabelled", text),)
 
     def _gathered(self, template: Classes, data: Labelled, weights: Weights) -> Any:
         """The statistics of rows whose classes are known."""
@@ -230,23 +260,23 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         self.converged_, self.n_iter_ = True, 1
         self._tell()
 
-    def _tell(self) -> None:
+    def _tell(self, more: tuple[Alert, ...] = ()) -> None:
         """Show the attributes, and warn of what is not to be trusted."""
         self.class_count_ = self.statistics_.count.copy()
         self._show()
         if not self.converged_:
             text = f"{type(self).__name__} stopped before the likelihood was flat; raise max_iter or tol."
             warnings.warn(text, ConvergenceWarning, stacklevel=4)
-        self.alerts_ = self.distribution_.alerts(self.statistics_)
+        self.alerts_ = (*more, *self.distribution_.alerts(self.statistics_))
         told = [text for code, text in self.alerts_ if code in self._warns]
         if told:
-            more = f" And {len(told) - 1} more such alerts, in alerts_." if told[1:] else ""
-            warnings.warn(f"{type(self).__name__}: {told[0]}{more}", SufficeWarning, stacklevel=4)
+            others = f" And {len(told) - 1} more such alerts, in alerts_." if told[1:] else ""
+            warnings.warn(f"{type(self).__name__}: {told[0]}{others}", SufficeWarning, stacklevel=4)
 
     def merge(self, other: Any) -> Self:
         """Add what another fit of the same classes learned: as if its rows had been seen here."""
         check_is_fitted(self)
-        check_is_fitted(other)
+        self._check_mergeable(other)
         if not np.array_equal(self.classes_, other.classes_):
             msg = (
                 f"merge adds fits of the same classes; here are {self.classes_.tolist()}, there "
@@ -257,6 +287,12 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         other._refuse_inexact("merge")  # noqa: SLF001 (of the same kind)
         self._adopt(self._template(), other.statistics_, more=True)
         return self
+
+    def _check_mergeable(self, other: Any) -> None:
+        if type(other) is not type(self):
+            msg = f"merge adds two fits of {type(self).__name__}; got {type(other).__name__}."
+            raise TypeError(msg)
+        check_is_fitted(other)
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows: as if they had never been seen."""
@@ -299,8 +335,9 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         X
             Rows.
         loss
-            ``loss[i, j]`` costs deciding for class j when class i is true. With more actions than classes the answer
-            is the number of the action.
+            ``loss[i, j]`` costs deciding for class j when class i is true, in the order of ``classes_``; the rows and
+            columns of a DataFrame are found by their labels. With more actions than classes the answer is the number
+            of the action.
         reject
             The largest expected loss that is accepted. Other rows get −1, or None where −1 is a class or classes are
             no numbers.
@@ -308,6 +345,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         if loss is None and reject is None:
             model, rows = self._asked_quickly(X)
             return np.asarray(self.classes_[model.most_probable(rows)])
+        loss = None if loss is None else in_order(loss, self.classes_)
         actions = decide(self.predict_proba(X), loss, reject)
         if loss is not None and np.shape(loss)[1] != len(self.classes_):
             return np.asarray(actions)
@@ -349,7 +387,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
 
     @class_prior_.setter
     def class_prior_(self, priors: Any) -> None:
-        self.distribution_ = self.distribution_.reweighted(checked_priors(priors, len(self.classes_)))
+        self.distribution_ = self.distribution_.reweighted(checked_priors(priors, self.classes_))
         self._show()
 
     def with_priors(self, priors: Any) -> Self:
@@ -388,6 +426,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         columns = by_name(X)
         codes = self._targets(y).codes
+        lengths = {len(columns[name]) for name in columns}
+        if lengths != {len(codes)}:
+            msg = f"dependence takes one class for each row; got {len(codes)} classes for {max(lengths)} rows."
+            raise DataError(msg)
         weights = row_weights(sample_weight, codes).values
         return dependence(columns, codes, weights, self._label_columns(columns, codes, weights))
 

@@ -33,7 +33,8 @@ class NaiveBayes(BayesShell):
         p(y) of each class in the order of ``classes_``; None learns them.
     prior
         What is believed before the data. ``"weak"``, the default, is stated for each family: one row of each level for
-        labels, a hundredth of a row at the mean of all rows for numbers. None is maximum likelihood.
+        labels; for numbers a spread like that of all rows about the means of their classes, worth four rows, and
+        nothing of the means. None is maximum likelihood.
     unlabeled
         A label that means "class unknown", beside None and NaN.
     max_iter, tol, random_state
@@ -152,6 +153,7 @@ class NaiveBayes(BayesShell):
 
     def merge(self, other: Any) -> Self:
         """Add what another fit of the same classes and families learned: as if its rows had been seen here."""
+        self._check_mergeable(other)
         mine, theirs = self.prototype_, other.prototype_
         if mine.parts != theirs.parts:
             msg = (
@@ -166,4 +168,4 @@ def _families(given: Any) -> tuple[Any, ...]:
     """The distributions that the caller names."""
     if isinstance(given, Distribution):
         return (given,)
-    return () if given is None else tuple(one for one in given.values() if one is not None)
+    return () if given is None else tuple(one for one in given.values() if isinstance(one, Distribution))

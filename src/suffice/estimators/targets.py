@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,12 +107,18 @@ def _matrix(owner: str, allowed: Array, classes: Any) -> Targets:
     return Targets(np.where(sure, allowed.argmax(axis=1), -1).astype(np.intp), names, allowed)
 
 
-def checked_priors(given: Any, classes: int) -> Array:
-    """p(y) of each class, (k,), as the caller gives it."""
+def checked_priors(given: Any, labels: Array) -> Array:
+    """p(y) of each class, (k,), as the caller gives it: in the order of the classes, or by their labels."""
+    if isinstance(given, Mapping):
+        known = labels.tolist()
+        if set(given) != set(known):
+            msg = f"priors name the classes {list(given)}, but the classes are {known}; give one for each of these."
+            raise ValueError(msg)
+        given = [given[label] for label in known]
     priors = np.asarray(given, dtype=float)
-    if priors.shape != (classes,):
+    if priors.shape != (len(labels),):
         msg = (
-            f"Number of priors must match number of classes: there are {classes} classes, and priors have shape "
+            f"Number of priors must match number of classes: there are {len(labels)} classes, and priors have shape "
             f"{priors.shape}."
         )
         raise ValueError(msg)
@@ -122,3 +129,16 @@ def checked_priors(given: Any, classes: int) -> Array:
         msg = f"The sum of the priors should be 1; it is {priors.sum():g}."
         raise ValueError(msg)
     return np.asarray(priors / priors.sum())
+
+
+def in_order(loss: Any, labels: Array) -> Any:
+    """A table of losses whose rows and columns have labels, in the order of the classes; others as they are."""
+    if not (hasattr(loss, "loc") and hasattr(loss, "columns")):
+        return loss
+    rows, columns, known = list(loss.index), list(loss.columns), labels.tolist()
+    if rows == list(range(len(rows))) and columns == list(range(len(columns))):
+        return loss  # nobody named them
+    if sorted(map(str, rows)) != sorted(map(str, known)):
+        msg = f"the rows of loss are named {rows}, but the classes are {known}; name a row after each class."
+        raise DataError(msg)
+    return loss.loc[known, known if sorted(map(str, columns)) == sorted(map(str, known)) else columns].to_numpy()

@@ -1,0 +1,77 @@
+"""What people meet first: beliefs about spreads, names instead of places, and errors that say what to do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from palmerpenguins import load_penguins
+
+import suffice as sf
+from suffice.core.errors import DataError, SufficeWarning
+
+PENGUINS = load_penguins()
+X, Y = PENGUINS.drop(columns="species"), PENGUINS["species"]
+NUMBERS = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+
+
+@pytest.mark.parametrize("apart", [0.0, 10.0, 1e4])
+@pytest.mark.parametrize("counts", [sf.Poisson(), sf.NegativeBinomial()], ids=["exact", "several passes"])
+def test_a_weak_prior_knows_nothing_of_how_far_classes_are_apart(apart, counts):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=40), np.repeat(["a", "b"], 20)
+    x[:20] *= 3.0
+    table = {"x": x + apart * (y == "b"), "count": rng.poisson(5, 40)}
+    model = sf.NaiveBayes({"x": sf.Normal(), "count": counts}).fit(table, y)
+    found = [one.blocks["x"] for one in model.distribution_.components.each]
+    groups = [table["x"][y == label] for label in "ab"]
+    inside = np.mean([np.var(group) for group in groups])
+    for one, group in zip(found, groups, strict=True):
+        assert float(np.ravel(one.mean)[0]) == pytest.approx(group.mean(), rel=1e-9)
+        assert float(np.ravel(one.std)[0] ** 2) == pytest.approx((20 * np.var(group) + 4 * inside) / 24, rel=1e-9)
+
+
+def test_rows_of_unknown_class_that_mislead_are_told():
+    hidden = Y.to_numpy(dtype=object).copy()
+    hidden[np.random.default_rng(0).random(len(Y)) < 0.9] = None
+    with pytest.warns(SufficeWarning, match="drew the classes away"):
+        model = sf.NaiveBayes().fit(X, hidden)
+    assert "unlabelled" in dict(model.alerts_)
+    rows = X[NUMBERS].dropna()
+    assert "unlabelled" not in dict(sf.LinearDiscriminantAnalysis().fit(rows, hidden[rows.index]).alerts_)
+
+
+def test_priors_and_losses_by_name():
+    model = sf.NaiveBayes().fit(X, Y)
+    classes = model.classes_.tolist()
+    named = model.with_priors({"Gentoo": 0.5, "Adelie": 0.2, "Chinstrap": 0.3})
+    assert named.class_prior_.tolist() == pytest.approx([0.2, 0.3, 0.5])
+    with pytest.raises(ValueError, match=r"'Emperor'.*give one for each"):
+        model.with_priors({"Gentoo": 0.5, "Emperor": 0.5})
+    loss = pd.DataFrame(np.random.default_rng(0).random((3, 3)), index=classes, columns=classes)
+    turned = loss.iloc[::-1, ::-1]
+    assert (model.predict(X, loss=turned) == model.predict(X, loss=loss.to_numpy())).all()
+    with pytest.raises(DataError, match="name a row after each class"):
+        model.predict(X, loss=loss.rename(index={"Gentoo": "Emperor"}))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [sf.LinearDiscriminantAnalysis(), sf.QuadraticDiscriminantAnalysis(), sf.BayesClassifier(sf.MultivariateNormal())],
+)
+def test_holes_under_a_covariance_are_refused_with_a_remedy(model):
+    with pytest.raises(ValueError, match=r"row 3, column 0 is missing.*NaiveBayes"):
+        model.fit(X[NUMBERS], Y)
+
+
+def test_errors_name_what_is_wrong():
+    model = sf.NaiveBayes().fit(X, Y)
+    with pytest.raises(DataError, match="10 classes for 344 rows"):
+        model.dependence(X, Y[:10])
+    with pytest.raises(TypeError, match="two fits of NaiveBayes; got GaussianNB"):
+        model.merge(sf.GaussianNB().fit(X[NUMBERS].dropna(), Y[X[NUMBERS].dropna().index]))
+    with pytest.raises(TypeError, match="got NoneType"):
+        model.merge(None)
+    with pytest.raises(TypeError, match=r"classifier.explain\(row\)"):
+        sf.plot.evidence(model)
+    for wrong in (sf.Gamma, "gamma"):
+        with pytest.raises(sf.core.errors.SufficeError if hasattr(sf, "core") else ValueError, match="body_mass_g"):
+            sf.NaiveBayes({"body_mass_g": wrong}).fit(X, Y)
