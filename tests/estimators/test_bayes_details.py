@@ -6,7 +6,7 @@ import pytest
 from palmerpenguins import load_penguins
 
 import suffice as sf
-from suffice.core.errors import DataError, SufficeWarning
+from suffice.core.errors import DataError, SufficeError, SufficeWarning
 
 PENGUINS = load_penguins()
 X, Y = PENGUINS.drop(columns="species"), PENGUINS["species"]
@@ -73,5 +73,33 @@ def test_errors_name_what_is_wrong():
     with pytest.raises(TypeError, match=r"classifier.explain\(row\)"):
         sf.plot.evidence(model)
     for wrong in (sf.Gamma, "gamma"):
-        with pytest.raises(sf.core.errors.SufficeError if hasattr(sf, "core") else ValueError, match="body_mass_g"):
+        with pytest.raises(SufficeError, match="body_mass_g"):
             sf.NaiveBayes({"body_mass_g": wrong}).fit(X, Y)
+
+
+def test_labels_of_a_list_that_also_holds_nan_are_not_text():
+    rows = np.arange(6.0)[:, None]
+    model = sf.GaussianNB().fit(rows, ["a", "b", np.nan, "a", "b", "b"])
+    assert model.classes_.tolist() == ["a", "b"]
+    assert model.class_count_.sum() == pytest.approx(6.0)
+    with pytest.raises(TypeError, match="text and int 1"):
+        sf.GaussianNB().fit(rows, ["a", 1, None, "b", 1, 2])
+
+
+def test_classes_that_nothing_tells_apart_are_refused():
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    allowed = np.ones((20, 3), bool)
+    allowed[:5] = [False, False, True]
+    with pytest.raises(DataError, match="classes 0, 1 are allowed in the same rows"):
+        sf.GaussianNB().fit(rows, allowed)
+    allowed[5] = [True, False, False]
+    assert sf.GaussianNB().fit(rows, allowed).classes_.tolist() == [0, 1, 2]
+
+
+def test_the_first_of_equal_risks_is_decided():
+    for k in range(2, 40):
+        assert sf.decide(np.full(k, 1 / k)) == 0
+        assert sf.decide(np.full(k, 1 / k), loss=1.0 - np.eye(k)) == 0
+    assert sf.decide([0.8, 0.1, 0.1], reject=1 - 0.8) == 0
+    same = sf.GaussianNB().fit(np.zeros((10, 1)), np.arange(10))
+    assert same.predict([[np.nan]]) == same.predict([[np.nan]], reject=1.0) == 0

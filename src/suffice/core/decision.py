@@ -9,6 +9,7 @@ import numpy as np
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.parameters import Array
 
+ROUNDING = 4e-16  # by which risks may differ that are equal
 SLACK = 1e-6  # by which probabilities may miss a sum of 1: those of float32 do
 
 
@@ -37,14 +38,18 @@ def decide(proba: Any, loss: Any = None, reject: float | None = None) -> Any:
     -1
     """
     chances = _probabilities(proba)
-    costs = 1.0 - np.eye(chances.shape[1]) if loss is None else _costs(loss, chances.shape[1])
+    costs = None if loss is None else _costs(loss, chances.shape[1])
     if reject is not None and not (np.ndim(reject) == 0 and np.isreal(reject) and not np.isnan(reject)):
         msg = f"decide: reject is the largest expected loss that is accepted, a number; got {reject!r:.60}."
         raise ParameterError(msg)
-    risks = chances @ costs
-    best = np.asarray(risks.argmin(axis=1))
+    if costs is None:
+        best, least, slack = np.asarray(chances.argmax(axis=1)), 1.0 - chances.max(axis=1), ROUNDING
+    else:
+        risks = chances @ costs
+        least, slack = risks.min(axis=1), ROUNDING * len(costs) * max(float(np.abs(costs).max()), 1e-300)
+        best = np.asarray((risks <= least[:, None] + slack).argmax(axis=1))
     if reject is not None:
-        best = np.where(risks.min(axis=1) > reject, -1, best)
+        best = np.where(least > reject + slack, -1, best)
     return int(best[0]) if np.ndim(proba) == 1 else best
 
 

@@ -20,6 +20,7 @@ from suffice.distributions.normal import spread_floor
 from suffice.distributions.shrinkage import fourth_moments, in_units, ledoit_wolf, oas, shrunk
 from suffice.engines import local
 from suffice.estimators.bayes import BayesShell
+from suffice.estimators.rows import missing_cell
 from suffice.estimators.validation import AT_LEAST_ZERO, SHARE, fits, one_of
 
 
@@ -49,6 +50,8 @@ class Discriminant(BayesShell):
         with np.errstate(over="ignore", invalid="ignore"):
             total = local.reduce(lambda part: float(rows[part].sum()), len(rows), rows.shape[1])
         if not np.isfinite(total):  # a cell that is not finite, or only a large sum
+            if np.isnan(rows).any():
+                raise ValueError(missing_cell(type(self).__name__, rows))
             assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
         return rows
 

@@ -38,6 +38,8 @@ def targets(owner: str, y: Any, classes: Any = None, unlabeled: Any = None) -> T
     opened = listed(y)
     table = isinstance(opened, Frame)
     given = cells(opened, owner) if table or isinstance(opened, np.ma.MaskedArray) else np.asarray(opened)
+    if given.dtype.kind in "US" and given.ndim == 1 and not hasattr(opened, "dtype"):
+        given = np.asarray(opened, dtype=object)  # NumPy makes text of None, NaN and numbers beside text
     if given.ndim == 2 and given.dtype.kind == "b" and given.shape[1] > 1:
         return _matrix(owner, given, list(opened) if table and classes is None else classes)
     given = column_or_1d(given, warn=True)
@@ -87,6 +89,10 @@ def _plain(labels: Array) -> Array:
     if len(labels) and all(isinstance(one, str) for one in labels):
         return labels
     kinds = {type(one) for one in labels}
+    if any(issubclass(kind, str) for kind in kinds):
+        other = next(one for one in labels if not isinstance(one, str))
+        msg = f"y holds text and {type(other).__name__} {other!r:.40}; give labels of one kind, and None where unknown."
+        raise TypeError(msg)
     numeric = all(issubclass(kind, (int, float, np.number, np.bool_)) for kind in kinds)
     return np.array(labels.tolist()) if numeric and len(labels) else labels
 
@@ -104,6 +110,17 @@ def _matrix(owner: str, allowed: Array, classes: Any) -> Targets:
         msg = f"{owner}: y allows {allowed.shape[1]} classes, but there are {len(names)}; give a column for each."
         raise DataError(msg)
     sure = allowed.sum(axis=1) == 1
+    firm = allowed[sure].any(axis=0)
+    patterns, group = np.unique(allowed.T, axis=0, return_inverse=True)
+    for number in range(len(patterns)):
+        same = np.flatnonzero((np.ravel(group) == number) & ~firm)
+        if len(same) > 1:
+            msg = (
+                f"{owner}: the classes {', '.join(repr(names[one].item()) for one in same)} are allowed in the same "
+                "rows, and in none alone, so nothing tells them apart; give some rows of each a class, or find groups "
+                "with a Mixture."
+            )
+            raise DataError(msg)
     return Targets(np.where(sure, allowed.argmax(axis=1), -1).astype(np.intp), names, allowed)
 
 
