@@ -37,9 +37,7 @@ def targets(owner: str, y: Any, classes: Any = None, unlabeled: Any = None) -> T
         raise ValueError(msg)
     opened = listed(y)
     table = isinstance(opened, Frame)
-    given = cells(opened, owner) if table or isinstance(opened, np.ma.MaskedArray) else np.asarray(opened)
-    if given.dtype.kind in "US" and given.ndim == 1 and not hasattr(opened, "dtype"):
-        given = np.asarray(opened, dtype=object)  # NumPy makes text of None, NaN and numbers beside text
+    given = cells(opened, owner) if table or isinstance(opened, np.ma.MaskedArray) else _as_array(opened)
     if given.ndim == 2 and given.dtype.kind == "b" and given.shape[1] > 1:
         return _matrix(owner, given, list(opened) if table and classes is None else classes)
     given = column_or_1d(given, warn=True)
@@ -68,6 +66,13 @@ def targets(owner: str, y: Any, classes: Any = None, unlabeled: Any = None) -> T
     codes = np.full(len(given), -1, dtype=np.intp)
     codes[known] = numbers
     return Targets(codes, names)
+
+
+def _as_array(y: Any) -> Array:
+    """Labels as an array; NumPy makes text of None, NaN and numbers beside text."""
+    array = np.asarray(y)
+    listed_text = array.dtype.kind == "U" and array.ndim == 1 and not hasattr(y, "dtype")
+    return np.asarray(y, dtype=object) if listed_text and not all(isinstance(one, str) for one in y) else array
 
 
 def _known(y: Array, unlabeled: Any) -> Array | None:
