@@ -73,6 +73,9 @@ def table_best(levels, lengths, side, pairs, rest, start, out):  # noqa: C901 (l
     twos, last = pairs.size // (side * side * members), U64(side - 1)
     count = d - twos
     unknown, places, scores, nothing = 0, np.empty(count, np.int64), np.empty(members), fill(0.0)
+    real = members
+    while real > 0 and start[real - 1] == -np.inf:  # those that fill up
+        real -= 1
     for i in range(levels.shape[0]):
         for p in range(twos):
             a, b = U64(levels[i, 2 * p]), U64(levels[i, 2 * p + 1])
@@ -96,9 +99,10 @@ def table_best(levels, lengths, side, pairs, rest, start, out):  # noqa: C901 (l
                 total = add(total, load(rest, places[count - 1] + k))
             store(scores, k, add(total, other))
         best, who = -np.inf, -1
-        for k in range(members):
-            if scores[k] > best:
-                best, who = scores[k], k
+        for k in range(real):
+            better = scores[k] > best  # chosen without a branch, which nobody could foresee
+            who = k if better else who
+            best = scores[k] if better else best
         out[i] = who
     return unknown
 
