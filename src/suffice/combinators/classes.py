@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from suffice.combinators.absent import completed, scores_of_the_rest, unseen
 from suffice.combinators.compound import Table
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.stack import Readings, side_by_side
@@ -15,13 +16,14 @@ from suffice.core.distribution import Alert
 from suffice.core.em import climb
 from suffice.core.errors import DataError, UnsupportedError
 from suffice.core.fit import fit
-from suffice.core.latent import Joint
+from suffice.core.latent import Joint, share_out
 from suffice.core.member import check_named
 from suffice.core.parameters import Array
 from suffice.core.sketch import taken
 from suffice.core.statistics import Parts, levelled, pooled
 from suffice.core.weights import Weights
 from suffice.engines import local
+from suffice.kernels import choosing
 
 GUESS = 1.0  # rows' worth of what is unknown that each class begins with: none begins without a spread
 
@@ -171,6 +173,7 @@ class Classes(Mixture, register=False):
         raised = members if floors is None else members.raised(floors)
         if raised is not members:
             members = raised.estimate_above(stats.members, belief, floors)
+        members = completed(members, stats.members, stats.count, belief)
         weights = self.weights if "weights" in self.fixed else self._weights(stats.count, beliefs.get("weights"))
         return replace(model, components=members, weights=weights)
 
@@ -265,15 +268,36 @@ class Classes(Mixture, register=False):
         count = np.bincount(rows.codes, w, self.n)
         shares = self.weights if "weights" in self.fixed else self._weights(count, beliefs.get("weights"))
         model = replace(self, components=side_by_side(members), weights=shares)
-        return Learned(model, model.suffstats(rows, weights), converged, passes)
+        stats = model.suffstats(rows, weights)
+
+        def alone(one: Any, belief: Any, part: Any) -> Any:
+            return fit(one, part, weights=w, prior=belief, random_state=rng, **options).distribution
+
+        whole = completed(model.components, stats.members, count, inner, rows.rows, alone)
+        if whole is not model.components:
+            model = replace(model, components=whole)
+            stats = model.suffstats(rows, weights)
+        return Learned(model, stats, converged, passes)
 
     # ---- asking -------------------------------------------------------------------------------------------------
     def log_joint(self, x: Any) -> Array:
-        """Log p(x, y) of each row and class, (n, k)."""
+        """Log p(x, y) of each row and class, (n, k), without columns that are impossible under every class."""
         self._require_ready("score rows")
         rows = self.read(x)
         self.remark(rows)
-        return np.asarray(local.fill(lambda part: self.scores(rows[part]), len(rows), self._width(rows)))
+        found = np.asarray(local.fill(lambda part: self.scores(rows[part]), len(rows), self._width(rows)))
+        lost = np.flatnonzero(np.isneginf(found.max(axis=1)))
+        if len(lost):
+            found[lost] = scores_of_the_rest(self, rows, lost)
+        return found
+
+    def shares_of_lost(self, rows: Any, lost: Array) -> Array:
+        """By the columns that are possible under some class; the weights, with a warning, where that leaves none."""
+        found = share_out(scores_of_the_rest(self, rows, lost)).parts
+        still = ~(found.sum(axis=1) > 0)
+        if still.any():
+            found[still] = super().shares_of_lost(rows, lost[still])
+        return found
 
     def relative_scores(self, x: Any) -> Array:
         return np.asarray(self.components.relative_density(x) + self.log_weights)
@@ -285,8 +309,12 @@ class Classes(Mixture, register=False):
         self.remark(rows)
         stack, scores = self.components, self.log_weights
         codes = local.fill(lambda part: stack.best(rows[part], scores), len(rows), self._width(rows))
-        lost = len(codes) > 0 and codes.min() < 0
-        return np.where(codes < 0, int(np.argmax(self.weights)), codes) if lost else codes
+        if not len(codes) or codes.min() >= 0:
+            return codes
+        lost = np.flatnonzero(codes < 0)
+        rest = choosing.chosen(scores_of_the_rest(self, rows, lost))
+        codes[lost] = np.where(rest < 0, int(np.argmax(self.weights)), rest)
+        return codes
 
     def reweighted(self, weights: Any) -> Self:
         """The same classes with other probabilities p(y)."""
@@ -308,11 +336,11 @@ class Classes(Mixture, register=False):
             )
             found.append(("singular", text))
         for index in np.flatnonzero(~seen):
-            text = f"class {self.label_of(index)} has no rows: its parameters are those of the prototype."
+            text = f"class {self.label_of(index)} has no rows: its parameters are those of all rows, or of the prior."
             found.append(("empty", text))
         own = self.components.alerts(stats.members)
         found.extend(alert for alert in own if not (found and alert[0] in {"collapsed", "singular"}))
-        return tuple(found)
+        return (*found, *unseen(self, stats))
 
     def __repr__(self) -> str:
         """Show the members, their weights and names."""

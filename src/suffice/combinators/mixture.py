@@ -1,4 +1,7 @@
-"""Rows made by members that are not seen."""
+"""Rows made by members that are not seen.
+
+Over 400 lines: every verb of the contract, asked of hidden members; answers and beliefs are in files of their own.
+"""
 
 from __future__ import annotations
 
@@ -230,12 +233,17 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         rows = self.read(x)
         self.remark(rows)
         found = local.fill(lambda part: share_out(self.relative_scores(rows[part])).parts, len(rows), self._width(rows))
-        impossible = ~(found.sum(axis=1) > 0)
-        if impossible.any():
-            text = f"row {int(np.argmax(impossible))} has probability 0 under every member; it gets their weights."
-            warnings.warn(text, SufficeWarning, stacklevel=2)
-            found[impossible] = self.weights
+        lost = np.flatnonzero(~(found.sum(axis=1) > 0))
+        if len(lost):
+            found[lost] = self.shares_of_lost(rows, lost)
         return found[0] if self._single(x) else found
+
+    def shares_of_lost(self, rows: Any, lost: Array) -> Array:
+        """The shares (m, k) in rows that no member can have made: the weights, with a warning."""
+        del rows
+        text = f"row {int(lost[0])} has probability 0 under every member; it gets their weights."
+        warnings.warn(text, SufficeWarning, stacklevel=3)
+        return np.tile(self.weights, (len(lost), 1))
 
     def predict(self, x: Any) -> Any:
         """The most probable member of each row, (n,)."""

@@ -46,7 +46,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
-    _warns: ClassVar[frozenset[str]] = frozenset({"collapsed", "singular", "unlabelled"})  # alerts that also warn
+    _warns: ClassVar[frozenset[str]] = frozenset({"collapsed", "singular", "unlabelled", "empty", "unseen"})  # aloud
 
     max_iter: int = 1000
     tol: float | None = None
@@ -258,17 +258,18 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         model = self._settled(template, stats).estimate(stats, self._believed())
         self.distribution_, self.statistics_ = self._refined(model, stats, seen), stats
         self.converged_, self.n_iter_ = True, 1
-        self._tell()
+        self._tell(streams=more)
 
-    def _tell(self, more: tuple[Alert, ...] = ()) -> None:
-        """Show the attributes, and warn of what is not to be trusted."""
+    def _tell(self, more: tuple[Alert, ...] = (), *, streams: bool = False) -> None:
+        """Show the attributes, and warn of what is not to be trusted; what a stream has not seen may still come."""
         self.class_count_ = self.statistics_.count.copy()
         self._show()
         if not self.converged_:
             text = f"{type(self).__name__} stopped before the likelihood was flat; raise max_iter or tol."
             warnings.warn(text, ConvergenceWarning, stacklevel=4)
         self.alerts_ = (*more, *self.distribution_.alerts(self.statistics_))
-        told = [text for code, text in self.alerts_ if code in self._warns]
+        aloud = self._warns - {"empty", "unseen"} if streams else self._warns
+        told = [text for code, text in self.alerts_ if code in aloud]
         if told:
             others = f" And {len(told) - 1} more such alerts, in alerts_." if told[1:] else ""
             warnings.warn(f"{type(self).__name__}: {told[0]}{others}", SufficeWarning, stacklevel=4)

@@ -48,7 +48,7 @@ class GaussianNB(BayesShell):
         "var_smoothing": [AT_LEAST_ZERO],
     }
 
-    _warns = frozenset()  # a constant column is what var_smoothing is for
+    _warns = frozenset({"empty", "unseen"})  # a constant column is what var_smoothing is for
 
     def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
         """Keep the options."""
