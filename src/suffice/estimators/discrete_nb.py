@@ -141,10 +141,12 @@ class BernoulliNB(DiscreteShell):
     def _validated(self, X: Any, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
         rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
+        if hasattr(rows, "tocsr"):
+            rows = rows.copy()
+            rows.sum_duplicates()  # a cell is the sum of its entries
         if self.binarize is None:
             return rows
         if hasattr(rows, "tocsr"):
-            rows = rows.copy()
             rows.data = np.where(np.isnan(rows.data), np.nan, rows.data > self.binarize)
             rows.eliminate_zeros()
             return rows
