@@ -144,3 +144,17 @@ def test_entries_of_flags_are_summed() -> None:
     twice = sparse.csr_matrix(([0.5, 0.5, 1.0], [0, 0, 1], [0, 2, 3]), shape=(2, 2))
     fitted = sf.BernoulliNB(binarize=None).fit(twice, [0, 1])
     np.testing.assert_allclose(fitted.feature_count_, [[1, 0], [0, 1]])
+
+
+# ---- smoothing -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("smoothing", [1e-9, 1e-3])
+def test_smoothing_is_added_to_what_the_rows_show(smoothing: float) -> None:
+    X, y = [[1.0], [2], [3], [8]], [0, 0, 0, 1]
+    fitted = sf.GaussianNB(var_smoothing=smoothing).fit(X, y)
+    np.testing.assert_allclose(fitted.var_, naive_bayes.GaussianNB(var_smoothing=smoothing).fit(X, y).var_, rtol=1e-9)
+
+
+def test_without_smoothing_the_floor_stays() -> None:
+    fitted = sf.GaussianNB(var_smoothing=0.0).fit([[1.0], [2], [3], [8]], [0, 0, 0, 1])
+    assert 0 < fitted.var_[1, 0] < 1e-8
+    np.testing.assert_allclose(fitted.var_[0, 0], 2 / 3)
