@@ -158,3 +158,24 @@ def test_without_smoothing_the_floor_stays() -> None:
     fitted = sf.GaussianNB(var_smoothing=0.0).fit([[1.0], [2], [3], [8]], [0, 0, 0, 1])
     assert 0 < fitted.var_[1, 0] < 1e-8
     np.testing.assert_allclose(fitted.var_[0, 0], 2 / 3)
+
+
+# ---- infinite cells --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "model", [sf.GaussianNB(), sf.BernoulliNB(), sf.MultinomialNB(), sf.BayesClassifier(sf.Normal())], ids=repr
+)
+def test_infinite_cells_are_refused_and_missing_ones_are_not(model: object, kind: type) -> None:
+    X, y = np.array([[1, 2], [2, 1], [3, 4], [4, 5]], kind), [0, 1, 0, 1]
+    bad = X.copy()
+    bad[2, 1] = np.nan
+    model.fit(bad, y).predict(bad)
+    bad[1, 0] = np.inf
+    tables = [bad, sparse.csr_matrix(bad)] if model.__sklearn_tags__().input_tags.sparse else [bad]
+    for table in tables:
+        with pytest.raises(ValueError, match="Input X contains infinity"):
+            model.predict(table)
+        with pytest.raises(ValueError, match="Input X contains infinity"):
+            model.fit(table, y)
+    large = np.array([[3e38, 1], [1, 1], [3e38, 2], [2, 1]], np.float32)  # their sum is infinite, they are not
+    sf.BernoulliNB().fit(large, y)

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import assert_all_finite, validate_data
+from sklearn.utils.validation import validate_data
 
 from suffice.combinators.classes import Classes
 from suffice.core.errors import UnsupportedError
@@ -18,9 +18,8 @@ from suffice.core.statistics import share
 from suffice.core.weights import Weights
 from suffice.distributions.normal import spread_floor
 from suffice.distributions.shrinkage import fourth_moments, in_units, ledoit_wolf, oas, shrunk
-from suffice.engines import local
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.validation import AT_LEAST_ZERO, SHARE, fits, one_of
+from suffice.estimators.validation import AT_LEAST_ZERO, SHARE, fits, one_of, refuse_infinite
 
 
 class Discriminant(BayesShell):
@@ -46,10 +45,7 @@ class Discriminant(BayesShell):
     def _validated(self, X: Any, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
         rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = local.reduce(lambda part: float(rows[part].sum()), len(rows), rows.shape[1])
-        if not np.isfinite(total):  # a cell that is not finite, or only a large sum
-            assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
+        refuse_infinite(rows, type(self).__name__, holes=False)
         return rows
 
     def _class_priors(self) -> Any:
