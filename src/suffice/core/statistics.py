@@ -178,7 +178,8 @@ class Sums(Additive):
 class Counts(Additive):
     """How often each level was seen: (k, d, L), with the levels of each column; padding is never counted.
 
-    Statistics that know different levels merge to their union, in the order of first mention.
+    Statistics that know different levels merge to their union, in the order of first mention. Removing the last row of
+    a level removes the level; those that a prototype declares come back with it.
     """
 
     count: Array
@@ -221,7 +222,21 @@ class Counts(Additive):
 
     def __sub__(self, other: Counts) -> Counts:
         levels, mine, theirs = self._aligned(other)
-        return replace(self, count=refuse_negative(mine, theirs), levels=levels)
+        left = replace(self, count=refuse_negative(mine, theirs), levels=levels)
+        return left._of_rows()
+
+    def _of_rows(self) -> Counts:
+        """Without the levels that no row has; a column that lost all its rows keeps its own, for want of others."""
+        seen = np.any(self.count, axis=0)
+        kept = seen | ~np.any(seen, axis=1, keepdims=True)
+        named = [[index for index in range(len(names)) if kept[j, index]] for j, names in enumerate(self.levels)]
+        if all(len(some) == len(names) for some, names in zip(named, self.levels, strict=True)):
+            return self
+        count = np.zeros((*self.count.shape[:2], max(map(len, named), default=0)))
+        for j, some in enumerate(named):
+            count[:, j, : len(some)] = self.count[:, j, some]
+        levels = tuple(tuple(names[i] for i in some) for names, some in zip(self.levels, named, strict=True))
+        return replace(self, count=count, levels=levels)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -106,9 +106,13 @@ class Normal(ExponentialFamily):
             return self
         return replace(self, std=np.maximum(self.std, floor))
 
-    def blurred(self, noise: Array) -> Self:
-        """The sum of this and independent noise of these variances, (d,)."""
-        return replace(self, std=np.hypot(self.std, np.sqrt(noise)))
+    def blurred(self, noise: Array, stats: Any) -> Self:
+        """What the statistics show, and independent noise of these variances, (d,); the sum is held above the floor.
+
+        An estimate that was raised to its floor is not blurred once more: the noise is added to what was below it.
+        """
+        var = np.where(stats.weight > 0, stats.var, np.square(self.std))
+        return replace(self, std=np.maximum(np.sqrt(var + noise), self.std))
 
     def held(self, floor: Any) -> Array:
         if floor is None or "std" in self.fixed:

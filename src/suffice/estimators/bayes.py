@@ -27,7 +27,7 @@ from suffice.core.sketch import taken
 from suffice.core.weights import Weights
 from suffice.estimators.rows import by_name, missing_cell, one_row
 from suffice.estimators.targets import Targets, checked_priors, in_order, targets
-from suffice.estimators.validation import checked, generator, row_weights
+from suffice.estimators.validation import checked, generator, refuse_infinite, row_weights
 from suffice.frames.schema import infer
 
 MISLED = 0.05  # of the labelled rows: what rows of unknown class may cost before an alert tells
@@ -117,11 +117,13 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         kinds = [np.float64, np.float32]
         try:
-            return validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=not self._holes)
+            rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
+            refuse_infinite(rows, type(self).__name__, holes=self._holes)
         except ValueError as error:
             if "contains NaN" not in str(error):
                 raise
             raise ValueError(missing_cell(type(self).__name__, X)) from None
+        return rows
 
     def _template(self) -> Classes:
         """The classes before they have parameters."""

@@ -18,7 +18,7 @@ from suffice.distributions.categorical import Categorical
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.tokens import Above, Flags, Tokens
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.validation import AT_LEAST_ZERO, interval
+from suffice.estimators.validation import AT_LEAST_ZERO, interval, refuse_infinite
 
 LEAST_ALPHA = 1e-10
 GLANCE = 4096  # rows that are looked at for the largest category
@@ -141,10 +141,13 @@ class BernoulliNB(DiscreteShell):
     def _validated(self, X: Any, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
         rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
+        refuse_infinite(rows, type(self).__name__, holes=True)
+        if hasattr(rows, "tocsr"):
+            rows = rows.copy()
+            rows.sum_duplicates()  # a cell is the sum of its entries
         if self.binarize is None:
             return rows
         if hasattr(rows, "tocsr"):
-            rows = rows.copy()
             rows.data = np.where(np.isnan(rows.data), np.nan, rows.data > self.binarize)
             rows.eliminate_zeros()
             return rows
@@ -215,6 +218,7 @@ class MultinomialNB(DiscreteShell):
     def _validated(self, X: Any, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
         rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
+        refuse_infinite(rows, type(self).__name__, holes=True)
         if not hasattr(rows, "tocsr") and rows.size and rows.min() < 0:
             msg = f"Negative values in data passed to {type(self).__name__} (input X): counts are at least 0."
             raise ValueError(msg)

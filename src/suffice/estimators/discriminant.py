@@ -9,7 +9,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import assert_all_finite, validate_data
 
 from suffice.combinators.classes import Classes
 from suffice.core.errors import UnsupportedError
@@ -18,9 +17,7 @@ from suffice.core.statistics import share
 from suffice.core.weights import Weights
 from suffice.distributions.normal import spread_floor
 from suffice.distributions.shrinkage import fourth_moments, in_units, ledoit_wolf, oas, shrunk
-from suffice.engines import local
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.rows import missing_cell
 from suffice.estimators.validation import AT_LEAST_ZERO, SHARE, fits, one_of
 
 
@@ -43,17 +40,6 @@ class Discriminant(BayesShell):
     @property
     def _holes(self) -> bool:
         return False
-
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        kinds = [np.float64, np.float32]
-        rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = local.reduce(lambda part: float(rows[part].sum()), len(rows), rows.shape[1])
-        if not np.isfinite(total):  # a cell that is not finite, or only a large sum
-            if np.isnan(rows).any():
-                raise ValueError(missing_cell(type(self).__name__, rows))
-            assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
-        return rows
 
     def _class_priors(self) -> Any:
         """As scikit-learn's linear discriminant takes them: with another sum they are divided by it."""

@@ -65,7 +65,7 @@ class GaussianNB(BayesShell):
     def _refined(self, model: Any, stats: Any, seen: Any) -> Any:
         del seen
         self.epsilon_ = self.var_smoothing * pooled(stats.members).var[0]
-        return replace(model, components=model.components.blurred(self.epsilon_))
+        return replace(model, components=model.components.blurred(self.epsilon_, stats.members))
 
     def _show(self) -> None:
         members = self.distribution_.components

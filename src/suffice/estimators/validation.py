@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, assert_all_finite
 
 from suffice.core.weights import Weights
+from suffice.engines import local
 
 ABOVE_ZERO = Interval(Real, 0.0, None, closed="neither")
 AT_LEAST_ZERO = Interval(Real, 0.0, None, closed="left")
@@ -45,6 +46,18 @@ def generator(random_state: Any) -> np.random.Generator:
 def chosen_rows(X: Any, rows: Any) -> Any:
     """Some rows of an array or of a frame, by number, as the same kind."""
     return _safe_indexing(X, rows)
+
+
+def refuse_infinite(rows: Any, name: str, *, holes: bool) -> None:
+    """Refuse cells of a matrix, dense or sparse, that are not finite; NaN only where there may be no holes.
+
+    One sum in all threads tells it of most data; cells are looked at where it is not finite.
+    """
+    values = rows.data if hasattr(rows, "tocsr") else rows
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = local.reduce(lambda part: float(values[part].sum()), len(values), values[:1].size)
+    if not np.isfinite(total):  # a cell that is not finite, or only a large sum
+        assert_all_finite(values, allow_nan=holes, estimator_name=name, input_name="X")
 
 
 def row_weights(sample_weight: Any, rows: Any) -> Weights:

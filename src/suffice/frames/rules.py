@@ -26,6 +26,7 @@ REPEATS = 10.0  # pairs that chance would have made alike, and none is: identifi
 EVIDENCE = 3.0  # nats that LogNormal or Gamma must gain on Normal: the rows are 20 times as probable
 FINEST = 6  # decimals
 FIRST = 200  # rows
+HANDFUL = 5  # rows of known group that can show a shape
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,10 @@ class Finding:
 
 
 def judged(name: Any, column: Array, weights: Array, groups: Array | None = None) -> Finding:
-    """Apply the rules to one column, whose rows count by their weights; with groups, shapes are judged within them."""
+    """Apply the rules to one column, whose rows count by their weights; with groups, shapes are judged within them.
+
+    A negative group is unknown. Weights that sum to less than the rows are shares, and are scaled to sum to the rows.
+    """
     counted = weights > 0
     total = float(weights.sum())
     values = column[counted] if not counted.all() else column
@@ -73,6 +77,7 @@ def judged(name: Any, column: Array, weights: Array, groups: Array | None = None
     masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else _holes(values)
     missing = float(weights[masked].sum() / total) if total > 0 else 0.0
     seen, held = np.asarray(values)[~masked], weights[~masked]
+    held = held * max(1.0, len(held) / held.sum()) if len(held) else held
     if len(seen) == 0:
         return Finding(name, None, "no value at all" if total > 0 else "no rows", missing)
     if values.dtype.kind in "mM":
@@ -135,16 +140,16 @@ def _numbers(  # noqa: PLR0911 (one for each rule)
     if unit == 1 and low == 0 and high == 1:
         return Finding(name, Bernoulli(), "0 or 1", missing)
     if unit == 1 and 0 <= low <= 1:
-        return _counts(name, seen, held, missing, within, span)
+        return _counts(name, *_known(seen, held, within), missing, span)
     if unit == 1 and len(different) <= FEW:
         levels = tuple(int(level) for level in different)
         return Finding(name, Categorical(), f"whole numbers, {len(levels)} levels", missing, levels)
     if low > 0 and np.isfinite(high):
-        return _positive(name, seen, held, missing, within, span, unit)
+        return _positive(name, *_known(seen, held, within), missing, span, unit)
     return Finding(name, Normal(), f"real numbers {span}", missing, unit=unit, real=True)
 
 
-def _counts(name: Any, seen: Array, held: Array, missing: float, within: Array, span: str) -> Finding:
+def _counts(name: Any, seen: Array, held: Array, within: Array, missing: float, span: str) -> Finding:
     """Poisson, where the variance within the groups is that of one, up to what chance allows."""
     total = held.sum()
     spread = 0.0
@@ -159,7 +164,7 @@ def _counts(name: Any, seen: Array, held: Array, missing: float, within: Array, 
 
 
 def _positive(
-    name: Any, seen: Array, held: Array, missing: float, within: Array, span: str, unit: float | None
+    name: Any, seen: Array, held: Array, within: Array, missing: float, span: str, unit: float | None
 ) -> Finding:
     """The family of the greatest likelihood; Normal, where another gains too little on it to tell."""
     rows, scores = np.asarray(seen, dtype=float), {}
@@ -179,6 +184,16 @@ def _positive(
 def _likelihood(family: Any, rows: Array, held: Array) -> float:
     stats = family.suffstats(rows, held)
     return float(family.estimate(stats).log_likelihood(stats))
+
+
+def _known(seen: Array, held: Array, within: Array) -> tuple[Array, Array, Array]:
+    """The rows whose group is known; where they are too few to show a shape, all rows as one group."""
+    known = within >= 0
+    if known.all():
+        return seen, held, within
+    if np.count_nonzero(known) < HANDFUL:
+        return seen, held, np.zeros(len(seen), np.intp)
+    return seen[known], held[known], within[known]
 
 
 def _groups(within: Array) -> list[Any]:

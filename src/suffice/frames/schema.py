@@ -101,10 +101,12 @@ def infer(
     joint
         Put all columns of real numbers, which would be Normal, LogNormal or Gamma, into one MultivariateNormal.
     weights
-        One number of at least 0 per row; rows of weight 0 are not looked at.
+        One number of at least 0 per row; rows of weight 0 are not looked at, and weight 2 is the row twice. Weights
+        that sum to less than the number of rows are shares, and judged as if they summed to it.
     within
         Groups of the rows, as whole numbers (n,): rules 2 and 4 then judge the shape of a column within them, as for
-        the classes of a classifier. What two groups of Normal rows are together is not Normal.
+        the classes of a classifier. What two groups of Normal rows are together is not Normal. Rows of a negative,
+        unknown, group show no shape there, unless fewer than 5 others do: then all rows are one group.
 
     Notes
     -----
