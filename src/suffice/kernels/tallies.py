@@ -37,15 +37,21 @@ def sums(x, weights, codes, total):
 @kernel
 def sparse_sums(values, places, ends, weights, codes, total):
     """Σ w x (k, width) of compressed rows with at most one weight each; returns the least x, or 0."""
-    members, below = total.shape[0], 0
+    members, below, other = total.shape[0], 0, np.zeros(total.shape)
     for i in range(ends.size - 1):
         k = codes[i] if codes.size else 0
         if 0 <= k < members:
-            v, row = weights[i, 0] if weights.size else 1.0, total[k]
-            for cell in range(U64(ends[i]), U64(ends[i + 1])):
-                value = values[cell]
+            v, row, turn = weights[i, 0] if weights.size else 1.0, total[k], other[k]
+            begin, end = U64(ends[i]), U64(ends[i + 1])
+            for cell in range(begin, end - (end - begin) % U64(2), U64(2)):  # by turns: equal words need not wait
+                value, following = values[cell], values[cell + U64(1)]
                 row[U64(places[cell])] += v * value
-                below += value < 0.0  # the least itself would make every cell wait for the one before
+                turn[U64(places[cell + U64(1)])] += v * following
+                below += (value < 0.0) + (following < 0.0)  # the least itself would make every cell wait
+            if (end - begin) % U64(2):
+                row[U64(places[end - U64(1)])] += v * values[end - U64(1)]
+                below += values[end - U64(1)] < 0.0
+    total += other
     least = 0.0
     if below:
         for i in range(ends.size - 1):
