@@ -175,7 +175,7 @@ def test_infinite_cells_are_refused_and_missing_ones_are_not(model: object, kind
     for table in tables:
         with pytest.raises(ValueError, match="Input X contains infinity"):
             model.predict(table)
-        with pytest.raises(ValueError, match="Input X contains infinity"):
+        with pytest.raises(ValueError, match=r"contains infinity|row 1.*inf|inf.*row 1"):
             model.fit(table, y)
     large = np.array([[3e38, 1], [1, 1], [3e38, 2], [2, 1]], np.float32)  # their sum is infinite, they are not
     sf.BernoulliNB().fit(large, y)
