@@ -119,6 +119,8 @@ class Centres:
     def estimate(self, stats: Apart, prior: Any = None) -> Self:
         """Each centre at the mean of its rows; one without rows at a row that is far from all."""
         del prior
+        if stats.weight.all():
+            return replace(self, places=self.places + stats.total / stats.weight[:, None])
         places = self.places + stats.total / np.where(stats.weight > 0, stats.weight, 1.0)[:, None]
         for empty, row in zip(np.flatnonzero(stats.weight == 0), stats.farthest, strict=False):
             places[empty] = row
@@ -134,9 +136,12 @@ class Centres:
 
     def distance(self, other: Self) -> float:
         """How far the centres are from those of ``other``, beside the extent of them all; 0 within ``rest``."""
-        moved = float(((other.places - self.places) ** 2).sum())
-        extent = float(np.ptp(self.places, axis=0).max()) or 1.0
-        return 0.0 if moved <= self.rest else float(np.sqrt(moved)) / extent
+        away = (other.places - self.places).ravel()
+        moved = float(away @ away)
+        if moved <= self.rest:
+            return 0.0
+        extent = float((self.places.max(axis=0) - self.places.min(axis=0)).max()) or 1.0
+        return float(np.sqrt(moved)) / extent
 
     def sound(self, stats: Apart) -> bool:
         """Whether no centre is without rows."""

@@ -217,8 +217,8 @@ class _Walk:
         if above > -np.inf and not objective >= above:
             return None
         now = time.perf_counter()
-        entropy = float(np.sum(getattr(stats, "entropy", 0.0)))
-        bound = float(np.sum(distribution.log_likelihood(stats)))
+        entropy = _total(getattr(stats, "entropy", 0.0))
+        bound = _total(distribution.log_likelihood(stats))
         seen = Pass(self.passes, evidence, bound, entropy, objective, now - self.clock)
         self.clock = now
         self.seen.append(seen)
@@ -244,6 +244,10 @@ class _Walk:
         entropy, seconds, objective = (np.array(self.column(name)) for name in ("entropy", "seconds", "objective"))
         likelihood, bound = np.array(self.column("log_likelihood")), np.array(self.column("bound"))
         return Trace(likelihood, bound, changes, entropy, seconds, objective, self.passes)
+
+
+def _total(x: Any) -> float:
+    return x if isinstance(x, float) else float(np.sum(x))
 
 
 def _rough(here: Here, there: Here) -> bool:

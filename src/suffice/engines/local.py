@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -125,6 +125,10 @@ def _each(task: Callable[[int], None], count: int, work: int) -> None:
 
     The calling thread works too: a busy pool may slow it down, but cannot block it.
     """
+    if count == 1:
+        with kernels.job(work):
+            task(0)
+        return
     nested = getattr(_local, "nested", False)
     helpers = 0 if nested else min(threads(), count) - 1
     turns, failures = iter(range(count)), dict[int, Exception]()
@@ -146,7 +150,7 @@ def _each(task: Callable[[int], None], count: int, work: int) -> None:
         finally:
             _local.nested = nested
 
-    with _one_blas_thread() if count > 1 else nullcontext():
+    with _one_blas_thread():
         others = [_pool(helpers).submit(run) for _ in range(helpers)]
         try:
             run()

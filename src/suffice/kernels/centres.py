@@ -12,10 +12,24 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels.jit import kernel, minus, wide
-from suffice.kernels.lanes import LANES, add_totals, fill, load, multiply_add, store, strided, subtract, where_less
+from suffice.kernels.lanes import (
+    LANES,
+    add_totals,
+    add_where_equal,
+    count_equal,
+    evens,
+    fill,
+    load,
+    multiply_add,
+    odds,
+    store,
+    strided,
+    subtract,
+    where_less,
+)
 
 ROWS = 3 * LANES  # of a tile
-BLOCK = 240
+BLOCK = 240  # rows; twice as many where there are few columns
 DIRECT = 4  # columns up to which distances are as cheap as products, and the pilot is the origin
 FEW = 16  # centres up to which a sweep for each is cheaper than one row after the other
 
@@ -26,9 +40,15 @@ def write_rows(x, begin, count, pilot, u, stride):
     d = pilot.size
     cells = x.reshape(x.size)
     whole = count - count % LANES
+    if d == 2:
+        first, second = fill(pilot[0]), fill(pilot[1])
+        for i in range(0, whole, LANES):
+            a, b = load(cells, 2 * (begin + i)), load(cells, 2 * (begin + i) + LANES)
+            store(u, i, subtract(evens(a, b), first))
+            store(u, stride + i, subtract(odds(a, b), second))
     for j in range(d):
         place, start, c = j * stride, begin * d + j, fill(pilot[j])
-        for i in range(0, whole, LANES):
+        for i in range(0, whole if d != 2 else 0, LANES):
             store(u, place + i, subtract(strided(cells, start + i * d, d), c))
         for i in range(whole, count):
             u[place + i] = minus(x[begin + i, j], pilot[j])
@@ -230,45 +250,64 @@ def gather_narrow(block, index, best, w, centres, weight, total, stride):
 
 
 @kernel
-def gather_by_centre(u, stride, code, best, count, places, weight, total, padded, four):
-    """The same for few centres and rows that all count: a sweep for each centre, by whole vectors of ``count`` rows."""
-    inertia, one, none = 0.0, fill(1.0), fill(0.0)
-    d = places.shape[1]
-    for n in range(count):
-        inertia += best[n]
-    for k in range(weight.size):
-        low, high = fill(float(k)), fill(k + 1.0)
+def gather_by_fours(u, stride, code, count, middle, sums):
+    """Add to sums (k / 4, d + 1, 4) the rows of each centre and Σ (x − middle): a sweep for each four of few centres.
+
+    All rows count, and fill whole vectors.
+    """
+    d = middle.size
+    for k in range(0, sums.size // (d + 1), 4):
+        k0, k1, k2, k3 = fill(float(k)), fill(k + 1.0), fill(k + 2.0), fill(k + 3.0)
+        place = k * (d + 1)
         for j in range(0, d, 2):
-            first, second = j * stride, min(j + 1, d - 1) * stride
-            c, e = fill(places[k, j]), fill(places[k, min(j + 1, d - 1)])
-            rows = left = right = none
+            second = min(j + 1, d - 1)
+            left, right = fill(middle[j]), fill(middle[second])
+            n0 = n1 = n2 = n3 = 0
+            a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = fill(0.0)
             for i in range(0, count, LANES):
                 index = load(code, i)
-                mine = where_less(index, low, none, where_less(index, high, one, none))
-                rows = multiply_add(mine, one, rows)
-                # Chosen, not multiplied by 0: the way to another centre may be infinite.
-                left = multiply_add(one, where_less(none, mine, subtract(load(u, first + i), c), none), left)
-                right = multiply_add(one, where_less(none, mine, subtract(load(u, second + i), e), none), right)
-            four[:] = 0.0
-            add_totals(four, 0, rows, left, right, none)
-            weight[k] += four[0] if j == 0 else 0.0
-            total[k * padded + j] += four[1]
-            if j + 1 < d:
-                total[k * padded + j + 1] += four[2]
-    return inertia
+                a, b = subtract(load(u, j * stride + i), left), subtract(load(u, second * stride + i), right)
+                n0, n1 = n0 + count_equal(index, k0), n1 + count_equal(index, k1)
+                n2, n3 = n2 + count_equal(index, k2), n3 + count_equal(index, k3)
+                a0, a1 = add_where_equal(index, k0, a, a0), add_where_equal(index, k1, a, a1)
+                a2, a3 = add_where_equal(index, k2, a, a2), add_where_equal(index, k3, a, a3)
+                b0, b1 = add_where_equal(index, k0, b, b0), add_where_equal(index, k1, b, b1)
+                b2, b3 = add_where_equal(index, k2, b, b2), add_where_equal(index, k3, b, b3)
+            if j == 0:
+                sums[place] += n0
+                sums[place + 1] += n1
+                sums[place + 2] += n2
+                sums[place + 3] += n3
+            add_totals(sums, place + 4 * (j + 1), a0, a1, a2, a3)
+            if j < second:
+                add_totals(sums, place + 4 * (j + 2), b0, b1, b2, b3)
+
+
+@kernel
+def settle_fours(sums, middle, centres, weight, total, stride):
+    """Add what `gather_by_fours` found to the weight and Σ (x − c) of the centres."""
+    d = middle.size
+    for k in range(weight.size):
+        place = k // 4 * 4 * (d + 1) + k % 4
+        weight[k] += sums[place]
+        for j in range(d):
+            total[k * stride + j] += sums[place + 4 * (j + 1)] - sums[place] * minus(centres[k, j], middle[j])
 
 
 @kernel
 def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, codes):
     """Inertia, weight (k,) and Σ w (x − c), padded to vectors; codes (n,) or none; table, half: about the pilot."""
     wide()
-    d, stride, inertia = x.shape[1], BLOCK + 8, 0.0
+    d, inertia = x.shape[1], 0.0
+    size = 2 * BLOCK if d <= DIRECT else BLOCK
+    stride = size + 8
     padded = total.size // weight.size
-    u, apart, code = np.zeros(d * stride), np.zeros((BLOCK, padded)), np.empty(BLOCK)
-    index = np.empty(BLOCK, np.int64)
-    best, second, four = np.empty(BLOCK), np.empty(BLOCK), np.zeros(4)
-    for begin in range(0, x.shape[0], BLOCK):
-        block, w = x[begin : begin + BLOCK], weights[begin : begin + BLOCK, 0]
+    u, apart, code = np.zeros(d * stride), np.zeros((size, padded)), np.empty(size)
+    index = np.empty(size, np.int64)
+    best, second = np.empty(size), np.empty(size)
+    sums, middle = np.zeros(-(-weight.size // 4) * 4 * (d + 1)), centres[0]
+    for begin in range(0, x.shape[0], size):
+        block, w = x[begin : begin + size], weights[begin : begin + BLOCK, 0]
         count = block.shape[0]
         write_rows(x, begin, count, pilot, u, stride)
         rows = -(-count // ROWS) * ROWS
@@ -276,10 +315,13 @@ def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, co
             search_directly(u, d, rows, stride, table, half.size, best, code)
         else:
             search(u, d, rows, stride, table, half, best, second, code)
-        for n in range(count):
-            index[n] = int(code[n])
-        if d <= DIRECT and weight.size <= FEW and w.size == 0 and count == BLOCK and abs(best.sum()) < np.inf:
-            inertia += gather_by_centre(u, stride, code, best, count, centres, weight, total, padded, four)
+        whole = d <= DIRECT and weight.size <= FEW and w.size == 0 and count == size and best.sum() < np.inf
+        if codes.size or not whole:
+            for n in range(count):
+                index[n] = int(code[n])
+        if whole:
+            inertia += best.sum()
+            gather_by_fours(u, stride, code, count, middle, sums)
         elif d <= DIRECT:
             inertia += gather_narrow(block, index[:count], best, w, centres, weight, total, padded)
         else:
@@ -289,4 +331,5 @@ def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, co
         if codes.size:
             for n in range(count):
                 codes[begin + n] = index[n]
+    settle_fours(sums, middle, centres, weight, total, padded)
     return inertia

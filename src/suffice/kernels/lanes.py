@@ -17,6 +17,7 @@ from numba.extending import intrinsic, models, register_model
 LANES = 8 if llvm.get_host_cpu_features().get("avx512f") else 4
 _DOUBLE, _INT32 = ir.DoubleType(), ir.IntType(32)
 _VECTOR, _FOUR = ir.VectorType(_DOUBLE, LANES), ir.VectorType(_DOUBLE, 4)
+_SINGLES = ir.VectorType(ir.FloatType(), LANES)
 
 
 class _Lanes(types.Type):
@@ -61,7 +62,11 @@ def _spread(builder: Any, x: Any, vector: Any) -> Any:
 @intrinsic
 def _load(_context: Any, array: Any, _index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _read(builder, _at(context, builder, signature.args[0], arguments, _VECTOR))
+        single = signature.args[0].dtype == types.float32
+        found = _at(context, builder, signature.args[0], arguments, _SINGLES if single else _VECTOR)
+        loaded = _read(builder, found)
+        loaded.align = 4 if single else 8
+        return builder.fpext(loaded, _VECTOR) if single else loaded
 
     return lanes(array, types.intp), generate
 
@@ -149,12 +154,42 @@ def _where_less(_context: Any, _a: Any, _b: Any, _yes: Any, _no: Any) -> Any:
     return lanes(lanes, lanes, lanes, lanes), generate
 
 
+@intrinsic
+def _add_where_equal(_context: Any, _a: Any, _b: Any, _x: Any, _total: Any) -> Any:
+    def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+        a, b, x, total = arguments
+        return builder.select(builder.fcmp_ordered("==", a, b), builder.fadd(total, x), total)
+
+    return lanes(lanes, lanes, lanes, lanes), generate
+
+
+@intrinsic
+def _count_equal(_context: Any, _a: Any, _b: Any) -> Any:
+    def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+        bits = builder.bitcast(builder.fcmp_ordered("==", *arguments), ir.IntType(LANES))
+        return builder.ctpop(builder.zext(bits, ir.IntType(64)))
+
+    return types.int64(lanes, lanes), generate
+
+
+def _every_second(first: int) -> Callable[..., Any]:
+    def every_second(_context: Any, _a: Any, _b: Any) -> Any:
+        places = list(range(first, 2 * LANES, 2))
+        return lanes(lanes, lanes), lambda _, builder, __, pair: _mixed(builder, pair[0], pair[1], places)
+
+    function: Callable[..., Any] = intrinsic(every_second)
+    return function
+
+
 # What Numba calls with a context of its own, the loops call without:
-load: Callable[..., Any] = _load  # load(array, index)
+load: Callable[..., Any] = _load  # load(array, index), of float64 or float32
 store: Callable[..., Any] = _store  # store(array, index, vector)
 fill: Callable[..., Any] = _fill  # fill(x): x in all lanes
 strided: Callable[..., Any] = _strided  # strided(array, index, step): every step-th cell, of float64 or float32
 add_totals: Callable[..., Any] = _add_totals  # add_totals(array, index, a, b, c, d): adds Σ a, Σ b, Σ c, Σ d there
 multiply_add: Callable[..., Any] = _multiply_add  # multiply_add(a, b, c) = a b + c
 where_less: Callable[..., Any] = _where_less  # where_less(a, b, yes, no): yes in the lanes where a < b, else no
+add_where_equal: Callable[..., Any] = _add_where_equal  # add_where_equal(a, b, x, total): total + x where a = b
+count_equal: Callable[..., Any] = _count_equal  # count_equal(a, b): in how many lanes a = b
+evens, odds = _every_second(0), _every_second(1)  # evens(a, b): of two vectors that follow each other, one vector
 multiply, add, subtract = _operation("fmul"), _operation("fadd"), _operation("fsub")

@@ -97,9 +97,29 @@ def add_log_weights(log_weights, begin, count, w, logits):
 
 
 @kernel
-def combine(u, begin, features, coefficients, logits, t, stride):
+def combine_two(u, begin, features, coefficients, k, logits, t, stride):
+    """As `combine`, of the two members from k on alone: the first half of a tile."""
+    a0 = a1 = a2 = b0 = b1 = b2 = fill(0.0)
+    p, q = begin, k * features
+    for _ in range(features):
+        u0, u1, u2 = load(u, p), load(u, p + LANES), load(u, p + 2 * LANES)
+        e = fill(coefficients[q])
+        a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
+        e = fill(coefficients[q + 1])
+        b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
+        p += ROWS
+        q += 4
+    put(logits, k * stride + t, a0, a1, a2)
+    put(logits, (k + 1) * stride + t, b0, b1, b2)
+
+
+@kernel
+def combine(u, begin, features, coefficients, members, logits, t, stride):
     """Logits of all members in the rows of one panel, from u[begin] on: the coefficients times the features."""
-    for k in range(0, coefficients.size // features, 4):
+    for k in range(0, members, 4):
+        if members - k <= 2:
+            combine_two(u, begin, features, coefficients, k, logits, t, stride)
+            return
         a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
         p, q = begin, k * features
         for _ in range(features):
@@ -174,6 +194,35 @@ def add_sums(u, f, width, r, q, rows, stride, sums, s):
 
 
 @kernel
+def add_two_sums(u, f, width, r, q, rows, stride, sums, s):
+    """As `add_sums`, of two members alone: the first half of a tile."""
+    a0 = a1 = a2 = b0 = b1 = b2 = none = fill(0.0)
+    p = f * ROWS
+    for begin in range(q, q + rows, ROWS):
+        for t in range(0, ROWS, LANES):
+            u0, u1, u2 = load(u, p + t), load(u, p + ROWS + t), load(u, p + 2 * ROWS + t)
+            e = load(r, begin + t)
+            a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
+            e = load(r, begin + stride + t)
+            b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
+        p += width * ROWS
+    add_totals(sums, s, a0, b0, none, none)
+    add_totals(sums, s + 4, a1, b1, none, none)
+    add_totals(sums, s + 8, a2, b2, none, none)
+
+
+@kernel
+def add_all_sums(u, features, r, members, rows, stride, sums):
+    """Add to sums (k / 4, features, 4) the products of all features and all members' shares."""
+    for f in range(0, features, 3):
+        for k in range(0, members, 4):
+            if members - k <= 2:
+                add_two_sums(u, f, features, r, k * stride, rows, stride, sums, k * features + 4 * f)
+            else:
+                add_sums(u, f, features, r, k * stride, rows, stride, sums, k * features + 4 * f)
+
+
+@kernel
 def add_squares(y, d, width, r, q, rows, stride, part, squares):
     """Add Σ r yᵢ yⱼ, the r of the rows from r[q] on, to squares (≥ (d + 1) / 4, width, 4), whole where j ≤ i."""
     for i in range(d + 1):
@@ -204,15 +253,13 @@ def gaussian(x, weights, log_weights, centre, scale, coefficients, members, bloc
         write_weights(weights, begin, count, y, d, d + 1, w)
         for t in range(0, rows, ROWS):
             write_products(y, t * (d + 1), d, u, t * features)
-            combine(u, t * features, features, eta, flat, t, stride)
+            combine(u, t * features, features, eta, members, flat, t, stride)
         if log_weights.size:
             add_log_weights(log_weights, begin, count, w, logits)
         value, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
         log_likelihood += value
         entropy += spread
-        for f in range(0, features, 3):
-            for k in range(0, padded, 4):
-                add_sums(u, f, features, flat, k * stride, rows, stride, total, k * features + 4 * f)
+        add_all_sums(u, features, flat, members, rows, stride, total)
     return log_likelihood, entropy
 
 
@@ -293,7 +340,7 @@ def select_logits(y, d, width, factor, constant, towards, own, begin, w, logits,
             count += best[i] == j
         complete(y, d, width, factor[j], constant[j], own, begin, j, w, chosen, count, z, found, logits[j])
         for t in range(0, count, ROWS):
-            combine(z, t * width, width, towards[j], lines, t, stride)
+            combine(z, t * width, width, towards[j], members, lines, t, stride)
         for t in range(count):
             least[chosen[t]] = logits[j, chosen[t]] - CUT
         for k in range(members):
@@ -398,15 +445,13 @@ def shared(x, weights, log_weights, centre, scale, coefficients, members, block,
         write_rows(x, begin, count, centre, scale, y, features)
         write_weights(weights, begin, count, y, d, features, w)
         for t in range(0, rows, ROWS):
-            combine(y, t * features, features, eta, flat, t, stride)
+            combine(y, t * features, features, eta, members, flat, t, stride)
         if log_weights.size:
             add_log_weights(log_weights, begin, count, w, logits)
         value, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
         log_likelihood += value
         entropy += spread
-        for f in range(0, features, 3):
-            for k in range(0, padded, 4):
-                add_sums(y, f, features, flat, k * stride, rows, stride, total, k * features + 4 * f)
+        add_all_sums(y, features, flat, members, rows, stride, total)
         if value == -np.inf:
             drop_impossible(logits, members, w[:rows])
         add_squares(y, d, features, w, 0, rows, stride, part, products)
