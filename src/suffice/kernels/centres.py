@@ -307,7 +307,7 @@ def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, co
     best, second = np.empty(size), np.empty(size)
     sums, middle = np.zeros(-(-weight.size // 4) * 4 * (d + 1)), centres[0]
     for begin in range(0, x.shape[0], size):
-        block, w = x[begin : begin + size], weights[begin : begin + BLOCK, 0]
+        block, w = x[begin : begin + size], weights[begin : begin + size, 0]
         count = block.shape[0]
         write_rows(x, begin, count, pilot, u, stride)
         rows = -(-count // ROWS) * ROWS
