@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice import kernels
 from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 
@@ -108,11 +109,10 @@ class Weights:
     @cached_property
     def _totals(self) -> Array:
         if self.codes is not None:
-            if self.values is None and self.length and self.codes.min() >= 0:
-                return np.bincount(self.codes, minlength=self.members).astype(float)
+            if self.values is None:
+                return kernels.count_range(self.codes, 0, self.members - 1, work=self.work).astype(float)
             owned = self.codes >= 0
-            values = None if self.values is None else self.values[owned]
-            return np.bincount(self.codes[owned], values, self.members).astype(float)
+            return np.bincount(self.codes[owned], self.values[owned], self.members)
         if self.values is None:
             return np.array([float(self.length)])
         return np.atleast_1d(self.values.sum(axis=0))

@@ -187,8 +187,11 @@ def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array
 
 
 def count_range(x: Integers, low: int, high: int, *, work: int | None = None) -> NDArray[np.int64]:
-    """How often each of low … high occurs in x (n,); other values are not counted."""
-    if is_small(x.size, work):
+    """How often each of low … high occurs in x (n,); other values are not counted.
+
+    Counts are exact, so where loops are loaded already they may count less than would be worth to load them.
+    """
+    if is_small(x.size, work, large=LARGE_PASS if "suffice.kernels.compiled" in sys.modules else LARGE):
         return reference.count_range(x, low, high)
     with loading():
         from suffice.kernels import compiled

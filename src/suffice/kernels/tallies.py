@@ -14,6 +14,7 @@ HASH_STEP, FACTOR, SECOND_FACTOR = (
     np.uint64(0xBF58476D1CE4E5B9),
     np.uint64(0x94D049BB133111EB),
 )
+FEW_LEVELS = 16  # that words of eight counters hold; more would have to be read more often
 NAN_BITS = np.uint64(0x7FF8000000000000)
 
 
@@ -95,6 +96,9 @@ def counts(levels, weights, codes, total):
 def whole_counts(levels, codes, total):
     """The same of rows without weights: how often, (d, n_levels, k) whole numbers."""
     d, n_levels, members = total.shape
+    if n_levels <= FEW_LEVELS:
+        packed_counts(levels, codes, total)
+        return
     for i in range(levels.shape[0]):
         k = codes[i]
         if 0 <= k < members:
@@ -102,6 +106,44 @@ def whole_counts(levels, codes, total):
                 level = levels[i, j]
                 if 0 <= level < n_levels:
                     total[j, level, k] += 1
+
+
+@kernel
+def pack(levels, codes, packed):
+    """Add rows to counters of eight bits each, (k, words, d): level 8 w + i of a column is byte i of its word w."""
+    members, words, d = packed.shape
+    for i in range(levels.shape[0]):
+        k, row = codes[i], levels[i]
+        if 0 <= k < members:
+            for word in range(words):
+                own, first = packed[k, word], np.int64(8 * word)
+                for j in range(d):
+                    step = U64(np.int64(row[j]) - first)  # what lies below wraps around to far above
+                    one = U64(1) << ((step & U64(7)) << U64(3))
+                    own[j] += one if step < U64(8) else U64(0)
+
+
+@kernel
+def packed_counts(levels, codes, total):
+    """`whole_counts` of few levels: eight counters in a word, one word for each column, so that rows add as vectors.
+
+    A counter holds 255, so the words are emptied after as many rows.
+    """
+    d, n_levels, members = total.shape
+    words = -(-n_levels // 8)
+    packed, counted = np.zeros((members, words, d), U64), np.zeros((members, 8 * words, d), U64)
+    for begin in range(0, levels.shape[0], 255):
+        pack(levels[begin : begin + 255], codes[begin : begin + 255], packed)
+        for k in range(members):
+            for level in range(8 * words):
+                own, there, shift = packed[k, level // 8], counted[k, level], U64(8 * (level % 8))
+                for j in range(d):
+                    there[j] += (own[j] >> shift) & U64(255)
+        packed[:] = U64(0)
+    for k in range(members):
+        for level in range(n_levels):
+            for j in range(d):
+                total[j, level, k] += np.int64(counted[k, level, j])
 
 
 @kernel
