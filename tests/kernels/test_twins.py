@@ -139,6 +139,18 @@ def test_counts(shape, share, dtype):
     _close(compiled.counts(levels, 6, **arguments), reference.counts(levels, 6, **arguments))
 
 
+@pytest.mark.parametrize("levels", [1, 7, 8, 9, 16, 17])
+@pytest.mark.parametrize("n", [1, 255, 256, 3000])
+def test_counts_of_many_rows_of_one_level(n, levels):
+    """Counters of few bits must be emptied in time, and levels outside counted nowhere."""
+    rows = np.full((n, 3), levels - 1)
+    rows[:, 1] = np.random.default_rng(n).integers(-70, 70, n)
+    codes = np.zeros(n, np.intp)
+    expected = reference.counts(rows, levels, codes=codes, members=2)
+    assert expected[0, 0, -1] == n
+    np.testing.assert_array_equal(compiled.counts(rows, levels, codes=codes, members=2), expected)
+
+
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i4", "i8", "u8"])
 @pytest.mark.parametrize("n", [0, 1, 5, 1000])
 def test_ranges(n, dtype):
