@@ -172,14 +172,17 @@ def _exchange(trials: list[Trials]) -> None:
 
 
 # ---- all groups ------------------------------------------------------------------------------------------------------
-def search(groups: Groups, n_jobs: int | None) -> tuple[list[Found], tuple[Alert, ...]]:
-    """Search every group; then let each size also begin where the one before it ended."""
+def search(groups: Groups, n_jobs: int | None, told: Any = None) -> tuple[list[Found], tuple[Alert, ...]]:
+    """Search every group; then let each size also begin where the one before it ended.
+
+    ``told`` is called with what each group found, when it is found.
+    """
     workers = local.threads() if n_jobs is None else n_jobs
     alerts: tuple[Alert, ...] = ()
     tasks = [Task(group, group.cells, group.cells * len(group.candidates)) for group in groups.each]
     done: dict[int, list[Found]] = {}
     try:
-        _work(searched, tasks, workers, done)
+        _work(searched, tasks, workers, done, told)
     except KeyboardInterrupt:
         if not done:
             raise
@@ -228,7 +231,7 @@ class Task:
     work: int
 
 
-def _work(call: Any, tasks: list[Task], workers: int, done: dict[int, list[Found]]) -> None:
+def _work(call: Any, tasks: list[Task], workers: int, done: dict[int, list[Found]], told: Any = None) -> None:
     """Do all tasks: here, or in processes once it is seen that they are worth it; then the largest first."""
     waiting = sorted(range(len(tasks)), key=lambda i: tasks[i].work)  # the smallest tell how long the others will take
     clock = time.perf_counter()
@@ -237,18 +240,22 @@ def _work(call: Any, tasks: list[Task], workers: int, done: dict[int, list[Found
         expected = (time.perf_counter() - clock) / ready * sum(tasks[i].work for i in waiting) if done else 0.0
         small = max(tasks[i].cells for i in waiting) <= SMALL
         if workers > 1 and len(waiting) > 1 and small and expected > WORTH:
-            _in_processes(call, {i: tasks[i].what for i in reversed(waiting)}, workers, done)
+            _in_processes(call, {i: tasks[i].what for i in reversed(waiting)}, workers, done, told)
             return
         index = waiting.pop(0)
         done[index] = call(tasks[index].what)
+        if told is not None:
+            told(done[index])
 
 
-def _in_processes(call: Any, tasks: dict[int, Any], workers: int, done: dict[int, list[Found]]) -> None:
+def _in_processes(call: Any, tasks: dict[int, Any], workers: int, done: dict[int, list[Found]], told: Any) -> None:
     from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
     pool = Parallel(n_jobs=min(workers, len(tasks)), return_as="generator_unordered", batch_size=1)
     for index, found in pool(delayed(_numbered)(call, index, what) for index, what in tasks.items()):
-        done[index] = found  # noqa: PERF403 (one by one: an interruption keeps what is there)
+        done[index] = found  # one by one: an interruption keeps what is there
+        if told is not None:
+            told(found)
 
 
 def _numbered(call: Any, index: int, what: Any) -> tuple[int, list[Found]]:

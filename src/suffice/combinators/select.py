@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,6 +141,7 @@ def select(
     random_state: Any = None,
     holdout: Any = None,
     n_jobs: int | None = None,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
 ) -> Selection:
     """Fit mixtures of different sizes, covariance structures and families, and rank them.
 
@@ -166,6 +167,8 @@ def select(
         fitted to the other rows knows nothing of these: neither its start nor its floors nor a prior by name.
     n_jobs
         Processes at most; None or -1: as many as help. Interrupted, what is there is returned with an alert.
+    callback
+        Called with each candidate's row of the table as soon as it is fitted, in the order in which they are.
 
     Examples
     --------
@@ -179,7 +182,8 @@ def select(
     folds, workers = _check_holdout(holdout, criterion), _check_workers(n_jobs)
     asked = candidates(component, n_components, structures, families)
     groups = Groups.of(asked, data, weights, prior, random_state, folds)
-    found, alerts = search(groups, workers)
+    told = None if callback is None else lambda some: [callback(_row(one)) for one in some]
+    found, alerts = search(groups, workers, told)
     rows = [_row(one) for one in found]
     order = sorted(range(len(found)), key=lambda i: _rank(rows[i], criterion))
     fits = tuple(found[i].fit for i in order)

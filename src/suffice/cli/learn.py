@@ -1,0 +1,88 @@
+"""What `suffice fit` learns: a mixture of a size, the best of several, or a classifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from suffice.cli.data import column, frames
+from suffice.cli.progress import progress
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for, in the library's own values."""
+
+    data: Any
+    overrides: dict[Any, Any]
+    sizes: list[int]
+    joint: bool = False
+    structures: tuple[str, ...] | None = None
+    prior: str | None = None
+    weights: Any = None
+    seed: int = 0
+    starts: int = 1
+    max_iter: int = 1000
+    criterion: str = "bic"
+    checkpoint: str | None = None
+    resume: bool = False
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A model, the selection that it is the best of, and whether the user stopped it on its way."""
+
+    model: Any
+    selection: Any = None
+    interrupted: bool = False
+
+
+def mixture(asked: Request) -> Learned:
+    """One mixture by `sf.fit`, or the best of several by `sf.select`."""
+    import suffice as sf
+    from suffice.combinators.candidates import candidates
+
+    schema = sf.infer(asked.data, asked.overrides, joint=asked.joint, weights=asked.weights)
+    groups = candidates(schema, asked.sizes, asked.structures, None)
+    count = sum(map(len, groups))
+    shared: dict[str, Any] = {"weights": asked.weights, "prior": asked.prior, "random_state": asked.seed}
+    if count == 1:
+        with progress(rows=len(asked.data), starts=asked.starts, quiet=asked.quiet) as told:
+            found = sf.fit(
+                groups[0][0].mixture,
+                asked.data,
+                n_init=asked.starts,
+                max_iter=asked.max_iter,
+                callback=told and told.passed,
+                **shared,
+            )
+        return Learned(found, interrupted=_interrupted(found.alerts))
+    with progress(rows=len(asked.data), candidates=count, quiet=asked.quiet) as told:
+        selection = sf.select(
+            schema,
+            asked.data,
+            n_components=asked.sizes,
+            structures=asked.structures,
+            criterion=asked.criterion,
+            callback=told and told.chosen,
+            **shared,
+        )
+    return Learned(selection.best, selection, _interrupted(selection.alerts))
+
+
+def classifier(asked: Request, target: Any) -> Learned:
+    """A classifier of a column, from the others."""
+    import suffice as sf
+
+    families = {name: one for name, one in asked.overrides.items() if name != target}
+    model = sf.NaiveBayes(
+        families, joint=asked.joint, prior=asked.prior, max_iter=asked.max_iter, random_state=asked.seed
+    )
+    (rows,) = frames(asked.data)
+    model.fit(rows.drop([target]), column(asked.data, target), sample_weight=asked.weights)
+    return Learned(model)
+
+
+def _interrupted(alerts: Any) -> bool:
+    return any(code == "interrupted" or text.startswith("interrupted") for code, text in alerts)

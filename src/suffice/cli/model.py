@@ -1,0 +1,135 @@
+"""Model files as the commands see them: a distribution, the names of its columns, and of its classes where it has some."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import click
+
+from suffice.cli.data import known
+from suffice.cli.words import shown
+
+TRUE, FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model file holds."""
+
+    path: str
+    value: Any  # a Fit, an estimator or a distribution
+
+    @cached_property
+    def distribution(self) -> Any:
+        """The learned distribution."""
+        for name in ("distribution", "distribution_"):
+            if hasattr(self.value, name):
+                return getattr(self.value, name)
+        return self.value
+
+    @cached_property
+    def labels(self) -> tuple[Any, ...]:
+        """The classes of a classifier, else nothing."""
+        return tuple(getattr(self.distribution, "labels", ()))
+
+    @cached_property
+    def names(self) -> tuple[Any, ...]:
+        """The columns, in the order of the distribution."""
+        found = getattr(self.value, "names", None) or getattr(self.distribution, "column_names", None)
+        return tuple(range(self.distribution.columns or 1)) if found is None else tuple(found)
+
+    @property
+    def members(self) -> int:
+        """How many members or classes there are; 0 for what is no mixture."""
+        return int(self.distribution.n) if hasattr(self.distribution, "weights") else 0
+
+    def column(self, word: str) -> Any:
+        """The column that a word means."""
+        return known(word, self.names, shown(self.path))
+
+    def levels(self, name: Any) -> tuple[Any, ...] | None:
+        """The labels that a column can have; None for numbers."""
+        from suffice.distributions.bernoulli import Bernoulli
+
+        family, place = self._home(name)
+        levels = getattr(family, "levels", None)
+        if levels is not None:
+            several = place is not None and len(levels) and isinstance(levels[0], tuple)
+            return tuple(levels[place] if several else levels)
+        return (False, True) if isinstance(family, Bernoulli) else None
+
+    def _home(self, name: Any) -> tuple[Any, int | None]:
+        """The family of a column in the first member, and its place where the family describes several."""
+        one = self.distribution
+        while hasattr(one, "weights"):
+            one = one.parts[0]
+        for key, block in one.blocks.items():
+            if key == name or (isinstance(key, tuple) and name in key):
+                return block, key.index(name) if isinstance(key, tuple) else None
+        return one, self.names.index(name)
+
+    def parse(self, name: Any, text: str) -> Any:
+        """A value of a column as its cells have it: numbers for numbers, a level for a label."""
+        levels = self.levels(name)
+        if levels is None:
+            return _number(name, text)
+        for level in levels:
+            if str(level) == text or (isinstance(level, dt.date | dt.datetime) and level.isoformat() == text):
+                return level
+        if set(levels) <= {True, False} and text.lower() in TRUE | FALSE:
+            return text.lower() in TRUE
+        for level in levels:
+            if _same_number(level, text):
+                return level
+        return known_level(name, text, levels)
+
+
+def loaded(path: str) -> Model:
+    """The model of a file."""
+    import suffice as sf
+
+    return Model(path, sf.load(path))
+
+
+def known_level(name: Any, text: str, levels: tuple[Any, ...]) -> Any:
+    """Refuse a level that a column does not have."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(text, [str(one) for one in levels], 1, 0.5)
+    if near:
+        hint = f"did you mean {shown(near[0])!r}?"
+    else:
+        hint = f"it has {', '.join(shown(one) for one in levels[:20])}{', …' if len(levels) > 20 else '.'}"
+    msg = f"column {shown(name)!r} has no level {shown(text)!r}; {hint}"
+    raise click.UsageError(msg)
+
+
+def pairs(model: Model, given: tuple[str, ...], also: tuple[Any, ...] = ()) -> dict[Any, str]:
+    """``COLUMN=VALUE`` words by column; ``also``: further names that may stand there."""
+    found = {}
+    for word in given:
+        name, equals, text = word.partition("=")
+        if not equals:
+            msg = f"--given takes COLUMN=VALUE, such as bill_length_mm=40.5; got {shown(word)!r}."
+            raise click.UsageError(msg)
+        found[known(name, (*model.names, *also), "--given")] = text
+    return found
+
+
+def _number(name: Any, text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    msg = f"column {shown(name)!r} holds numbers; {shown(text)!r} is none."
+    raise click.UsageError(msg)
+
+
+def _same_number(level: Any, text: str) -> bool:
+    try:
+        return float(text) == float(level)
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,137 @@
+"""What stands on the screen: tables and pages on standard output, notes on standard error.
+
+Names and values come from other people's files. Whatever is shown passes through `shown` or `harmless`, which leave
+nothing that a terminal would obey, and none of it is read as markup.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from suffice.cli.words import harmless, shown
+
+WIDE = 10_000  # columns of a pipe: whoever reads it does not want lines to be broken
+BAR = 24  # cells of a whole bar
+
+
+def is_terminal() -> bool:
+    """Whether a person looks at standard output."""
+    return bool(sys.stdout.isatty())
+
+
+def console(*, error: bool = False) -> Any:
+    """Where to print: with colours on a terminal, plain and as wide as it comes in a pipe."""
+    from rich.console import Console
+
+    stream = sys.stderr if error else sys.stdout
+    plain = not stream.isatty()
+    return Console(
+        file=stream,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        width=WIDE if plain else None,
+        force_terminal=False if plain else None,
+    )
+
+
+def width() -> int:
+    """Columns of the page: those of the terminal, within reason; 100 in a pipe."""
+    return max(40, min(console().width, 160)) if is_terminal() else 100
+
+
+def say(text: str = "", style: str = "") -> None:
+    """Print a page of text on standard output."""
+    _put(console(), harmless(text), style)
+
+
+def note(text: str, style: str = "dim") -> None:
+    """Print a remark on standard error."""
+    _put(console(error=True), harmless(text), style)
+
+
+def problem(text: str, title: str = "suffice: ") -> None:
+    """Print what was refused, and why, on standard error."""
+    from rich.text import Text
+
+    page = console(error=True)
+    page.print(Text.assemble((title, "bold red"), harmless(text)), soft_wrap=not page.is_terminal)
+
+
+def heading(text: str) -> None:
+    """Print a title with a line under it."""
+    say()
+    say(text, "bold")
+    say("─" * len(text), "dim")
+
+
+def _put(page: Any, text: str, style: str) -> None:
+    from rich.text import Text
+
+    page.print(Text(text, style=style), soft_wrap=True)
+
+
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[int] = (), styles: Sequence[str] = ()
+) -> None:
+    """Print rows under a head; ``right``: the columns of numbers, ``styles``: how each column looks."""
+    from rich.table import Table
+    from rich.text import Text
+
+    page = console()
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+    for place, title in enumerate(head):
+        grid.add_column(
+            Text(shown(title)),
+            justify="right" if place in right else "left",
+            style=styles[place] if place < len(styles) else "",
+            no_wrap=place in right or place == 0,
+            overflow="fold",
+        )
+    for row in rows:
+        grid.add_row(*(one if isinstance(one, Text) else Text(shown(one)) for one in row))
+    if page.is_terminal:
+        page.print(grid)
+        return
+    with page.capture() as caught:
+        page.print(grid)
+    click.echo("\n".join(line.rstrip() for line in caught.get().splitlines()))
+
+
+def bar(share: float, cells: int = BAR) -> str:
+    """A share of 1 as a bar, to an eighth of a cell."""
+    eighths = round(max(0.0, min(share, 1.0)) * cells * 8)
+    return "█" * (eighths // 8) + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[eighths % 8]
+
+
+def document(found: Any) -> None:
+    """Print one JSON document on standard output."""
+    click.echo(json.dumps(plain(found), ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: arrays are lists, dates are text, NaN is null, and infinity a word."""
+    import numpy as np
+
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, np.ma.MaskedArray):
+        return plain(value.astype(object).filled(None).tolist())
+    if isinstance(value, np.ndarray):
+        return plain(value.astype(object).tolist() if value.dtype.kind in "Mm" else value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and value != value:  # noqa: PLR0124 (NaN)
+        return None
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "-inf"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
