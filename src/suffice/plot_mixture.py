@@ -53,7 +53,8 @@ def mixture(found: Any, data: Any = None, ax: Any = None, *, columns: Any = (0, 
     >>> ax = sf.plot.mixture(fit)  # doctest: +SKIP
     """
     model, rows, weights, note = _given(found, data)
-    known = [label for label, _, _ in _homes(model.parts[0])]
+    known = list(getattr(found, "names", None) or ())
+    known = known if known and model.column_names is None else [label for label, _, _ in _homes(model.parts[0])]
     asked = columns if isinstance(columns, (tuple, list)) else (columns,)
     wanted = [0] if len(known) == 1 else [_place(known, column) for column in asked]
     if len(wanted) not in (1, 2):

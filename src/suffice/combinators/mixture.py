@@ -130,6 +130,11 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         return known
 
     @property
+    def column_names(self) -> tuple[Any, ...] | None:
+        known: tuple[Any, ...] | None = self.components.column_names
+        return known
+
+    @property
     def stacked(self) -> Self:
         return self
 

@@ -33,7 +33,7 @@ def lines(mixture: Any, fit: Any) -> list[str]:
     p, there = fit.n_parameters, fit._intact  # noqa: SLF001 (the fit asks its own distribution)
     asked = "standard_errors" in fit.__dict__ or (there and p <= MANY and fit.n * p * p <= WORK)
     errors = fit.standard_errors if asked else None
-    rows = _members(mixture, mixture.params, errors)
+    rows = _members(mixture, mixture.params, errors, None if mixture.column_names else fit.names)
     out = table(rows, mixture.parts)
     if errors is None:
         why = (
@@ -73,13 +73,13 @@ def _reasons(fit: Any, rows: list[list[Entry]]) -> list[str]:
     return list(found)
 
 
-def _members(mixture: Any, params: Any, errors: Any) -> list[list[Entry]]:
+def _members(mixture: Any, params: Any, errors: Any, key: Any = None) -> list[list[Entry]]:
     found, held = [], mixture.components.held(mixture.floors)
     for j, one in enumerate(mixture.parts):
         share = float(params["weights"][j])
         error = 0.0 if errors is None else float(errors["weights"][j])
         weight = Entry("weight", share, error, BOUNDARY if round(share, 12) in (0.0, 1.0) else "")
-        own = _entries(mixture.components, one, params, errors, j)
+        own = _entries(mixture.components, one, params, errors, j, key)
         found.append([weight, *(entry._replace(edge=entry.edge or (FLOOR if held[j] else "")) for entry in own)])
     return found
 
@@ -87,7 +87,7 @@ def _members(mixture: Any, params: Any, errors: Any) -> list[list[Entry]]:
 def _entries(stack: Any, one: Any, params: Any, errors: Any, index: int, key: Any = None) -> list[Entry]:
     """Every number of member ``index`` of a stack, whose parameters lead with the members."""
     if isinstance(stack, Stack):  # members of different kinds have parameters of their own
-        return under(key, _own(one, params[index], None if errors is None else errors[index]))
+        return _own(one, params[index], None if errors is None else errors[index], key)
     if one.blocks:
         found = []
         for part, block in one.blocks.items():
@@ -105,8 +105,10 @@ def _entries(stack: Any, one: Any, params: Any, errors: Any, index: int, key: An
 def _own(one: Any, params: Any, errors: Any, key: Any = None) -> list[Entry]:
     """Every number of a distribution that stands alone."""
     if hasattr(one, "weights"):  # a mixture inside
-        inner = enumerate(_members(one, params, errors))
-        return under(key, [entry._replace(label=f"{j}/{entry.label}") for j, part in inner for entry in part])
+        several = isinstance(key, tuple)  # each number then says by itself of which of the columns it is
+        inner = enumerate(_members(one, params, errors, key if several else None))
+        numbered = [entry._replace(label=f"{j}/{entry.label}") for j, part in inner for entry in part]
+        return numbered if several else under(key, numbered)
     if one.blocks:
         found = []
         for part, block in one.blocks.items():

@@ -33,6 +33,7 @@ from suffice.core.data import refuse_what_is_no_data
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import DataError, ParameterError, UnsupportedError, naming
 from suffice.core.latent import Expectation
+from suffice.core.names import with_names
 from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
 from suffice.core.weights import Weights
@@ -111,6 +112,10 @@ class Product(Compound, register=False):
 
     def by_key(self, answers: dict[Any, Any]) -> ByColumn:
         return ByColumn(answers, self.blocks)
+
+    @property
+    def column_names(self) -> tuple[Any, ...] | None:
+        return tuple(name for key in self.blocks for name in names_of(key)) if self.named else None
 
     @property
     def columns(self) -> int | None:
@@ -343,7 +348,9 @@ class Product(Compound, register=False):
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         paired = zip(self.blocks.items(), stats.parts, strict=True)
         return tuple(
-            (code, f"column {key!r}: {text}") for (key, block), part in paired for code, text in block.alerts(part)
+            (code, f"column {key!r}: {with_names(text, key if isinstance(key, tuple) else None)}")
+            for (key, block), part in paired
+            for code, text in block.alerts(part)
         )
 
     def column_label(self, column: int) -> str:

@@ -60,6 +60,11 @@ class Stack(Compound, register=False):
         return known.pop() if len(known) == 1 else None
 
     @property
+    def column_names(self) -> tuple[Any, ...] | None:
+        known: tuple[Any, ...] | None = self.parts[0].column_names
+        return known
+
+    @property
     def stacked(self) -> Self:
         return self
 

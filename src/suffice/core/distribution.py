@@ -64,6 +64,11 @@ class Distribution(Member):
         """The distributions that this one is made of, by column or member; none for a family."""
         return {}
 
+    @property
+    def column_names(self) -> tuple[Any, ...] | None:
+        """The names of the columns, in order; None where they go by place."""
+        return None
+
     def column_label(self, column: int) -> str:
         """How an alert names a column."""
         return str(column)

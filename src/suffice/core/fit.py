@@ -12,6 +12,7 @@ from suffice.core.density import data_posterior, density_posterior, is_density
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, InterruptedStart, Pass, Trace, climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.names import names_of_data, saying_names, with_names
 from suffice.core.parameters import generator
 from suffice.core.prior_function import in_order
 from suffice.core.result import Fit
@@ -19,6 +20,7 @@ from suffice.core.sketch import fingerprint
 from suffice.core.weights import Weights
 
 
+@saying_names
 def fit(
     distribution: Distribution,
     data: Any,
@@ -105,7 +107,8 @@ def fit(
         if settled is not prior:
             notes = (*notes, *_unbelieved(prototype, settled))
             prior = settled
-    return _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
+    found = _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
+    return _with_names(found, names_of_data(data))
 
 
 def posterior(
@@ -283,6 +286,15 @@ def _conclude(
         _data=data,
         _mark=fingerprint(*data) if learned.asks_rows else None,
     )
+
+
+def _with_names(found: Fit, names: tuple[Any, ...] | None) -> Fit:
+    """The fit with the names of its columns, said in its alerts: those of the distribution, or of the data."""
+    own = found.distribution.column_names
+    if own is not None or names is None or len(names) != (found.distribution.columns or 1):
+        return replace(found, names=own)
+    alerts = tuple((code, with_names(text, names)) for code, text in found.alerts)
+    return replace(found, names=names, alerts=alerts)
 
 
 def _resolved(prototype: Any, prior: Any, stats: Any) -> Any:

@@ -45,6 +45,8 @@ class Fit:
         ``(code, text)`` pairs: what a reader must know before trusting the fit.
     prior, prior_name
         The prior, and the name by which it was asked for: ``"weak"`` stands for what ``prior`` then holds.
+    names
+        The names of the data's columns, in the order of the distribution's; None where the data had none.
     """
 
     distribution: Any
@@ -58,6 +60,7 @@ class Fit:
     log_posterior: float = float("nan")
     missing: int = 0
     prior_name: str = ""
+    names: tuple[Any, ...] | None = None
     _data: Any = field(default=None, repr=False)  # rows and weights, for what needs another pass; not pickled
     _mark: int | None = field(default=None, repr=False)  # by which a change of the rows is seen
 

@@ -49,7 +49,8 @@ def _table(fit: Any) -> list[str]:
     own = getattr(fit.distribution, "table", None)
     if own is not None:
         return list(own(fit))
-    rows = _entries(fit.distribution, fit.standard_errors, fit.interval())
+    key = None if fit.distribution.blocks else fit.names
+    rows = _entries(fit.distribution, fit.standard_errors, fit.interval(), key)
     if len(rows) > MANY:
         left_out = len(rows) - MANY
         rows = [*rows[: MANY // 2], (f"… {left_out} more", "", "", ""), *rows[-(MANY // 2) :]]
@@ -96,8 +97,10 @@ def labelled(dist: Any, key: Any, name: str, place: tuple[int, ...]) -> str:
     label = str(dist.label(name, place))
     if key is None or not label:
         return label
-    if not isinstance(key, tuple) or dist.row_vector:
+    if not isinstance(key, tuple) or not place:
         return f"{named(key)}: {label}"
+    if dist.row_vector:
+        return f"{name}[{', '.join(str(key[i]) for i in place)}]"
     rest = label.removeprefix(f"{name}[{place[0]}").removeprefix(", ")
     return f"{key[place[0]]}: {name}" + (f"[{rest}" if rest != "]" else "")
 

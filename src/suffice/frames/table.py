@@ -101,6 +101,11 @@ def is_frame(x: Any) -> bool:
     return isinstance(x, Frame) or hasattr(_eager(x), "columns")
 
 
+def names(frame: Any) -> list[Any]:
+    """The names of a frame's columns."""
+    return list(frame) if isinstance(frame, Frame) else list(_eager(frame).columns)
+
+
 def _eager(x: Any) -> Any:
     """A frame or series behind narwhals' one interface; None where it is neither."""
     kind = type(x)
