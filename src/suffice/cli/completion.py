@@ -10,7 +10,7 @@ SHELLS = ("bash", "fish", "zsh")
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    """Print the completion script of a shell.
+    r"""Print the completion script of a shell.
 
     \b
     eval "$(suffice completion bash)"      in ~/.bashrc

@@ -8,14 +8,13 @@ from typing import Any
 
 import click
 
-from suffice.cli.words import shown
-
 
 def opened(files: Sequence[str]) -> Any:
     """The rows of some files."""
     import pyarrow as pa
     import pyarrow.csv as pc
     import pyarrow.parquet as pq
+
     from suffice.core.errors import DataError
 
     tables = []
@@ -31,10 +30,12 @@ def opened(files: Sequence[str]) -> Any:
 
 
 def names_of(data: Any) -> tuple[str, ...]:
+    """The names of the columns."""
     return tuple(data.column_names)
 
 
 def frames(data: Any) -> Iterator[Any]:
+    """The rows, one table after the other."""
     yield data
 
 
@@ -47,9 +48,25 @@ def column(data: Any, name: str) -> Any:
     return np.concatenate([as_frame(frame)[name] for frame in frames(data)])
 
 
+def row_at(file: str, row: int) -> Any:
+    """One row of a file, as a table of one."""
+    from suffice.core.errors import DataError
+
+    data = opened([file])
+    seen = 0
+    for frame in frames(data):
+        if row < seen + len(frame):
+            return frame.slice(row - seen, 1)
+        seen += len(frame)
+    msg = f"{file} has {seen:,} rows, numbered from 0; there is no row {row:,}."
+    raise DataError(msg)
+
+
 def known(name: str, names: Iterable[Any], what: str) -> Any:
     """The column that a word means; where there is none, the nearest is offered."""
     from difflib import get_close_matches
+
+    from suffice.core.shown import shown
 
     there = {str(one): one for one in names}
     if name in there:

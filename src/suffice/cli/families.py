@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -42,8 +43,9 @@ def family(text: str) -> Any:
     if plain and name in there:
         made: Distribution = getattr(sf, name)(**values)
         return made
-    near = {one.lower(): one for one in there}.get(name.lower())
-    hint = f"did you mean {near}?" if near else f"families are {', '.join(there)}."
+    near = get_close_matches(name.lower(), [one.lower() for one in there], 1, 0.6)
+    meant = {one.lower(): one for one in there}
+    hint = f"did you mean {meant[near[0]]}?" if near else f"families are {', '.join(there)}."
     msg = f"--family: {text!r} is not a family, such as Poisson or Binomial(trials=10); {hint}"
     raise click.UsageError(msg)
 

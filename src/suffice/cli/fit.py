@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 CRITERIA = {"bic": "bic", "aic": "aic", "icl": "icl", "heldout": "held_out"}
+SHOWN = 12  # candidates of a selection
 
 
 @click.command()
@@ -16,16 +17,28 @@ CRITERIA = {"bic": "bic", "aic": "aic", "icl": "icl", "heldout": "held_out"}
 @click.option("--family", "families", multiple=True, metavar="COLUMN=FAMILY", help="Name the family of a column.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated.")
 @click.option("--joint", is_flag=True, help="Describe real numbers together, with their correlations.")
-@click.option("--structure", "structures", multiple=True, metavar="NAME", help="Covariances with --joint: full, diag, tied, …, EII … VVV, or all; may be repeated.")  # noqa: E501
+@click.option(
+    "--structure",
+    "structures",
+    multiple=True,
+    metavar="NAME",
+    help="Covariances with --joint: full, diag, tied, …, EII … VVV, or all; may be repeated.",
+)
 @click.option("--criterion", type=click.Choice(list(CRITERIA)), default="bic", show_default=True, help="What chooses.")
-@click.option("--prior", type=click.Choice(["weak", "none"]), help="Believe a little beforehand (default: none; with --target: weak).")  # noqa: E501
+@click.option(
+    "--prior",
+    type=click.Choice(["weak", "none"]),
+    help="Believe a little beforehand (default: none; with --target: weak).",
+)
 @click.option("--weights", metavar="COLUMN", help="A column with the weight of each row.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the starts.")
 @click.option("--starts", type=click.IntRange(1), help="Starts of a single fit (default: 1).")
 @click.option("--max-iter", type=click.IntRange(1), help="Most passes of a single fit (default: 1000).")
 @click.option("--out", type=click.Path(), metavar="MODEL.json", help="Save the model.")
 @click.option("--report", type=click.Path(), metavar="REPORT.html", help="Write a page about it.")
-@click.option("--resume", is_flag=True, help="Go on where an earlier run of the same command was stopped (needs --out).")
+@click.option(
+    "--resume", is_flag=True, help="Go on where an earlier run of the same command was stopped (needs --out)."
+)
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
@@ -39,7 +52,7 @@ def fit(ctx: click.Context, files: tuple[str, ...], **options: Any) -> None:
 
     asked, target = _request(files, options)
     learned = mixture(asked) if target is None else classifier(asked, target)
-    _save(learned, options)
+    _save(learned, options, asked.data)
     _show(learned, options)
     if learned.interrupted:
         from suffice.cli.group import INTERRUPTED
@@ -97,3 +110,74 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
         quiet=options["quiet"] or options["as_json"],
     )
     return asked, target
+
+
+def _save(learned: Any, options: dict[str, Any], data: Any) -> None:
+    """Write the model and the report, and say so."""
+    import suffice as sf
+    from suffice.cli.show import reported
+    from suffice.cli.terminal import note
+
+    if learned.interrupted:
+        note("interrupted: the best so far is kept.", "yellow")
+    if options["out"]:
+        sf.save(learned.model, options["out"])
+        note(f"model saved to {options['out']}")
+    if options["report"]:
+        reported(learned.model, data, options["report"], selection=learned.selection, seed=options["seed"])
+
+
+def _show(learned: Any, options: dict[str, Any]) -> None:
+    from suffice.cli.show import described, page
+    from suffice.cli.terminal import document, say
+
+    if options["as_json"]:
+        found = {"model": options["out"], "interrupted": learned.interrupted, **described(learned.model)}
+        if learned.selection is not None:
+            rows = [{key: one for key, one in row.items() if key != "alerts"} for row in learned.selection.table]
+            found["selection"] = {"criterion": learned.selection.criterion, "table": rows}
+        document(found)
+        return
+    if learned.selection is not None:
+        _candidates(learned.selection)
+        say()
+    page(learned.model)
+
+
+def _candidates(selection: Any) -> None:
+    """The table of a selection, with what chose marked."""
+    from rich.text import Text
+
+    from suffice.cli.terminal import say, table
+
+    rows, best = selection.table, selection.table[0]
+    what = f" {best['structure']}" if best["structure"] else ""
+    k = best["n_components"]
+    say(f"{k} component{'s'[: k != 1]}{what} by {_criterion(selection.criterion)}, of {len(rows)} candidates", "bold")
+    structured = any(row["structure"] for row in rows)
+    held = any(row["held_out"] == row["held_out"] for row in rows)
+    numbers = ["log_likelihood", "n_parameters", "bic", "aic", "icl", *(["held_out"] if held else [])]
+    lines = []
+    for place, row in enumerate(rows[:SHOWN]):
+        style = "bold green" if place == 0 else ""
+        cells = [str(row["n_components"]), *([row["structure"]] if structured else [])]
+        cells += [_number(name, row[name]) for name in numbers]
+        codes = dict.fromkeys(code for code, _ in row["alerts"])
+        cells.append(", ".join([*(["spurious"] if row["spurious"] else []), *codes]))
+        lines.append([Text(cell, style) for cell in cells])
+    heads = ["components", *(["structure"] if structured else [])]
+    titles = ["log L", "parameters", "BIC", "AIC", "ICL", *(["held out"] if held else [])]
+    places = [0, *range(len(heads), len(heads) + len(titles))]
+    table([*heads, *titles, ""], lines, right=places)
+    if len(rows) > SHOWN:
+        say(f"… {len(rows) - SHOWN} more", "dim")
+
+
+def _criterion(name: str) -> str:
+    return "held-out likelihood" if name == "held_out" else name.upper()
+
+
+def _number(name: str, value: float) -> str:
+    if name == "n_parameters":
+        return str(value)
+    return f"{value:.4f}" if name == "held_out" else f"{value:,.1f}".replace("-", "−")

@@ -30,8 +30,7 @@ class Commands(click.Group):
         self.params += [
             click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version,
                          help="Show the version and exit."),
-            click.Option(["--traceback"], is_flag=True, expose_value=False, callback=_debug,
-                         help="Show where in the code an error arose."),
+            _traceback(),
         ]  # fmt: skip
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -46,6 +45,8 @@ class Commands(click.Group):
             return None
         module, _, name = self.where[cmd_name].partition(":")
         found: click.Command = getattr(import_module(module), name)
+        if not any(option.name == "traceback" for option in found.params):
+            found.params.append(_traceback())
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -57,21 +58,25 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; whatever it refuses becomes a message and an exit code."""
-        from suffice.cli.terminal import note, problem
-
-        with _warnings_as(note):
+        with _warnings_as_notes():
             try:
                 return super().invoke(ctx)
             except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
                 raise
             except KeyboardInterrupt:
-                problem("interrupted: nothing was learned yet, and nothing was written.", title="")
+                _problem("interrupted, and nothing was written.")
                 ctx.exit(INTERRUPTED)
             except Exception as error:  # noqa: BLE001 (each becomes a message; a developer asks for the rest)
                 if _debugging():
                     traceback.print_exc(file=sys.stderr)
-                problem(explained(error))
+                _problem(explained(error))
                 ctx.exit(REFUSED)
+
+
+def _problem(text: str) -> None:
+    from suffice.cli.terminal import problem
+
+    problem(text)
 
 
 def explained(error: BaseException) -> str:
@@ -99,13 +104,15 @@ def _meant(word: str, known: Any) -> str:
 
 
 @contextmanager
-def _warnings_as(note: Any) -> Iterator[None]:
+def _warnings_as_notes() -> Iterator[None]:
     """Show what the library warns of as notes; what other libraries warn of is for developers."""
 
     def shown(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
         del place, more
         if category.__name__ in {"SufficeWarning", "ConvergenceWarning"} or _debugging():
-            note(str(message))
+            from suffice.cli.terminal import note
+
+            note(f"note: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
@@ -117,7 +124,18 @@ def _debugging() -> bool:
     return bool(os.environ.get("SUFFICE_DEBUG"))
 
 
-def _debug(ctx: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click's order)
+def _traceback() -> click.Option:
+    """The option of every command by which a developer sees where an error arose."""
+    return click.Option(
+        ["--traceback"],
+        is_flag=True,
+        expose_value=False,
+        callback=_debug,
+        help="Show where in the code an error arose.",
+    )
+
+
+def _debug(ctx: click.Context, _option: click.Parameter, value: bool) -> None:
     if value:
         before = os.environ.get("SUFFICE_DEBUG")
         os.environ["SUFFICE_DEBUG"] = "1"
@@ -126,10 +144,10 @@ def _debug(ctx: click.Context, _option: click.Parameter, value: bool) -> None:  
             if before is None:
                 os.environ.pop("SUFFICE_DEBUG", None)
 
-        ctx.call_on_close(restore)
+        ctx.find_root().call_on_close(restore)  # after the error was told
 
 
-def _version(ctx: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click's order)
+def _version(ctx: click.Context, _option: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from suffice import __version__
 

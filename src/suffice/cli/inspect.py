@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+LEVELS = 6  # that a line names
+
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
@@ -13,7 +15,9 @@ import click
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated.")
 @click.option("--joint", is_flag=True, help="Describe real numbers together, with their correlations.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def inspect(files: tuple[str, ...], families: tuple[str, ...], ignore: tuple[str, ...], joint: bool, as_json: bool) -> None:  # noqa: E501, FBT001 (click's)
+def inspect(
+    files: tuple[str, ...], families: tuple[str, ...], ignore: tuple[str, ...], joint: bool, as_json: bool
+) -> None:
     """Show the columns of FILES: families and why, holes, levels.
 
     FILES are CSV or Parquet, several or a pattern in quotes ('trips/*.parquet').
@@ -48,7 +52,8 @@ def _entry(one: Any) -> dict[str, Any]:
 def _page(files: Any, rows: int, schema: Any) -> None:
     from rich.text import Text
 
-    from suffice.cli.terminal import say, shown, table
+    from suffice.cli.terminal import say, table
+    from suffice.core.shown import shown
 
     left = len(schema.left_out)
     what = shown(files[0]) if len(files) == 1 else f"{len(files)} files"
@@ -58,17 +63,18 @@ def _page(files: Any, rows: int, schema: Any) -> None:
     for one in schema.findings:
         family = Text("–", "dim") if one.family is None else Text(one.family.name, "cyan")
         share = Text(_share(one.missing), "yellow" if one.missing else "dim")
-        lines.append((Text(shown(one.name), "bold"), family, share, shown(one.why, 200), _tail(one)))
-    table(("column", "family", "missing", "why", "levels or unit"), lines, right=(2,))
+        lines.append((Text(shown(one.name), "bold"), family, share, _what(one)))
+    table(("column", "family", "missing", "what its values are"), lines, right=(2,))
 
 
-def _tail(one: Any) -> str:
-    from suffice.cli.terminal import shown
+def _what(one: Any) -> str:
+    from suffice.core.shown import shown
 
+    why = shown(one.why, 200)
     if one.levels is None:
-        return "" if one.unit is None else f"{one.unit:g}"
-    names = [shown(level, 24) for level in one.levels[:4]]
-    return ", ".join(names) + (f", … ({len(one.levels)})" if len(one.levels) > 4 else "")
+        return why
+    names = ", ".join(shown(level, 24) for level in one.levels[:LEVELS])
+    return f"{why}: {names}{', …' if len(one.levels) > LEVELS else ''}"
 
 
 def _share(missing: float) -> str:

@@ -1,4 +1,4 @@
-"""Model files as the commands see them: a distribution, the names of its columns, and of its classes where it has some."""
+"""Model files as the commands see them: a distribution, and the names of its columns and classes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from suffice.cli.data import known
-from suffice.cli.words import shown
 
 TRUE, FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
 
@@ -46,9 +45,14 @@ class Model:
         """How many members or classes there are; 0 for what is no mixture."""
         return int(self.distribution.n) if hasattr(self.distribution, "weights") else 0
 
+    @property
+    def who(self) -> str:
+        """What those are called that make rows."""
+        return "class" if self.labels else "member"
+
     def column(self, word: str) -> Any:
         """The column that a word means."""
-        return known(word, self.names, shown(self.path))
+        return known(word, self.names, self.path)
 
     def levels(self, name: Any) -> tuple[Any, ...] | None:
         """The labels that a column can have; None for numbers."""
@@ -98,6 +102,8 @@ def known_level(name: Any, text: str, levels: tuple[Any, ...]) -> Any:
     """Refuse a level that a column does not have."""
     from difflib import get_close_matches
 
+    from suffice.core.shown import shown
+
     near = get_close_matches(text, [str(one) for one in levels], 1, 0.5)
     if near:
         hint = f"did you mean {shown(near[0])!r}?"
@@ -113,7 +119,7 @@ def pairs(model: Model, given: tuple[str, ...], also: tuple[Any, ...] = ()) -> d
     for word in given:
         name, equals, text = word.partition("=")
         if not equals:
-            msg = f"--given takes COLUMN=VALUE, such as bill_length_mm=40.5; got {shown(word)!r}."
+            msg = f"--given takes COLUMN=VALUE, such as bill_length_mm=40.5; got {word!r}."
             raise click.UsageError(msg)
         found[known(name, (*model.names, *also), "--given")] = text
     return found
@@ -124,7 +130,7 @@ def _number(name: Any, text: str) -> Any:
         return float(text)
     except ValueError:
         pass
-    msg = f"column {shown(name)!r} holds numbers; {shown(text)!r} is none."
+    msg = f"column {str(name)!r} holds numbers; {text!r} is none."
     raise click.UsageError(msg)
 
 
@@ -133,3 +139,60 @@ def _same_number(level: Any, text: str) -> bool:
         return float(text) == float(level)
     except (TypeError, ValueError):
         return False
+
+
+# ---- questions -------------------------------------------------------------------------------------------------------
+def whose(model: Model, word: str) -> Any:
+    """The column that is asked for; None for the member or class itself."""
+    if word not in map(str, model.names) and model.members and word == model.who:
+        return None
+    return known(word, (*model.names, *([model.who] if model.members else [])), "ask")
+
+
+def conditioned(model: Model, given: tuple[str, ...]) -> tuple[Any, dict[Any, Any]]:
+    """The model given some cells, and the cells."""
+    words = pairs(model, given)
+    cells = {name: model.parse(name, text) for name, text in words.items()}
+    source = model.value if hasattr(model.value, "given") else model.distribution
+    return (source.given(cells) if cells else source), cells
+
+
+def row_of(model: Model, given: tuple[str, ...]) -> dict[Any, Any]:
+    """One row with some cells, and holes in the others."""
+    cells = {name: model.parse(name, text) for name, text in pairs(model, given).items()}
+    return {name: [cells.get(name, None if model.levels(name) else float("nan"))] for name in model.names}
+
+
+def evidence(model: Model, file: str, row: int, label: str | None, against: str | None) -> Any:
+    """Why a row of a file is given to a class, or to a member."""
+    from suffice.cli.data import row_at
+    from suffice.combinators.classes import Classes
+    from suffice.combinators.evidence import explain
+
+    need_members(model)
+    own = model.distribution
+    classes = own if model.labels else Classes(own.components, weights=own.weights, labels=tuple(range(own.n)))
+    frame = row_at(file, row)
+    chosen = [None if one is None else _label(one, classes.labels) for one in (label, against)]
+    cells = frame.to_pylist()[0]
+
+    def name(column: Any) -> Any:
+        return model.names[column] if isinstance(column, int) else column
+
+    return explain(classes, classes.read(frame), *chosen, name, lambda column: cells.get(name(column)))
+
+
+def need_members(model: Model) -> None:
+    """Refuse a question about members of what has none."""
+    if not model.members:
+        from suffice.core.errors import UnsupportedError
+
+        msg = f"{model.path} is {model.distribution.name}, which has neither members nor classes: fit a mixture."
+        raise UnsupportedError(msg)
+
+
+def _label(text: str, labels: tuple[Any, ...]) -> Any:
+    for one in labels:
+        if str(one) == text:
+            return one
+    return known_level("class", text, labels)

@@ -11,7 +11,8 @@ from typing import Any, Self
 
 import click
 
-from suffice.cli.terminal import is_terminal, note, plain, say, shown, table
+from suffice.cli.terminal import is_terminal, note, plain, say, table
+from suffice.core.shown import shown
 
 KINDS = {".csv": "csv", ".parquet": "parquet", ".json": "json"}
 SHOWN = 10  # rows on a terminal
@@ -77,7 +78,7 @@ class Rows:
         if left > 0:
             self._first.append(rows.slice(0, left))
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Close; keep a file only where nothing went wrong."""
         if self.kind == "json" and kind is None:
             self._stream.write(b"\n]\n" if self.count else b"[]\n")

@@ -18,7 +18,7 @@ SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of t
 @FILES
 @OUT
 @JSON
-def score(model: str, files: tuple[str, ...], out: str | None, as_json: bool) -> None:  # noqa: FBT001 (click's)
+def score(model: str, files: tuple[str, ...], out: str | None, as_json: bool) -> None:
     """Log-likelihood of each row of FILES under MODEL.
 
     Rows of low log_prob are those that the model finds surprising. The sum and the mean are noted at the end.
@@ -47,16 +47,16 @@ def score(model: str, files: tuple[str, ...], out: str | None, as_json: bool) ->
 @click.option("--proba", is_flag=True, help="The probability of each member or class, too.")
 @OUT
 @JSON
-def predict(model: str, files: tuple[str, ...], proba: bool, out: str | None, as_json: bool) -> None:  # noqa: FBT001 (click's)
+def predict(model: str, files: tuple[str, ...], proba: bool, out: str | None, as_json: bool) -> None:
     """The member of a mixture, or the class, of each row of FILES."""
     import numpy as np
 
     from suffice.cli.data import frames, opened
-    from suffice.cli.model import loaded
+    from suffice.cli.model import loaded, need_members
     from suffice.cli.output import Rows, arrow
 
     found = loaded(model)
-    _need_members(found)
+    need_members(found)
     labels = found.labels or tuple(range(found.members))
     names = np.empty(len(labels), dtype=object)
     names[:] = labels
@@ -66,7 +66,7 @@ def predict(model: str, files: tuple[str, ...], proba: bool, out: str | None, as
             shares = np.atleast_2d(found.distribution.predict_proba(frame))
             best = shares.argmax(axis=1)
             columns: dict[Any, Any] = {"row": np.arange(count, count + len(best))}
-            columns["class" if found.labels else "member"] = names[best] if found.labels else best
+            columns[found.who] = names[best] if found.labels else best
             columns["probability"] = shares[np.arange(len(best)), best]
             if proba:
                 columns |= {f"p({label})": shares[:, j] for j, label in enumerate(labels)}
@@ -81,7 +81,7 @@ def predict(model: str, files: tuple[str, ...], proba: bool, out: str | None, as
 @SEED
 @OUT
 @JSON
-def impute(model: str, files: tuple[str, ...], draw: bool, seed: int, out: str | None, as_json: bool) -> None:  # noqa: FBT001 (click's)
+def impute(model: str, files: tuple[str, ...], draw: bool, seed: int, out: str | None, as_json: bool) -> None:
     """Fill the holes of FILES by what MODEL knows of the other cells of the row."""
     from suffice.cli.data import frames, opened
     from suffice.cli.model import loaded
@@ -106,7 +106,7 @@ def impute(model: str, files: tuple[str, ...], draw: bool, seed: int, out: str |
 @SEED
 @OUT
 @JSON
-def sample(model: str, count: int, given: tuple[str, ...], seed: int, out: str | None, as_json: bool) -> None:  # noqa: FBT001 (click's)
+def sample(model: str, count: int, given: tuple[str, ...], seed: int, out: str | None, as_json: bool) -> None:
     """Draw new rows from MODEL."""
     from suffice.cli.model import conditioned, loaded
     from suffice.cli.output import Rows, arrow
@@ -116,3 +116,19 @@ def sample(model: str, count: int, given: tuple[str, ...], seed: int, out: str |
     rows = source.sample(count, random_state=seed)
     with Rows(out, as_json=as_json) as answers:
         answers.write(arrow(_in_order(found, rows, fixed, count)))
+
+
+def _imputed(found: Any, frame: Any, seed: Any) -> Any:
+    """The frame with its holes filled, in its own columns."""
+    if seed is None:
+        return found.value.impute(frame)
+    return found.value.impute(frame, n=1, random_state=seed)
+
+
+def _holes(rows: Any) -> int:
+    return sum(column.null_count for column in rows.columns)
+
+
+def _in_order(found: Any, rows: Any, fixed: dict[Any, Any], count: int) -> dict[Any, Any]:
+    """Drawn columns and those that were given, in the order of the model."""
+    return {name: [fixed[name]] * count if name in fixed else rows[name] for name in found.names}

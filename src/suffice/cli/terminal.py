@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.words import harmless, shown
+from suffice.core.shown import shown
 
 WIDE = 10_000  # columns of a pipe: whoever reads it does not want lines to be broken
 BAR = 24  # cells of a whole bar
@@ -43,6 +43,11 @@ def console(*, error: bool = False) -> Any:
 def width() -> int:
     """Columns of the page: those of the terminal, within reason; 100 in a pipe."""
     return max(40, min(console().width, 160)) if is_terminal() else 100
+
+
+def harmless(text: str) -> str:
+    """A page on which nothing is left that a terminal would obey."""
+    return "\n".join(shown(line, len(line) * 10) if line else "" for line in text.split("\n"))
 
 
 def say(text: str = "", style: str = "") -> None:
@@ -87,14 +92,14 @@ def table(
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
     for place, title in enumerate(head):
         grid.add_column(
-            Text(shown(title)),
+            Text(shown(title) if title else ""),
             justify="right" if place in right else "left",
             style=styles[place] if place < len(styles) else "",
             no_wrap=place in right or place == 0,
             overflow="fold",
         )
     for row in rows:
-        grid.add_row(*(one if isinstance(one, Text) else Text(shown(one)) for one in row))
+        grid.add_row(*(one if isinstance(one, Text) else Text(harmless(str(one))) for one in row))
     if page.is_terminal:
         page.print(grid)
         return
@@ -118,20 +123,16 @@ def plain(value: Any) -> Any:
     """A value as JSON has it: arrays are lists, dates are text, NaN is null, and infinity a word."""
     import numpy as np
 
+    if isinstance(value, np.ma.MaskedArray):
+        value = value.astype(object).filled(None).tolist()
+    elif isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist() if value.dtype.kind not in "Mm" else value.astype(object).tolist()
     if isinstance(value, dict):
         return {key if isinstance(key, str) else str(key): plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(one) for one in value]
-    if isinstance(value, np.ma.MaskedArray):
-        return plain(value.astype(object).filled(None).tolist())
-    if isinstance(value, np.ndarray):
-        return plain(value.astype(object).tolist() if value.dtype.kind in "Mm" else value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and value != value:  # noqa: PLR0124 (NaN)
-        return None
-    if isinstance(value, float) and value in (float("inf"), float("-inf")):
-        return "inf" if value > 0 else "-inf"
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else "inf" if value > 0 else "-inf"
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
