@@ -101,6 +101,9 @@ def fit(
             if not climbs:
                 raise
         path, notes = max(climbs, key=lambda one: one[0].rank)
+        alike = sum(one.agrees(path) for one, _ in climbs)
+        tries = prototype.tries if start is None else 1
+        path = replace(path, trace=replace(path.trace, starts=len(climbs), agreeing=alike, tries=tries))
         if len(climbs) < n_init:
             text = f"interrupted after {len(climbs)} of {n_init} starts; what stands here is the best of them."
             notes = (*notes, ("interrupted", text))
