@@ -222,7 +222,7 @@ def _climbed(
         begin, notes, interrupted = stopped.best, (), True
         options = {**options, "max_iter": 1}
     tol = prototype.tolerance if options["tol"] is None else options["tol"]
-    options = {**options, "tol": tol, "log_prior": lambda one: _log_prior(one, prior, prototype)}
+    options = {**options, "tol": tol, "log_prior": lambda one: log_prior_at(one, prior, prototype)}
     path = climb(begin, begin.staged(rows), weights, prior, **options)
     if interrupted:
         path = replace(path, converged=False, reason="interrupted before the first pass", interrupted=True)
@@ -248,13 +248,13 @@ def _conclude(
     path: Climb, data: Any, prior: Any, prototype: Any, believed: Any, notes: tuple[Alert, ...], name: str
 ) -> Fit:
     learned, stats, weights = path.distribution, path.statistics, data[1]
-    prior = _resolved(prototype, prior, stats)
+    prior = resolved(prototype, prior, stats)
     alerts = [*notes, *(_under(prior, alert) for alert in learned.alerts(stats))]
     if believed is not None:
         alerts.extend(alert for alert in believed.alerts if alert[0] not in dict(alerts))
         prior_there = believed.log_prior(learned)
     else:
-        prior_there = _log_prior(learned, prior, prototype)
+        prior_there = log_prior_at(learned, prior, prototype)
     cells = np.asarray(stats.weight)
     if not cells.any():
         msg = f"{learned.name} cannot be fitted: every cell is missing; give at least one value."
@@ -300,13 +300,13 @@ def _with_names(found: Fit, names: tuple[Any, ...] | None) -> Fit:
     return replace(found, names=names, alerts=alerts)
 
 
-def _resolved(prototype: Any, prior: Any, stats: Any) -> Any:
+def resolved(prototype: Any, prior: Any, stats: Any) -> Any:
     """The prior that a name stands for, in the layout of the prototype."""
     if not isinstance(prior, str):
         return prior
     if prototype.blocks:
         parts = zip(prototype.blocks.items(), stats.parts, strict=True)
-        return {key: _resolved(block, prior, part) for (key, block), part in parts}
+        return {key: resolved(block, prior, part) for (key, block), part in parts}
     weak = prototype.weak_prior(stats)
     return prototype.like(weak) if weak.batch else weak
 
@@ -321,13 +321,13 @@ def _under(prior: Any, alert: Alert) -> Alert:
     return code, f"{fact} This prior does not prevent it; {inward} does."
 
 
-def _log_prior(learned: Any, prior: Any, prototype: Any) -> float:
+def log_prior_at(learned: Any, prior: Any, prototype: Any) -> float:
     """Log density of the prior at the estimate."""
     if prior is None or isinstance(prior, str):
         return 0.0
     if prototype.blocks:
         priors = prototype.priors(prior)
-        return sum(_log_prior(learned.blocks[key], p, prototype.blocks[key]) for key, p in priors.items())
+        return sum(log_prior_at(learned.blocks[key], p, prototype.blocks[key]) for key, p in priors.items())
     if callable(prior):  # of one block; the density is taken as it is
         with np.errstate(all="ignore"):
             return float(np.sum(np.log(in_order(prior, learned.free)(*(learned.params[n] for n in learned.free)))))

@@ -11,11 +11,20 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from suffice.combinators.merging import added
 from suffice.core.em import Climb, Pass, climb
-from suffice.core.errors import SufficeError
+from suffice.core.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
-from suffice.estimators.validation import AT_LEAST_ONE, AT_LEAST_ZERO, COUNT, checked, generator, row_weights
+from suffice.estimators.validation import (
+    AT_LEAST_ONE,
+    AT_LEAST_ZERO,
+    COUNT,
+    check_mergeable,
+    checked,
+    generator,
+    row_weights,
+)
 
 FORGETTING = 0.6  # step of online EM: (weight of the new rows / weight of all rows so far) to this power
 
@@ -251,6 +260,39 @@ class MixtureShell(DensityMixin, BaseEstimator):
         """
         del y
         self._learn_more(X, sample_weight)
+        return self
+
+    def merge(self, other: Any) -> Self:
+        """Add what another fit with the same options learned: members are aligned, and one M-step is taken.
+
+        Who made which row was decided by the parameters of each, so this comes near a fit of all rows, and is none.
+        """
+        check_is_fitted(self)
+        check_mergeable(self, other)
+        if self._model_options != other._model_options:  # noqa: SLF001 (of the same kind)
+            names = ", ".join(self._of_model)
+            msg = f"merge adds fits of the same {names}; here are {self._model_options}, there {other._model_options}."  # noqa: SLF001
+            raise DataError(msg)
+        if not (hasattr(self, "statistics_") and hasattr(other, "statistics_")):
+            msg = f"{type(self).__name__} with max_iter=0 has seen no rows, so there is nothing to merge."
+            raise UnsupportedError(msg)
+        beliefs = self.prior.values() if isinstance(self.prior, dict) else [self.prior]
+        if any(isinstance(one, str) for one in beliefs):
+            msg = f"prior={self.prior!r} is settled by the rows, and merge has none; give the prior itself."
+            raise UnsupportedError(msg)
+        stats = added(self.distribution_, other.distribution_, self.statistics_, other.statistics_)
+        self.distribution_, self.statistics_ = self.distribution_.estimate(stats, self.prior), stats
+        self.n_seen_ = self.n_seen_ + other.n_seen_
+        total = Weights.of(np.array([self.n_seen_]), 1)
+        self.lower_bound_ = float(np.sum(self.distribution_.log_likelihood(stats))) / self._per(total)
+        self.lower_bounds_, self.converged_ = [*self.lower_bounds_, self.lower_bound_], False
+        self.__dict__.pop("fit_", None)
+        self._show()
+        text = (
+            f"{type(self).__name__}: two fits were aligned, added, and took one M-step; who made which row was decided "
+            "by the parameters of each. Where the rows are at hand, fit with warm_start=True goes on from here."
+        )
+        warnings.warn(text, SufficeWarning, stacklevel=2)
         return self
 
     # ---- asking ---------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from suffice.core.sketch import taken
 from suffice.core.weights import Weights
 from suffice.estimators.rows import by_name, missing_cell, one_row
 from suffice.estimators.targets import Targets, checked_priors, in_order, targets
-from suffice.estimators.validation import checked, generator, refuse_infinite, row_weights
+from suffice.estimators.validation import check_mergeable, checked, generator, refuse_infinite, row_weights
 from suffice.frames.schema import infer
 
 MISLED = 0.05  # of the labelled rows: what rows of unknown class may cost before an alert tells
@@ -280,7 +280,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
     def merge(self, other: Any) -> Self:
         """Add what another fit of the same classes learned: as if its rows had been seen here."""
         check_is_fitted(self)
-        self._check_mergeable(other)
+        check_mergeable(self, other)
         if not np.array_equal(self.classes_, other.classes_):
             msg = (
                 f"merge adds fits of the same classes; here are {self.classes_.tolist()}, there "
@@ -291,12 +291,6 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         other._refuse_inexact("merge")  # noqa: SLF001 (of the same kind)
         self._adopt(self._template(), other.statistics_, more=True)
         return self
-
-    def _check_mergeable(self, other: Any) -> None:
-        if type(other) is not type(self):
-            msg = f"merge adds two fits of {type(self).__name__}; got {type(other).__name__}."
-            raise TypeError(msg)
-        check_is_fitted(other)
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows: as if they had never been seen."""

@@ -14,7 +14,7 @@ from suffice.estimators.bayes import BayesShell
 from suffice.estimators.prototypes import takes_holes
 from suffice.estimators.rows import columns_of
 from suffice.estimators.targets import Targets
-from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, row_weights
+from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, check_mergeable, row_weights
 from suffice.frames.schema import infer
 
 
@@ -153,7 +153,7 @@ class NaiveBayes(BayesShell):
 
     def merge(self, other: Any) -> Self:
         """Add what another fit of the same classes and families learned: as if its rows had been seen here."""
-        self._check_mergeable(other)
+        check_mergeable(self, other)
         mine, theirs = self.prototype_, other.prototype_
         if mine.parts != theirs.parts:
             msg = (
