@@ -30,19 +30,19 @@ def ask(model: str, column: str, given: tuple[str, ...], level: float, as_json: 
     Numbers get a mean and an interval, labels a probability each. "member" asks a mixture which member made such a
     row, and "class" a classifier for its class.
     """
-    from suffice.cli.model import conditioned, loaded, whose
+    from suffice.cli.model import cells, conditioned, loaded, whose
     from suffice.cli.terminal import document
 
     found = loaded(model)
     name = whose(found, column)
+    known = cells(found, given)
+    if name in known:
+        msg = f"{column!r} is among the --given columns; ask for another one."
+        raise click.UsageError(msg)
     if name is None:
-        answer = _who(found, given)
+        answer = _who(found, known)
     else:
-        source, known = conditioned(found, given)
-        if name in known:
-            msg = f"{column!r} is among the --given columns; ask for another one."
-            raise click.UsageError(msg)
-        answer = _answer(found, source.marginal(name), name, level)
+        answer = _answer(found, conditioned(found, known).marginal(name), name, level)
     asked = {"column": column, "given": dict(word.split("=", 1) for word in given)}
     if as_json:
         document({**asked, **{key: one for key, one in answer.items() if key != "curve"}})
@@ -50,11 +50,11 @@ def ask(model: str, column: str, given: tuple[str, ...], level: float, as_json: 
         _page(asked, answer)
 
 
-def _who(found: Any, given: tuple[str, ...]) -> dict[str, Any]:
+def _who(found: Any, known: dict[Any, Any]) -> dict[str, Any]:
     """The probability of each member or class."""
     from suffice.cli.model import row_of
 
-    shares = found.distribution.predict_proba(row_of(found, given))[0]
+    shares = found.distribution.predict_proba(row_of(found, known))[0]
     labels = found.labels or tuple(range(found.members))
     return {"probabilities": {str(label): float(p) for label, p in zip(labels, shares, strict=True)}}
 

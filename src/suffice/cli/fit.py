@@ -114,25 +114,26 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
 
 def _save(learned: Any, options: dict[str, Any], data: Any) -> None:
     """Write the model and the report, and say so."""
-    import suffice as sf
+    from suffice.cli.model import saved
     from suffice.cli.show import reported
     from suffice.cli.terminal import note
 
     if learned.interrupted:
         note("interrupted: the best so far is kept.", "yellow")
     if options["out"]:
-        sf.save(learned.model, options["out"])
-        note(f"model saved to {options['out']}")
+        saved(learned.model, options["out"])
     if options["report"]:
         reported(learned.model, data, options["report"], selection=learned.selection, seed=options["seed"])
 
 
 def _show(learned: Any, options: dict[str, Any]) -> None:
+    from suffice.cli.model import Model
     from suffice.cli.show import described, page
     from suffice.cli.terminal import document, say
 
+    model = Model(options["out"] or "the model", learned.model)
     if options["as_json"]:
-        found = {"model": options["out"], "interrupted": learned.interrupted, **described(learned.model)}
+        found = {"model": options["out"], "interrupted": learned.interrupted, **described(model)}
         if learned.selection is not None:
             rows = [{key: one for key, one in row.items() if key != "alerts"} for row in learned.selection.table]
             found["selection"] = {"criterion": learned.selection.criterion, "table": rows}
@@ -141,7 +142,7 @@ def _show(learned: Any, options: dict[str, Any]) -> None:
     if learned.selection is not None:
         _candidates(learned.selection)
         say()
-    page(learned.model)
+    page(model)
 
 
 def _candidates(selection: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,15 @@ class Model:
         """The columns, in the order of the distribution."""
         found = getattr(self.value, "names", None) or getattr(self.distribution, "column_names", None)
         return tuple(range(self.distribution.columns or 1)) if found is None else tuple(found)
+
+    def portrait(self) -> Any:
+        """What there is to say about it, as values."""
+        if hasattr(self.value, "portrait"):
+            return self.value.portrait()
+        own = self.distribution.portrait(self.names)
+        rows = float(self.value.statistics_.count.sum())
+        title = f"{type(self.value).__name__}, {own.title}, {rows:.6g} rows × {len(self.names)} columns"
+        return replace(own, title=title, alerts=tuple(self.value.alerts_), judged=True)
 
     @property
     def members(self) -> int:
@@ -98,6 +107,19 @@ def loaded(path: str) -> Model:
     return Model(path, sf.load(path))
 
 
+def saved(value: Any, path: str) -> None:
+    """Write a model; how long its passes took is left out, so that the same rows give the same bytes."""
+    import numpy as np
+
+    import suffice as sf
+    from suffice.cli.terminal import note
+
+    if hasattr(value, "trace"):
+        value = replace(value, trace=replace(value.trace, seconds=np.zeros(0)))
+    sf.save(value, path)
+    note(f"model saved to {path}")
+
+
 def known_level(name: Any, text: str, levels: tuple[Any, ...]) -> Any:
     """Refuse a level that a column does not have."""
     from difflib import get_close_matches
@@ -113,15 +135,15 @@ def known_level(name: Any, text: str, levels: tuple[Any, ...]) -> Any:
     raise click.UsageError(msg)
 
 
-def pairs(model: Model, given: tuple[str, ...], also: tuple[Any, ...] = ()) -> dict[Any, str]:
-    """``COLUMN=VALUE`` words by column; ``also``: further names that may stand there."""
+def pairs(given: tuple[str, ...], names: tuple[Any, ...]) -> dict[Any, str]:
+    """``COLUMN=VALUE`` words by column."""
     found = {}
     for word in given:
         name, equals, text = word.partition("=")
         if not equals:
             msg = f"--given takes COLUMN=VALUE, such as bill_length_mm=40.5; got {word!r}."
             raise click.UsageError(msg)
-        found[known(name, (*model.names, *also), "--given")] = text
+        found[known(name, names, "--given")] = text
     return found
 
 
@@ -149,18 +171,20 @@ def whose(model: Model, word: str) -> Any:
     return known(word, (*model.names, *([model.who] if model.members else [])), "ask")
 
 
-def conditioned(model: Model, given: tuple[str, ...]) -> tuple[Any, dict[Any, Any]]:
-    """The model given some cells, and the cells."""
-    words = pairs(model, given)
-    cells = {name: model.parse(name, text) for name, text in words.items()}
+def cells(model: Model, given: tuple[str, ...]) -> dict[Any, Any]:
+    """The cells that ``COLUMN=VALUE`` words give."""
+    return {name: model.parse(name, text) for name, text in pairs(given, model.names).items()}
+
+
+def conditioned(model: Model, known_cells: dict[Any, Any]) -> Any:
+    """The model given some cells."""
     source = model.value if hasattr(model.value, "given") else model.distribution
-    return (source.given(cells) if cells else source), cells
+    return source.given(known_cells) if known_cells else source
 
 
-def row_of(model: Model, given: tuple[str, ...]) -> dict[Any, Any]:
+def row_of(model: Model, known_cells: dict[Any, Any]) -> dict[Any, Any]:
     """One row with some cells, and holes in the others."""
-    cells = {name: model.parse(name, text) for name, text in pairs(model, given).items()}
-    return {name: [cells.get(name, None if model.levels(name) else float("nan"))] for name in model.names}
+    return {name: [known_cells.get(name, None if model.levels(name) else float("nan"))] for name in model.names}
 
 
 def evidence(model: Model, file: str, row: int, label: str | None, against: str | None) -> Any:

@@ -58,7 +58,8 @@ class Rows:
             csv.writer(head, lineterminator="\n").writerow(rows.column_names)
             self._stream.write(head.getvalue().encode())
         lines = io.BytesIO()
-        pc.write_csv(rows, lines, pc.WriteOptions(include_header=False))
+        style = "needed" if _special(rows) else "none"  # Arrow needs quotes wherever a column is text
+        pc.write_csv(rows, lines, pc.WriteOptions(include_header=False, quoting_style=style))
         self._stream.write(lines.getvalue())
 
     def _parquet(self, rows: Any) -> None:
@@ -125,6 +126,17 @@ def arrow(columns: dict[Any, Any]) -> Any:
         array = array.astype(object) if array.dtype.kind == "U" else array
         arrays.append(pa.array(array.tolist() if array.dtype == object else array, mask=masked, from_pandas=True))
     return pa.table(arrays, names=[str(name) for name in columns])
+
+
+def _special(rows: Any) -> bool:
+    """Whether a cell holds what CSV must quote, or is empty but not missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = [
+        column for column in rows.columns if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    ]
+    return any(pc.any(pc.match_substring_regex(column, r'[",\r\n]|^$')).as_py() for column in text)
 
 
 def _cell(value: Any) -> str:

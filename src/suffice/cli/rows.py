@@ -108,12 +108,12 @@ def impute(model: str, files: tuple[str, ...], draw: bool, seed: int, out: str |
 @JSON
 def sample(model: str, count: int, given: tuple[str, ...], seed: int, out: str | None, as_json: bool) -> None:
     """Draw new rows from MODEL."""
-    from suffice.cli.model import conditioned, loaded
+    from suffice.cli.model import cells, conditioned, loaded
     from suffice.cli.output import Rows, arrow
 
     found = loaded(model)
-    source, fixed = conditioned(found, given)
-    rows = source.sample(count, random_state=seed)
+    fixed = cells(found, given)
+    rows = conditioned(found, fixed).sample(count, random_state=seed)
     with Rows(out, as_json=as_json) as answers:
         answers.write(arrow(_in_order(found, rows, fixed, count)))
 

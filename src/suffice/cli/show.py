@@ -19,30 +19,27 @@ def show(model: str, as_json: bool) -> None:
 
     found = loaded(model)
     if as_json:
-        document(described(found.value))
+        document(described(found))
     else:
-        page(found.value)
+        page(found)
 
 
-def page(value: Any) -> None:
+def page(model: Any) -> None:
     """Print the summary of a model."""
     from suffice.cli.terminal import say, width
+    from suffice.core.summary import page as lines
 
-    title, *lines = value.summary(width=width()).split("\n")
-    say(title, "bold")
     alerts = False
-    for line in lines:
-        alerts = alerts or line.startswith("alerts:")
-        say(line, "yellow" if alerts and "none" not in line else "")
+    for number, line in enumerate(lines(model.portrait(), width()).split("\n")):
+        alerts = alerts or line == "alerts:"
+        say(line, "bold" if number == 0 else "yellow" if alerts else "")
 
 
-def described(value: Any) -> dict[str, Any]:
+def described(model: Any) -> dict[str, Any]:
     """The portrait of a model as plain data."""
     from dataclasses import asdict
 
-    from suffice.core.portrait import portrait
-
-    return asdict(portrait(value))
+    return asdict(model.portrait())
 
 
 @click.command()
@@ -79,13 +76,12 @@ def merge(first: str, second: str, out: str, as_json: bool) -> None:
     """Add what two models of the same kind have learned: as if one had seen the rows of both."""
     import suffice as sf
     from suffice.cli.data import written_beside
-    from suffice.cli.model import loaded
-    from suffice.cli.terminal import document, note
+    from suffice.cli.model import Model, loaded, saved
+    from suffice.cli.terminal import document
 
     written_beside(out)
-    both = sf.merge(loaded(first).value, loaded(second).value)
-    sf.save(both, out)
-    note(f"model saved to {out}")
+    both = Model(out, sf.merge(loaded(first).value, loaded(second).value))
+    saved(both.value, out)
     if as_json:
         document(described(both))
     else:
