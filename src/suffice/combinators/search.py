@@ -9,7 +9,9 @@ also begins where the one before it ended.
 from __future__ import annotations
 
 import os
+import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -252,12 +254,16 @@ def _in_processes(call: Any, tasks: dict[int, Any], workers: int, done: dict[int
     from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
     pool = Parallel(n_jobs=min(workers, len(tasks)), return_as="generator_unordered", batch_size=1)
-    for index, found in pool(delayed(_numbered)(call, index, what) for index, what in tasks.items()):
+    here = os.getpid()
+    for index, found in pool(delayed(_numbered)(call, index, what, here) for index, what in tasks.items()):
         done[index] = found  # one by one: an interruption keeps what is there
         if told is not None:
             told(found)
 
 
-def _numbered(call: Any, index: int, what: Any) -> tuple[int, list[Found]]:
+def _numbered(call: Any, index: int, what: Any, parent: int) -> tuple[int, list[Found]]:
     os.environ["SUFFICE_THREADS"] = "1"
+    if os.getpid() != parent:  # Ctrl-C is for whoever asked, who then ends the workers
+        with suppress(ValueError):  # in a thread
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
     return index, call(what)
