@@ -39,7 +39,12 @@ _NAMES = {
     "suffice.estimators.comparison": "Comparison",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-_MODULES = {"theory": "suffice.core.theory", "testing": "suffice.testing", "plot": "suffice.plot"}
+_MODULES = {
+    "plot": "suffice.plot",
+    "report": "suffice.report",
+    "testing": "suffice.testing",
+    "theory": "suffice.core.theory",
+}
 
 __all__ = ["__version__", *sorted(_HOME), *sorted(_MODULES)]  # noqa: PLE0604 (names are strings)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import unicodedata
 from typing import Any
 
 from suffice.core.errors import SufficeError
@@ -14,10 +15,45 @@ MEMBERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LETTER = 0.078  # inches of a letter of a title
 DASHES = ("-", "--", ":", "-.")
+BAR = "#d4d7dc"  # of data, behind what was learned of them
 
 
 class MissingExtraError(SufficeError, ImportError):
     """An optional part of suffice needs a package that is not installed."""
+
+
+def shown(text: Any, most: int = 40) -> str:
+    """A name or value as one line of harmless text: no control or direction marks, shortened in the middle.
+
+    >>> shown("a" + chr(10) + "b" + "x" * 100, 12)
+    'a bxxx…xxxxx'
+    """
+    text = str(text)
+    if len(text) > 4 * most + 64:  # before every letter is looked at
+        text = text[: 2 * most + 32] + text[-2 * most - 32 :]
+    kept = " ".join("".join(map(_letter, text)).split())
+    return kept if len(kept) <= most else f"{kept[: most // 2]}…{kept[len(kept) - (most - most // 2 - 1) :]}"
+
+
+def _letter(letter: str) -> str:
+    """A letter itself; a space for white space, nothing for marks that only direct, and � for what cannot be shown."""
+    kind = unicodedata.category(letter)
+    if kind in {"Zl", "Zp", "Zs"} or letter.isspace():
+        return " "
+    return "" if kind == "Cf" else "\N{REPLACEMENT CHARACTER}" if kind in {"Cc", "Cs", "Co", "Cn"} else letter
+
+
+def plain(text: Any, most: int = 40) -> str:
+    """The same for Matplotlib, which would set what stands between dollars as mathematics."""
+    return shown(text, most).replace("$", r"\$")
+
+
+def figure(width: float, height: float) -> Any:
+    """A new figure without axes."""
+    ax = axes(None, (width, height))
+    found = ax.figure
+    ax.remove()
+    return found
 
 
 def axes(ax: Any, size: tuple[float, float] = (6.4, 3.8)) -> Any:

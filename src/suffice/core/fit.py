@@ -99,6 +99,7 @@ def fit(
             if not climbs:
                 raise
         path, notes = max(climbs, key=lambda one: one[0].rank)
+        path = replace(path, starts=tuple(one.trace for one, _ in climbs))
         if len(climbs) < n_init:
             text = f"interrupted after {len(climbs)} of {n_init} starts; what stands here is the best of them."
             notes = (*notes, ("interrupted", text))
@@ -280,6 +281,7 @@ def _conclude(
         log_posterior=likelihood + prior_there,
         missing=round(float((weights.total - cells).clip(0).sum())) if cells.ndim == 2 else 0,
         prior_name=name,
+        starts=path.starts or (path.trace,),
         _data=data,
         _mark=fingerprint(*data) if learned.asks_rows else None,
     )

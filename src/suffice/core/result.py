@@ -41,6 +41,8 @@ class Fit:
         All that the estimate kept of the data; statistics of two fits add.
     trace, converged, n_iter
         What each pass saw.
+    starts
+        The traces of all starts (``n_init``), the one that was kept among them.
     alerts
         ``(code, text)`` pairs: what a reader must know before trusting the fit.
     prior, prior_name
@@ -58,6 +60,7 @@ class Fit:
     log_posterior: float = float("nan")
     missing: int = 0
     prior_name: str = ""
+    starts: tuple[Trace, ...] = field(default=(), repr=False)
     _data: Any = field(default=None, repr=False)  # rows and weights, for what needs another pass; not pickled
     _mark: int | None = field(default=None, repr=False)  # by which a change of the rows is seen
 
