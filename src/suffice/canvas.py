@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from typing import Any
 
 from suffice.core.errors import SufficeError
+from suffice.core.shown import shown
 
 BLUE, GREY, RED = "#1f5fa8", "#8a8f98", "#c2462e"
 DARK = "#333333"
@@ -22,29 +22,12 @@ class MissingExtraError(SufficeError, ImportError):
     """An optional part of suffice needs a package that is not installed."""
 
 
-def shown(text: Any, most: int = 40) -> str:
-    """A name or value as one line of harmless text: no control or direction marks, shortened in the middle.
-
-    >>> shown("a" + chr(10) + "b" + "x" * 100, 12)
-    'a bxxx…xxxxx'
-    """
-    text = str(text)
-    if len(text) > 4 * most + 64:  # before every letter is looked at
-        text = text[: 2 * most + 32] + text[-2 * most - 32 :]
-    kept = " ".join("".join(map(_letter, text)).split())
-    return kept if len(kept) <= most else f"{kept[: most // 2]}…{kept[len(kept) - (most - most // 2 - 1) :]}"
-
-
-def _letter(letter: str) -> str:
-    """A letter itself; a space for white space, nothing for marks that only direct, and � for what cannot be shown."""
-    kind = unicodedata.category(letter)
-    if kind in {"Zl", "Zp", "Zs"} or letter.isspace():
-        return " "
-    return "" if kind == "Cf" else "\N{REPLACEMENT CHARACTER}" if kind in {"Cc", "Cs", "Co", "Cn"} else letter
-
-
 def plain(text: Any, most: int = 40) -> str:
-    """The same for Matplotlib, which would set what stands between dollars as mathematics."""
+    r"""A name or value as Matplotlib shows it: one short line, in which dollars are no mathematics.
+
+    >>> plain("$x_$")
+    '\\$x_\\$'
+    """
     return shown(text, most).replace("$", r"\$")
 
 

@@ -6,6 +6,7 @@ column becomes one distribution per member, whether it was a block of its own or
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from suffice.canvas import shown
 from suffice.combinators.columns import columns_of, keyed, settled
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.product import Product
 from suffice.combinators.stack import Stack
 from suffice.combinators.variational_posterior import VariationalPosterior
 from suffice.core.distribution import Distribution
-from suffice.core.errors import ParameterError
+from suffice.core.errors import ParameterError, SufficeWarning
 from suffice.core.labels import Labels
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.result import Fit
+from suffice.core.shown import shown
 from suffice.core.sketch import fingerprint, taken
 from suffice.core.weights import Weights
 from suffice.distributions.bernoulli import Bernoulli
@@ -285,15 +286,17 @@ class Exhibit:
             cells = cells_of(self.model, self.rows, place)
             if kind == "label":
                 cells = cells.among((levels,))[:, 0] if isinstance(cells, Labels) else _yes(cells)
-        names = {leaf.name for part in parts if part is not None for leaf in _leaves(part)}
         return Column(
-            name, label_of(name, len(self.names)), kind, " or ".join(sorted(names)) or self._family(place),
+            name, label_of(name, len(self.names)), kind, " or ".join(dict.fromkeys(self._families(place))),
             tuple(parts), self.weights, levels, cells, self.row_weights,
         )  # fmt: skip
 
-    def _family(self, place: int) -> str:
-        part = self.parts[0]
-        return str(part.blocks[homes(part)[place][1]].name if isinstance(part, Product) else part.name)
+    def _families(self, place: int) -> Iterator[str]:
+        """The families that describe a column, as they are called: a joint one by its own name."""
+        for part in self.parts:
+            for leaf in _leaves(part):
+                inner = leaf.blocks[homes(leaf)[place][1]] if isinstance(leaf, Product) else leaf
+                yield from (str(one.name) for one in _leaves(inner))
 
     @property
     def n(self) -> int:
@@ -335,8 +338,11 @@ class Exhibit:
             part = slice(begin, begin + BLOCK)
             with np.errstate(all="ignore"):
                 found[part] = share_out(self.model.relative_scores(self.rows[part])).parts
-        lost = ~(found.sum(axis=1) > 0)
-        found[lost] = self.weights
+        lost = np.flatnonzero(~(found.sum(axis=1) > 0))
+        if len(lost):
+            with warnings.catch_warnings():  # a picture of such rows is no place for it
+                warnings.simplefilter("ignore", SufficeWarning)
+                found[lost] = self.model.shares_of_lost(self.rows, lost)
         return found
 
     @cached_property

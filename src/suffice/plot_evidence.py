@@ -62,7 +62,7 @@ def evidence(explanation: Explanation, *, ax: Any = None) -> Any:
     ax.set_xlim(low - (room if low < 0 else room / 4), high + (room if high > 0 else room / 4))
     ax.tick_params(axis="y", length=0)
     label, against = plain(explanation.label, CLASS), plain(explanation.against, CLASS)
-    ax.set_xlabel(f"←  for {against}      nats      for {label}  →")
+    ax.set_xlabel(f"← for {against}  ·  nats  ·  for {label} →")
     sure = f"= {explanation.probability:.3g}" if explanation.probability < 0.9995 else "> 0.999"
     title(ax, f"{label} against {against}: log-odds {_signed(total)}, p {sure}")
     return ax

@@ -120,7 +120,9 @@ def trace(found: Any, ax: Any = None) -> Any:
 def traces(found: Any, ax: Any = None) -> Any:
     """Draw how the log-likelihood climbed from every start of a fit; the one that was kept is blue.
 
-    Lines that end below it are starts that found a worse optimum. Returns the Matplotlib axes.
+    Heights are below its end; lines that do not reach 0 are starts that found a worse optimum.
+
+    Returns the Matplotlib axes.
 
     Examples
     --------
@@ -134,24 +136,23 @@ def traces(found: Any, ax: Any = None) -> Any:
     paths = getattr(found, "starts", ()) or (best,)
     height = _objective(best)
     told = "log posterior" if getattr(found, "prior", None) is not None else "log-likelihood"
-    ax = axes(ax)
+    ax, top = axes(ax), height[-1]
     others = [path for path in paths if path is not best]
     for index, path in enumerate(others):
-        y = _objective(path)
+        y = _objective(path) - top
         label = f"{len(others)} other start{'s'[: len(others) != 1]}" if index == 0 else None
         ax.plot(np.arange(1, len(y) + 1), y, color=GREY, lw=1.1, alpha=0.8, label=label)
         ax.plot([len(y)], y[-1:], "o", color=GREY, ms=3.5)
-    ax.plot(np.arange(1, len(height) + 1), height, color=BLUE, lw=2.2, label="kept", zorder=4)
-    ax.plot([len(height)], height[-1:], "o", color=BLUE, ms=5, zorder=5)
+    ax.plot(np.arange(1, len(height) + 1), height - top, color=BLUE, lw=2.2, label="kept", zorder=4)
+    ax.plot([len(height)], [0.0], "o", color=BLUE, ms=5, zorder=5)
     ends = [_objective(path)[-1] for path in paths]
-    near = sum(end >= height[-1] - 1e-4 * (1 + abs(height[-1])) for end in ends)
+    near = sum(end >= top - 1e-6 * (1 + abs(top)) for end in ends)
     state = "converged" if found.converged else "NOT converged"
     if others:
-        title(ax, f"{len(paths)} starts, {near} ended at the best {told}, {height[-1]:,.2f}; {state}")
+        title(ax, f"{len(paths)} starts, {near} ended at the best {told}, {top:,.2f}; {state}")
     else:
-        title(ax, f"one start: {state} at {told} {height[-1]:,.2f}")
-    ax.set(xlabel="pass that was kept", ylabel=told)
-    ax.ticklabel_format(axis="y", useOffset=False)
+        title(ax, f"one start: {state} at {told} {top:,.2f}")
+    ax.set(xlabel="pass that was kept", ylabel=f"{told} − that of the best")
     ax.xaxis.get_major_locator().set_params(integer=True)
     dress(ax)
     ax.margins(0.03, 0.08)
