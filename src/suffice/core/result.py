@@ -14,6 +14,7 @@ from suffice.core.em import Trace
 from suffice.core.errors import DataError, UnsupportedError
 from suffice.core.parameters import check_level
 from suffice.core.portrait import Portrait
+from suffice.core.rich_text import Page
 from suffice.core.sketch import fingerprint
 
 # What a fit forwards to its distribution, for completion.
@@ -26,7 +27,7 @@ VERBS = frozenset(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit:
+class Fit(Page):
     """A learned distribution and how far to trust it.
 
     Attributes
@@ -152,6 +153,12 @@ class Fit:
         from suffice.core.summary import summarise
 
         return summarise(self, width, errors=errors)
+
+    def _repr_html_(self) -> str:
+        """Show the summary as tables in a notebook."""
+        from suffice.core.html import of_portrait
+
+        return of_portrait(self.portrait())
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but the rows: a file of a fit is not a copy of the data."""
