@@ -87,11 +87,41 @@ class MixtureAnswers:
 
         return mixture_bounds(self, errors, reach)
 
-    def table(self, fit: Any) -> list[str]:
-        """The members of a fit as lines of text: each entry with its standard error, where that is quickly found."""
+    def table(self, fit: Any, width: int) -> list[str]:
+        """The members of a fit as lines of text: each parameter with its standard error, where that is quickly found."""
         from suffice.combinators.mixture_table import lines
 
-        return lines(self, fit)
+        return lines(self, fit, width)
+
+    def portrait(self, names: Any = None, fit: Any = None) -> Any:
+        """What there is to say about it, as a `Portrait`: the members, and what each says of each column."""
+        from suffice.combinators.portraits import of_mixture
+
+        return of_mixture(self, names, fit)
+
+    def _repr_html_(self) -> str:
+        """Show it as a table in a notebook."""
+        from suffice.core.html import of_portrait
+
+        return of_portrait(self.portrait())
+
+    @property
+    def tries(self) -> int:
+        """How many short climbs a start is the best of, where the caller gives none."""
+        from suffice.combinators.starts import TRIALS
+
+        return TRIALS if self.n > 1 else 1
+
+    def certainty(self, rows: Any, weights: Weights) -> float:
+        """Σ w log of the probability of each row's most probable member."""
+
+        def part(where: slice) -> float:
+            scores = self.scores(rows[where])
+            with np.errstate(all="ignore"):
+                sure = scores.max(axis=1) - share_out(scores).total
+            return float(np.nansum(weights[where].dense()[:, 0] * sure))
+
+        return float(local.reduce(part, len(rows), self.n + 1))
 
     # ---- moments ----------------------------------------------------------------------------------------------------
     @property

@@ -448,6 +448,17 @@ class Product(Compound, register=False):
         mixed = any(array.dtype.kind not in "fiub" for array in arrays)
         return np.concatenate([array.astype(object) if mixed else array for array in arrays], axis=-1)
 
+    def portrait(self, names: Any = None, fit: Any = None) -> Any:
+        from suffice.combinators.portraits import of_product
+
+        return of_product(self, names, fit)
+
+    def _repr_html_(self) -> str:
+        """Show it as a table in a notebook."""
+        from suffice.core.html import of_portrait
+
+        return of_portrait(self.portrait())
+
     def entropy(self) -> Any:
         return sum(block.entropy() for block in self.blocks.values())
 

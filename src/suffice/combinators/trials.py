@@ -11,12 +11,10 @@ from suffice.combinators.candidates import Candidate
 from suffice.combinators.starts import belief, blurred, floors_of, owned
 from suffice.core.em import Climb, climb
 from suffice.core.fit import fit
-from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.result import Fit
 from suffice.core.sketch import taken
 from suffice.core.weights import Weights
-from suffice.engines import local
 
 FIRST, KEPT = 4, 4  # passes from every partition, and how many of them go on
 SHORT = 8  # passes of a trial
@@ -40,7 +38,7 @@ class Found:
 
     def with_fit(self, group: Group, fit: Fit) -> Found:
         """The same candidate with a better fit."""
-        return replace(self, fit=fit, certainty=certainty(group, fit.distribution))
+        return replace(self, fit=fit, certainty=fit.distribution.certainty(group.rows, group.weights))
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,8 @@ class Trials:
         """The fit to all rows, and what the candidate says of rows that it has not seen."""
         group, found = self.group, self.learned()
         outside = held_out(group, self.candidate) if group.folds else float("nan")
-        return Found(self.candidate, found, certainty(group, found.distribution), outside)
+        sure = found.distribution.certainty(group.rows, group.weights)
+        return Found(self.candidate, found, sure, outside)
 
 
 def _heeded(found: Fit) -> Fit:
@@ -176,18 +175,6 @@ def _heeded(found: Fit) -> Fit:
     if any(text.startswith("interrupted") for _, text in found.alerts):
         raise KeyboardInterrupt
     return found
-
-
-def certainty(group: Group, mixture: Any) -> float:
-    """Σ w log max r."""
-
-    def part(where: slice) -> float:
-        scores = mixture.scores(group.rows[where])
-        with np.errstate(all="ignore"):
-            sure = scores.max(axis=1) - share_out(scores).total
-        return float(np.nansum(group.weights[where].dense()[:, 0] * sure))
-
-    return float(local.reduce(part, len(group.rows), mixture.n + 1))
 
 
 def held_out(group: Group, candidate: Candidate) -> float:

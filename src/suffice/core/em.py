@@ -18,6 +18,7 @@ SETTLED = 3e-12  # relative move of the parameters that rounding can no longer t
 TINY, SMALL = 1e-10, 1e-8  # moves that may be rounding: by themselves, and where the likelihood stalls
 STALLED = 3  # passes without a rise of the likelihood
 FALL = 1e-9  # relative fall of the objective that rounding cannot explain
+AGREE = 1e-6  # relative distance of the objectives of climbs that ended alike
 ROUGH = 1e-6  # the same where a member is an accident: what is singular but for its floor has half of its digits
 
 
@@ -51,6 +52,10 @@ class Trace:
         How long the pass and its M-step took.
     passes
         Passes over the data, with those whose accelerated step was refused.
+    starts, agreeing
+        How many climbs were made, and how many of them ended as high as the best.
+    tries
+        Short climbs on a part of the rows that the start was the best of.
     """
 
     log_likelihood: Array
@@ -60,6 +65,9 @@ class Trace:
     seconds: Array = field(default_factory=lambda: np.zeros(0))
     objective: Array = field(default_factory=lambda: np.zeros(0))
     passes: int = 0
+    starts: int = 1
+    agreeing: int = 1
+    tries: int = 1
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,11 @@ class Climb:
     def rank(self) -> tuple[bool, float]:
         """What makes one climb better than another: no part that is an accident, then the objective."""
         return bool(self.distribution.sound(self.statistics)), float(self.trace.objective[-1])
+
+    def agrees(self, best: Climb) -> bool:
+        """Whether this climb ended as high as the best."""
+        (sound, height), (theirs, top) = self.rank, best.rank
+        return sound == theirs and height >= top - AGREE * (1 + abs(top))
 
 
 def climb(

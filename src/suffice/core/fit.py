@@ -99,7 +99,10 @@ def fit(
             if not climbs:
                 raise
         path, notes = max(climbs, key=lambda one: one[0].rank)
-        path = replace(path, starts=tuple(one.trace for one, _ in climbs))
+        alike = sum(one.agrees(path) for one, _ in climbs)
+        tries = prototype.tries if start is None else 1
+        kept = replace(path.trace, starts=len(climbs), agreeing=alike, tries=tries)
+        path = replace(path, trace=kept, starts=tuple(kept if one is path else one.trace for one, _ in climbs))
         if len(climbs) < n_init:
             text = f"interrupted after {len(climbs)} of {n_init} starts; what stands here is the best of them."
             notes = (*notes, ("interrupted", text))

@@ -169,6 +169,30 @@ class Member(Answers):
         """The exposure of the rows that statistics were gathered from, (k, d)."""
         return np.asarray(stats.weight).reshape(len(stats.weight), -1)
 
+    # ---- showing --------------------------------------------------------------------------------------------------
+    def readings(self: Any) -> list[list[Any]]:
+        """What a summary says of each column (d) under each member (k): by default mean ± standard deviation."""
+        from suffice.core.readings import spreads
+
+        own = self.marginals
+        return spreads(own.mean, own.std) if own is self.stacked else list(own.readings())
+
+    @property
+    def marginals(self: Any) -> Any:
+        """The columns by themselves, as a stack of independent ones; None where a row is one event and has no parts."""
+        return None if self.row_vector or self.support.core else self.stacked
+
+    def portrait(self: Any, names: Any = None, fit: Any = None) -> Any:
+        """What there is to say about it, as a `Portrait`; ``names`` are those of the data's columns."""
+        from suffice.core.fit_portrait import of_family
+
+        return of_family(self, names, fit)
+
+    @property
+    def tries(self: Any) -> int:
+        """How many short climbs a start is the best of, where the caller gives none."""
+        return max((block.tries for block in self.blocks.values()), default=1)
+
     # ---- places ---------------------------------------------------------------------------------------------------
     def chosen(self, order: Array) -> Self:
         """The stack of some of its members, in this order."""

@@ -11,8 +11,10 @@ import numpy as np
 
 from suffice.core.distribution import Alert
 from suffice.core.em import Trace
-from suffice.core.errors import DataError
+from suffice.core.errors import DataError, UnsupportedError
 from suffice.core.parameters import check_level
+from suffice.core.portrait import Portrait
+from suffice.core.rich_text import Page
 from suffice.core.sketch import fingerprint
 
 # What a fit forwards to its distribution, for completion.
@@ -25,7 +27,7 @@ VERBS = frozenset(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit:
+class Fit(Page):
     """A learned distribution and how far to trust it.
 
     Attributes
@@ -124,11 +126,42 @@ class Fit:
         """Draw rows."""
         return self.distribution.sample(n, random_state)
 
-    def summary(self) -> str:
-        """The fit as a page of text."""
+    @cached_property
+    def icl(self) -> float:
+        """The BIC of rows together with their most probable members: lower is better, and undecided members cost."""
+        if not hasattr(type(self.distribution), "certainty"):
+            msg = f"ICL is of hidden members, and {self.distribution.name} has none; ask bic or aic."
+            raise UnsupportedError(msg)
+        if not self._intact:
+            msg = "ICL needs the rows of the fit as they were, and they are gone or changed: ask for it before, or fit again."
+            raise DataError(msg)
+        return self.bic - 2.0 * float(self.distribution.certainty(*self._data))
+
+    def portrait(self) -> Portrait:
+        """What there is to say about the fit, as values: what its summary, its HTML and a report show."""
+        from suffice.core.fit_portrait import of_fit
+
+        return of_fit(self)
+
+    def summary(self, width: int | None = None, *, errors: bool = False) -> str:
+        """The fit as a page of text.
+
+        Parameters
+        ----------
+        width
+            Letters of a line; None: those of the terminal where one is printed to, else 80.
+        errors
+            Show the parameters of a mixture's members too, each with its standard error.
+        """
         from suffice.core.summary import summarise
 
-        return summarise(self)
+        return summarise(self, width, errors=errors)
+
+    def _repr_html_(self) -> str:
+        """Show the summary as tables in a notebook."""
+        from suffice.core.html import of_portrait
+
+        return of_portrait(self.portrait())
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but the rows: a file of a fit is not a copy of the data."""

@@ -20,6 +20,7 @@ from suffice.core.latent import Expectation
 from suffice.core.lazy import special
 from suffice.core.parameters import UNIT, Array, Domain, parameter
 from suffice.core.posterior import Posterior, conjugate_posterior
+from suffice.core.readings import Reading, levels_of
 from suffice.core.statistics import Counts, share
 from suffice.core.weights import Weights
 from suffice.distributions.dirichlet import Dirichlet
@@ -396,6 +397,10 @@ class Categorical(Indicators):
             place = (ladder / ladder[-1]).searchsorted(uniform[:, member, column], side="right")
             rows[:, member, column] = arrays[column][place]
         return rows
+
+    def readings(self) -> list[list[Reading]]:
+        stack = self.stacked
+        return [[levels_of(levels, probs[j]) for probs in stack.probs] for j, levels in enumerate(stack.named)]
 
     @property
     def mode(self) -> Any:

@@ -24,7 +24,7 @@ from suffice.core.statistics import share
 from suffice.core.weights import Weights
 from suffice.distributions.covariance import deficiency, floored, root, score_incomplete, traces, whitening
 from suffice.distributions.gaussian_pass import PASSES, without
-from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
+from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.structures import Structure, structure
 
@@ -123,6 +123,11 @@ class MultivariateNormal(ExponentialFamily):
         """The marginal of some columns, by position."""
         mean, cov = np.asarray(self.mean)[..., columns], np.asarray(self.cov)[..., columns, :][..., columns]
         return replace(self, mean=mean, cov=cov, structure=self.form.marginal or self.structure)
+
+    @property
+    def marginals(self) -> Any:
+        stack = self.stacked
+        return Normal(np.asarray(stack.mean), np.sqrt(np.diagonal(stack.cov, axis1=-2, axis2=-1)))
 
     def _told(self, f: Any) -> bool:
         return super()._told(f) and (f.name != "structure" or self.structure != "full")

@@ -14,6 +14,7 @@ from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, parameter
 from suffice.core.special import t_quantile
 from suffice.distributions.covariance import root, score_incomplete, whitening
+from suffice.distributions.student_t import StudentT
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,6 +57,12 @@ class MultivariateStudentT(Distribution, register=False):
         return replace(
             self, loc=np.asarray(self.loc)[..., columns], scale=np.asarray(self.scale)[..., columns, :][..., columns]
         )
+
+    @property
+    def marginals(self) -> Any:
+        stack = self.stacked
+        scale = np.sqrt(np.diagonal(stack.scale, axis1=-2, axis2=-1))
+        return StudentT(np.asarray(stack.df)[:, None], np.asarray(stack.loc), scale)
 
     def log_density(self, x: Array) -> Array:
         whiten, log_det = self._whitening

@@ -1,0 +1,298 @@
+"""Mixtures and products as portraits: a row for each column, what every member says of it, and what it tells of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from suffice.combinators import telling
+from suffice.combinators.columns import names_of
+from suffice.combinators.stack import Stack
+from suffice.core.errors import SufficeError
+from suffice.core.fit_portrait import by_column, column_names, errors_of, parameters, strongest
+from suffice.core.parameters import Array
+from suffice.core.portrait import Head, Portrait, Row, Statistic
+from suffice.core.readings import Reading, percent, score
+
+CELLS = 2_000_000  # rows × columns × members of one more pass that a page still makes by itself
+TOP = 3  # columns that are named for each member
+FAINT = 0.01  # nats that are not worth a word
+MEASURE = "tells: mutual information of the column and the member, in nats"
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Columns with one name each, what members say of them (d × k), and D(member‖all) of each, (k, d)."""
+
+    names: tuple[Any, ...]
+    readings: list[list[Reading]]
+    divergences: Array
+    family: str
+
+
+# ---- members ---------------------------------------------------------------------------------------------------------
+def of_mixture(mixture: Any, names: Any, fit: Any) -> Portrait:
+    """The portrait of a mixture: its members as columns, canonical order and shares as they stand."""
+    labels = getattr(mixture, "labels", ()) or tuple(range(mixture.n))
+    kinds = [_kind(one) for one in mixture.parts]
+    unlike = len(set(kinds)) > 1
+    title = _title(mixture, kinds, fit)
+    if not mixture.ready or mixture.components.lone:
+        return Portrait(title, judged=False)
+    rows_of = None if fit is None else np.asarray(fit.statistics.count)
+    heads = tuple(
+        Head(label, float(mixture.weights[j]), kinds[j] if unlike else "", None if rows_of is None else float(rows_of[j]))
+        for j, label in enumerate(labels)
+    )
+    strips = _strips(mixture.components, names, mixture.weights)
+    told = mixture.n > 1 and any(np.isfinite(one.divergences).any() for one in strips)
+    rows = [row for strip in strips for row in _rows(strip, mixture.weights, told=told)]
+    order = sorted(rows, key=lambda row: -np.nan_to_num(row.tells, nan=-1.0)) if told else rows
+    if told and len(order) > 1 and order[0].tells > FAINT:
+        order[0] = replace(order[0], note="tells members apart most")
+    return Portrait(
+        title,
+        statistics=() if fit is None else hidden(mixture, fit),
+        members=heads,
+        rows=tuple(order),
+        measure=_measure(mixture) if told else "",
+        apart=_apart(strips, mixture.n) if told and len(rows) > 1 else (),
+        correlations=tuple(_correlations(one, names) for one in mixture.parts),
+        judged=False,
+    )
+
+
+def _title(mixture: Any, kinds: list[str], fit: Any) -> str:
+    del fit
+    kind = kinds[0] if len(set(kinds)) == 1 and kinds[0] not in ("Product", "Mixture") else ""
+    noun = "class" if getattr(mixture, "labels", ()) else "member"
+    plural = noun + ("" if mixture.n == 1 else "es" if noun == "class" else "s")
+    hard = ", each row given to one as a whole," if mixture.hard else ""
+    if noun == "class":
+        return f"{mixture.n} {plural}{f' of {kind}' if kind else ''}{hard}"
+    return f"Mixture of {mixture.n} {f'{kind} ' if kind else ''}{plural}{hard}"
+
+
+def _kind(one: Any) -> str:
+    name = str(one.name)
+    form = getattr(one, "structure", "full")
+    return name if form == "full" or not isinstance(form, str) else f"{name} ({form})"
+
+
+def _measure(mixture: Any) -> str:
+    w = np.asarray(mixture.weights)
+    whole = float(-np.sum(w[w > 0] * np.log(w[w > 0])))
+    who = "class" if getattr(mixture, "labels", ()) else "member"
+    return MEASURE.replace("member", who) + f"; knowing the {who} is worth {whole:.2f}"
+
+
+def hidden(mixture: Any, fit: Any) -> tuple[Statistic, ...]:
+    """ICL and the entropy of who made which row, where they are there or quickly found."""
+    found = []
+    if "icl" in fit.__dict__ or (fit._intact and np.prod(np.shape(fit._data[0])) * mixture.n <= CELLS):  # noqa: SLF001
+        found.append(Statistic("ICL", fit.icl, f"ICL {score(fit.icl)}"))
+    entropy = np.sum(getattr(fit.statistics, "entropy", np.nan))
+    if mixture.n > 1 and np.isfinite(entropy) and fit.n > 0 and not mixture.hard:
+        share = float(entropy) / (fit.n * np.log(mixture.n))
+        found.append(Statistic("entropy", share, f"entropy {abs(share):.2f}"))
+    return tuple(found)
+
+
+def _rows(strip: Strip, weights: Array, *, told: bool) -> list[Row]:
+    found = []
+    for j, (name, cells) in enumerate(zip(strip.names, strip.readings, strict=True)):
+        own = strip.divergences[:, j]
+        tells = float(np.sum(np.where(weights > 0, weights * own, 0.0))) if told else float("nan")
+        found.append(Row(name, tuple(cells), strip.family, tells))
+    return found
+
+
+def _apart(strips: list[Strip], k: int) -> tuple[tuple[tuple[Any, float], ...], ...]:
+    """The columns that set each member apart from the whole, best first."""
+    names = [name for strip in strips for name in strip.names]
+    matrix = np.nan_to_num(np.concatenate([strip.divergences for strip in strips], axis=1))
+    found = []
+    for j in range(k):
+        order = np.argsort(-matrix[j], kind="stable")[:TOP]
+        found.append(tuple((names[i], float(matrix[j, i])) for i in order if matrix[j, i] >= FAINT))
+    return tuple(found)
+
+
+# ---- columns ---------------------------------------------------------------------------------------------------------
+def _strips(stack: Any, names: Any, weights: Array) -> list[Strip]:
+    """The columns of a stack of members, block by block."""
+    if isinstance(stack, Stack):
+        return _unlike(stack, names, weights)
+    if stack.blocks:
+        own = _block_names(stack, names)
+        return [
+            strip for key, block in stack.blocks.items() for strip in _strips(block, own[key], weights)
+        ]
+    columns = stack.marginals
+    titles = column_names(stack, names)
+    if columns is None:
+        event = titles if len(titles) == 1 else (tuple(titles),)
+        readings = [[_safe(stack, one)] for one in range(stack.members)]
+        return [Strip(event, [[r[0] for r in readings]], telling.drawn(stack, weights)[:, None], stack.name)]
+    try:
+        readings = stack.readings()
+    except (SufficeError, AttributeError, TypeError, ValueError, ArithmeticError):
+        readings = _by_parameters(stack, len(titles))
+    try:
+        found = telling.divergences(columns, weights)
+    except (SufficeError, AttributeError, TypeError, ValueError, ArithmeticError):
+        found = np.full((stack.members, len(titles)), np.nan)
+    return [Strip(titles, readings, found, stack.name)]
+
+
+def _safe(stack: Any, member: int) -> Reading:
+    """What a member says of rows that are one event."""
+    try:
+        cells = stack.readings()
+    except (SufficeError, AttributeError, TypeError, ValueError, ArithmeticError):
+        return Reading((stack.name,))
+    found: Reading = cells[0][member]
+    return found
+
+
+def _by_parameters(stack: Any, d: int) -> list[list[Reading]]:
+    """A family that has no mean: its numbers by name."""
+    from suffice.core.readings import number
+
+    found = []
+    for j in range(d):
+        cells = []
+        for member in stack.each:
+            values = {name: float(np.ravel(value)[min(j, np.size(value) - 1)]) for name, value in member.params.items()}
+            cells.append(Reading(tuple(f"{name} {number(v, 3)}" for name, v in values.items()), values))
+        found.append(cells)
+    return found
+
+
+def _block_names(product: Any, names: Any) -> dict[Any, Any]:
+    """The names of the columns of each block: its key, or its share of the names of the data."""
+    if product.named:
+        return {key: names_of(key) for key in product.blocks}
+    from suffice.combinators.compound import width_of
+
+    widths = [width_of(block) or 1 for block in product.blocks.values()]
+    cuts = np.cumsum([0, *widths])
+    whole = tuple(names) if names is not None and len(names) == cuts[-1] else tuple(range(int(cuts[-1])))
+    return {key: whole[cuts[i] : cuts[i + 1]] for i, key in enumerate(product.blocks)}
+
+
+def _unlike(stack: Any, names: Any, weights: Array) -> list[Strip]:
+    """Members that are no stack: column by column, as each of them has it."""
+    each = [_leaves(one, names) for one in stack.parts]
+    columns = list(dict.fromkeys(name for own in each for name in own))
+    found = []
+    for name in columns:
+        members = [own.get(name, []) for own in each]
+        families = dict.fromkeys(leaf.name for parts in members for _, leaf in parts)
+        family = next(iter(families)) if len(families) == 1 else ""
+        try:
+            apart = telling.apart(members, weights) if all(members) else np.full(len(each), np.nan)
+        except (SufficeError, AttributeError, TypeError, ValueError, ArithmeticError):
+            apart = np.full(len(each), np.nan)
+        found.append(Strip((name,), [[_joint_reading(parts) for parts in members]], apart[:, None], family))
+    return found
+
+
+def _leaves(one: Any, names: Any, share: float = 1.0) -> dict[Any, list[tuple[float, Any]]]:
+    """The columns of a lone distribution, each as a mixture of (share, stack of one cell)."""
+    found: dict[Any, list[tuple[float, Any]]] = {}
+    if hasattr(one, "log_weights"):
+        parts = [_leaves(part, names, share * float(w)) for part, w in zip(one.parts, one.weights, strict=True)]
+    elif one.blocks:
+        own = _block_names(one, names)
+        parts = [_leaves(block, own[key], share) for key, block in one.blocks.items()]
+    else:
+        columns, titles = one.marginals, column_names(one, names)
+        if columns is None:
+            return {titles[0] if len(titles) == 1 else tuple(titles): [(share, one.stacked)]}
+        return {
+            name: [(share, columns.reshaped(lambda v, j=j: v[:, j : j + 1]))] for j, name in enumerate(titles)
+        }
+    for part in parts:
+        for name, leaves in part.items():
+            found.setdefault(name, []).extend(leaves)
+    return found
+
+
+def _joint_reading(parts: list[tuple[float, Any]]) -> Reading:
+    """What a member says of a column: as its family does, or part by part with their shares."""
+    readings = []
+    for _, leaf in parts:
+        try:
+            readings.append(leaf.readings()[0][0])
+        except (SufficeError, AttributeError, TypeError, ValueError, ArithmeticError):
+            readings.append(_by_parameters(leaf, 1)[0][0])
+    if not readings:
+        return Reading(("–",))
+    if len(readings) == 1:
+        found: Reading = readings[0]
+        return found
+    total = sum(share for share, _ in parts) or 1.0
+    if all(one.levels for one in readings):
+        return _averaged([share / total for share, _ in parts], readings)
+    order = sorted(range(len(parts)), key=lambda i: -parts[i][0])
+    pieces = tuple(f"{percent(parts[i][0] / total)} {' '.join(readings[i].pieces[:1])}" for i in order)
+    return Reading(pieces, {f"{i}: {name}": v for i in order for name, v in readings[i].numbers.items()})
+
+
+def _averaged(shares: list[float], readings: list[Reading]) -> Reading:
+    from suffice.core.readings import levels_of
+
+    levels = list(dict.fromkeys(level for one in readings for level in one.numbers))
+    probs = np.array([sum(s * one.numbers.get(level, 0.0) for s, one in zip(shares, readings, strict=True)) for level in levels])
+    return levels_of(levels, probs)
+
+
+def _correlations(one: Any, names: Any) -> tuple[tuple[Any, Any, float], ...]:
+    """The strongest correlations within a member."""
+    if hasattr(one, "log_weights"):
+        return ()
+    if one.blocks:
+        own = _block_names(one, names)
+        pairs = [pair for key, block in one.blocks.items() for pair in _correlations(block, own[key])]
+        return tuple(sorted(pairs, key=lambda pair: -abs(pair[2]))[:TOP])
+    return strongest(one, column_names(one, names), TOP)
+
+
+# ---- a product alone -------------------------------------------------------------------------------------------------
+def of_product(product: Any, names: Any, fit: Any) -> Portrait:
+    """The portrait of a product that stands alone: a row for each column with its parameters and standard errors."""
+    if not product.lone:
+        return Portrait(f"{product.members} members", judged=False)
+    title = "Product" if fit is not None else f"Product of {product.columns or len(product.blocks)} columns"
+    if not product.ready:
+        rows = tuple(
+            Row(name, (Reading(("",)),), block.name) for key, block in product.blocks.items() for name in names_of(key)
+        )
+        return Portrait(title, members=(Head(""),), rows=rows, judged=False)
+    errors, own = errors_of(fit), _block_names(product, names)
+    rows, numbers, pairs = [], [], []
+    for key, block in product.blocks.items():
+        if block.blocks or hasattr(block, "log_weights"):
+            part = block.portrait(own[key])
+            rows += [replace(row, cells=(_folded(part, row),), tells=float("nan"), note="") for row in part.rows]
+            continue
+        columns = column_names(block, own[key])
+        found = parameters(block, columns, None if errors is None else errors[key])
+        numbers += found
+        rows += by_column(block, columns, found, None if errors is None else errors[key])
+        pairs += strongest(block, columns, TOP)
+    return Portrait(title, members=(Head(""),), rows=tuple(rows), parameters=tuple(numbers),
+                    correlations=(tuple(pairs),), judged=False)  # fmt: skip
+
+
+def _folded(part: Portrait, row: Row) -> Reading:
+    """A column of a mixture inside a product: its members one after the other."""
+    if len(row.cells) == 1:
+        return row.cells[0]
+    pieces = [
+        f"{percent(head.share or 0.0)} {' '.join(cell.pieces[:1])}" for head, cell in zip(part.members, row.cells, strict=True)
+    ]
+    return Reading(tuple(pieces))
