@@ -46,6 +46,7 @@ _HOME = {name: module for module, names in _NAMES.items() for name in names.spli
 _MODULES = {
     "io": "suffice.io",
     "plot": "suffice.plot",
+    "report": "suffice.report",
     "testing": "suffice.testing",
     "theory": "suffice.core.theory",
 }

@@ -99,6 +99,12 @@ class MixtureAnswers:
 
         return of_mixture(self, names, fit)
 
+    def _repr_html_(self) -> str:
+        """Show it as a table in a notebook."""
+        from suffice.core.html import of_portrait
+
+        return of_portrait(self.portrait())
+
     @property
     def tries(self) -> int:
         """How many short climbs a start is the best of, where the caller gives none."""

@@ -460,6 +460,12 @@ class Product(Compound, register=False):
 
         return of_product(self, names, fit)
 
+    def _repr_html_(self) -> str:
+        """Show it as a table in a notebook."""
+        from suffice.core.html import of_portrait
+
+        return of_portrait(self.portrait())
+
     def entropy(self) -> Any:
         return sum(block.entropy() for block in self.blocks.values())
 

@@ -94,6 +94,7 @@ class Climb:
     reason: str
     fell: bool = False
     interrupted: bool = False
+    starts: tuple[Trace, ...] = ()  # how the climbs from all starts came to their ends
 
     @property
     def rank(self) -> tuple[bool, float]:

@@ -103,7 +103,8 @@ def fit(
         path, notes = max(climbs, key=lambda one: one[0].rank)
         alike = sum(one.agrees(path) for one, _ in climbs)
         tries = prototype.tries if start is None else 1
-        path = replace(path, trace=replace(path.trace, starts=len(climbs), agreeing=alike, tries=tries))
+        kept = replace(path.trace, starts=len(climbs), agreeing=alike, tries=tries)
+        path = replace(path, trace=kept, starts=tuple(kept if one is path else one.trace for one, _ in climbs))
         if len(climbs) < n_init:
             text = f"interrupted after {len(climbs)} of {n_init} starts; what stands here is the best of them."
             notes = (*notes, ("interrupted", text))
@@ -286,6 +287,7 @@ def _conclude(
         log_posterior=likelihood + prior_there,
         missing=round(float((weights.total - cells).clip(0).sum())) if cells.ndim == 2 else 0,
         prior_name=name,
+        starts=path.starts or (path.trace,),
         _data=data,
         _mark=fingerprint(*data) if learned.asks_rows else None,
     )

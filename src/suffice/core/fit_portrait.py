@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.core.errors import SufficeError
 from suffice.core.portrait import Head, Parameter, Portrait, Row, Statistic
-from suffice.core.readings import Reading, count, number, score
+from suffice.core.readings import Reading, count, decimals, number, rounded, score
 from suffice.core.shown import shown
 
 MANY = 5000  # numbers whose standard errors a portrait still computes by itself
@@ -186,7 +186,10 @@ def with_error(one: Parameter) -> str:
     """An estimate with its standard error."""
     if one.fixed:
         return f"{number(one.value)} fixed"
-    return number(one.value) if np.isnan(one.error) else f"{number(one.value)} ± {number(one.error, 2)}"
+    if not one.error > 0:
+        return number(one.value)
+    places = decimals(one.error)
+    return f"{rounded(one.value, places)} ± {rounded(one.error, places)}"
 
 
 def strongest(dist: Any, columns: tuple[Any, ...], most: int = 3, least: float = 0.05) -> tuple[tuple[Any, Any, float], ...]:

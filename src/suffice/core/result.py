@@ -14,6 +14,7 @@ from suffice.core.em import Trace
 from suffice.core.errors import DataError, UnsupportedError
 from suffice.core.parameters import check_level
 from suffice.core.portrait import Portrait
+from suffice.core.rich_text import Page
 from suffice.core.sketch import fingerprint
 
 # What a fit forwards to its distribution, for completion.
@@ -26,7 +27,7 @@ VERBS = frozenset(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit:
+class Fit(Page):
     """A learned distribution and how far to trust it.
 
     Attributes
@@ -42,6 +43,8 @@ class Fit:
         All that the estimate kept of the data; statistics of two fits add.
     trace, converged, n_iter
         What each pass saw.
+    starts
+        The traces of all starts (``n_init``), the one that was kept among them.
     alerts
         ``(code, text)`` pairs: what a reader must know before trusting the fit.
     prior, prior_name
@@ -62,6 +65,7 @@ class Fit:
     missing: int = 0
     prior_name: str = ""
     names: tuple[Any, ...] | None = None
+    starts: tuple[Trace, ...] = field(default=(), repr=False)
     _data: Any = field(default=None, repr=False)  # rows and weights, for what needs another pass; not pickled
     _mark: int | None = field(default=None, repr=False)  # by which a change of the rows is seen
 
@@ -155,6 +159,12 @@ class Fit:
         from suffice.core.summary import summarise
 
         return summarise(self, width, errors=errors)
+
+    def _repr_html_(self) -> str:
+        """Show the summary as tables in a notebook."""
+        from suffice.core.html import of_portrait
+
+        return of_portrait(self.portrait())
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but the rows: a file of a fit is not a copy of the data."""

@@ -34,6 +34,12 @@ def shown(name: Any, width: int = LONGEST) -> str:
     return fitted(("".join(map(_visible, head)) + (ELLIPSIS if len(text) > len(head) else "")), width)
 
 
+def column(name: Any, width: int = LONGEST) -> str:
+    """The name of a column; one that has only a place says so."""
+    place = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
+    return fitted(f"column {name}", width) if place else shown(name, width)
+
+
 def _plain(value: Any) -> str:
     if isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(value) < 1e15:
         return str(int(value))

@@ -10,11 +10,12 @@ import numpy as np
 
 from suffice.core.portrait import Alert, Head, Parameter, Portrait, Row
 from suffice.core.readings import Reading, number, percent
-from suffice.core.shown import LONGEST, fitted, left, places, right, sentence, shown, wrapped
+from suffice.core.shown import LONGEST, column, fitted, left, places, right, sentence, shown, wrapped
 
 WIDTH, NARROWEST, WIDEST = 80, 40, 160  # of a line where nobody says, and where a terminal does
 COLUMNS, MEMBERS, NUMBERS = 16, 24, 12  # that a page shows
 CELL = 22  # letters of a cell that a narrow page gives to a member before it begins a new bank
+LINES = 2  # of a column that stands alone
 INSET = "  "
 
 
@@ -73,7 +74,12 @@ def _numbers(portrait: Portrait, width: int) -> list[str]:
     out = []
     for name, row in zip(names, shown_rows, strict=False):
         lead = INSET + left(name, first) + "  " + (left(row.family, kinds) + "  " if kinds else "")
-        out.append(lead + cell(row.cells[0], width - places(lead)))
+        room = width - places(lead)
+        lines = wrapped([f"{one}," for one in _pieces(row.cells[0])], room)[:LINES]
+        told = [line.removesuffix(",") if i == len(lines) - 1 else line for i, line in enumerate(lines)]
+        if len(", ".join(_pieces(row.cells[0]))) > sum(len(line) + 1 for line in told) + 1:
+            told[-1] = fitted(told[-1] + " …", room)
+        out += [(lead if i == 0 else " " * places(lead)) + fitted(line, room) for i, line in enumerate(told)] or [lead]
     out += _left_out(len(portrait.rows) - len(shown_rows), "column")
     if any(np.isfinite(one.error) for one in portrait.parameters):
         out.append(f"{INSET}±: standard error")
@@ -150,7 +156,7 @@ def _heaviest(members: tuple[Head, ...]) -> list[int]:
 
 
 def _names(rows: tuple[Row, ...], width: int) -> list[str]:
-    return [shown(row.column, min(LONGEST, max(width // 3 - 2, 8))) for row in rows]
+    return [column(row.column, min(LONGEST, max(width // 3 - 2, 8))) for row in rows]
 
 
 def title_of(head: Head, width: int = CELL) -> str:
@@ -210,9 +216,15 @@ def _bank(
     return out
 
 
+def _pieces(one: Reading) -> list[str]:
+    if one.levels:
+        return [f"{shown(level, 24)} {piece}" for level, piece in zip(one.levels, one.pieces, strict=False)]
+    return list(one.pieces)
+
+
 def cell(one: Reading, width: int) -> str:
     """A reading in a width: as many of its pieces as there is room for, then an ellipsis."""
-    pieces = [f"{shown(level, 24)} {piece}" for level, piece in zip(one.levels, one.pieces, strict=False)] or list(one.pieces)
+    pieces = _pieces(one)
     if not pieces:
         return ""
     text = ", ".join(pieces)
@@ -235,7 +247,7 @@ def _apart(portrait: Portrait, kept: list[int], width: int) -> list[str]:
         return []
     out = sentence("what sets each apart, in nats by which it differs from all together:", width, first=INSET, then=INSET)
     for j in kept:
-        pieces = [f"{shown(name, max(width // 3, 8))} {nats:.2f}" for name, nats in portrait.apart[j]]
+        pieces = [f"{column(name, max(width // 3, 8))} {nats:.2f}" for name, nats in portrait.apart[j]]
         label = shown(portrait.members[j].label, max(width // 4, 4))
         lines = wrapped(pieces or ["nothing"], width, joint=", ", first=f"{INSET}{label}: ", then=INSET * 2)
         out += [lines[0] if len(lines) == 1 else lines[0] + ("," if places(lines[0]) < width else ""), *lines[1:]]
@@ -251,7 +263,7 @@ def _correlations(portrait: Portrait, width: int) -> list[str]:
         if not pairs:
             continue
         most = max(width // 3 - 4, 6)
-        pieces = [f"{shown(a, most)} × {shown(b, most)} {_signed(r)}" for a, b, r in pairs]
+        pieces = [f"{column(a, most)} × {column(b, most)} {_signed(r)}" for a, b, r in pairs]
         label = shown(portrait.members[j].label, max(width // 4, 4)) + ": " if named else "strongest correlations: "
         lines = wrapped(pieces, width - 1, joint=", ", first=INSET + label, then=INSET * 2)
         out += [f"{line}," for line in lines[:-1]] + lines[-1:]

@@ -14,6 +14,7 @@ from suffice.core.data import cells
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.parameters import Array
+from suffice.core.shown import fitted, left, places, right, shown
 from suffice.core.weights import Weights
 from suffice.distributions.categorical import Categorical
 from suffice.distributions.multivariate_normal import MultivariateNormal
@@ -22,6 +23,8 @@ from suffice.frames.table import Frame, of_objects
 
 WIDEST = 64  # labels with more levels than this are a block of their own: others would be padded to them
 SHOWN = 34  # characters of levels that a line shows
+WHY = 100  # and of a reason
+HEAD = ("column", "family", "why", "missing", "levels or unit")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,17 +69,31 @@ class Schema(Product, register=False):
 
     def __str__(self) -> str:
         """Show a line for each column: its family, the reason, the share of missing cells, levels or unit."""
-        head = ("column", "family", "why", "missing", "levels or unit")
-        rows = [head, *(_line(one) for one in self.findings)]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+        rows = [HEAD, *(_line(one) for one in self.findings)]
+        widths = [max(places(row[i]) for row in rows) for i in range(len(HEAD))]
         lines = []
         for row in rows:
-            padded = [
-                text.rjust(wide) if i == 3 else text.ljust(wide)
-                for i, (text, wide) in enumerate(zip(row, widths, strict=True))
-            ]
+            padded = [right(text, w) if i == 3 else left(text, w) for i, (text, w) in enumerate(zip(row, widths, strict=True))]
             lines.append("  ".join(padded).rstrip())
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Show the same as a table in a notebook."""
+        from suffice.core.html import boxed, prose, table
+
+        return boxed(table(HEAD, [[prose(text) for text in _line(one)] for one in self.findings], (3,)))
+
+    def __rich__(self) -> Any:
+        """Show the same as a table of rich."""
+        from rich.table import Table
+        from rich.text import Text
+
+        found = Table(box=None, header_style="bold", pad_edge=False)
+        for i, name in enumerate(HEAD):
+            found.add_column(name, justify="right" if i == 3 else "left", overflow="fold")
+        for one in self.findings:
+            found.add_row(*map(Text, _line(one)), style="dim" if one.family is None else "")
+        return found
 
 
 def infer(
@@ -234,19 +251,19 @@ def _line(one: Finding) -> tuple[str, str, str, str, str]:
         else f"{100 * one.missing:.2g} %"
     )
     if one.levels is not None:
-        tail = _shortened([str(level) for level in one.levels])
+        tail = _shortened([shown(level, SHOWN) for level in one.levels[:SHOWN]], len(one.levels) > SHOWN)
     else:
         tail = "" if one.unit is None else f"{one.unit:g}"
-    return str(one.name), family, one.why, share, tail
+    return shown(one.name), family, fitted(shown(one.why, WHY), WHY), share, tail
 
 
-def _shortened(levels: list[str]) -> str:
+def _shortened(levels: list[str], more: bool) -> str:  # noqa: FBT001 (more levels than are listed)
     text = ", ".join(levels)
-    if len(text) <= SHOWN:
+    if places(text) <= SHOWN and not more:
         return text
     kept: list[str] = []
     for level in levels:
-        if len(", ".join([*kept, level])) > SHOWN - 2:
+        if places(", ".join([*kept, level])) > SHOWN - 2:
             break
         kept.append(level)
-    return ", ".join([*kept, "…"]) if kept else levels[0][: SHOWN - 1] + "…"
+    return ", ".join([*kept, "…"]) if kept else fitted(levels[0], SHOWN)

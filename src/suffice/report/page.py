@@ -1,0 +1,324 @@
+"""The parts of a report, in the order of the page: plain values that a template shows, and figures."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from suffice import plot
+from suffice.canvas import axes
+from suffice.combinators.columns import keyed, settled
+from suffice.combinators.select import Selection
+from suffice.core.errors import DataError, SufficeError
+from suffice.core.result import Fit
+from suffice.core.shown import shown
+from suffice.core.sketch import fingerprint
+from suffice.core.weights import Weights
+from suffice.exhibit import SAMPLED, Exhibit, sampled
+from suffice.frames.schema import Schema, infer
+from suffice.plot_columns import panel
+from suffice.report import classes, members, simulated, strange
+from suffice.report.drawing import Sheets
+from suffice.report.words import percent, score
+
+FITTED = 16  # columns with a figure of their own
+CANDIDATES = 20  # lines of the table of runners-up
+FEW = 40  # columns of the table of columns that stand without a fold
+
+
+class Page:
+    """All that a report shows of one model and its data."""
+
+    def __init__(self, found: Any, data: Any, seed: int, target: Any = None) -> None:
+        """Read the data as the model does."""
+        self.found, self.seed = found, seed
+        self.fit = found if isinstance(found, Fit) else getattr(found, "fit_", None)
+        self.data = sampled(data)
+        self.exhibit = Exhibit.of(found, self.data)
+        if self.exhibit.rows is None:
+            msg = "a report needs the rows: the fit no longer has them, so give them: report.write(fit, data, path)."
+            raise DataError(msg)
+        self.named = len(getattr(self.exhibit.model, "labels", ())) == len(self.exhibit.parts)
+        self.word = "class" if self.named else "member"
+        self.true = None if target is None or not self.named else classes.codes(self.exhibit, target)
+        if self.true is not None and len(self.true) != self.exhibit.n:
+            msg = f"target has {len(self.true)} classes for {self.exhibit.n} rows; give one for each row."
+            raise DataError(msg)
+        self.sheets = Sheets()
+
+    # ---- overview ----------------------------------------------------------------------------------------------------
+    def overview(self) -> dict[str, Any]:
+        """The sentence, the numbers, and the columns."""
+        return {"sentence": self._sentence(), "statistics": self._statistics(), **self._holes()}
+
+    def _sentence(self) -> str:
+        if self.fit is not None:
+            return str(self.fit.summary().splitlines()[0])
+        n, d = self.exhibit.n, len(self.exhibit.names)
+        kind = type(self.found).__name__
+        return f"{kind} of {len(self.exhibit.parts)} {self.word}{'es' if self.named else 's'}, {n:,} rows × {d} columns"
+
+    def _statistics(self) -> list[tuple[str, str]]:
+        found = [("rows", f"{self.exhibit.n:,}"), ("columns", f"{len(self.exhibit.names):,}")]
+        if self.exhibit.mixed:
+            found.append(("classes" if self.named else "members", str(len(self.exhibit.parts))))
+        found.append(("parameters", f"{int(self.exhibit.model.n_parameters):,}"))
+        if self.fit is not None:
+            found += [(name, score(value)) for name, value in (
+                ("log-likelihood", self.fit.log_likelihood), ("BIC", self.fit.bic), ("AIC", self.fit.aic)
+            )]  # fmt: skip
+        if self.exhibit.mixed:
+            found.append(("rows in doubt", percent(float(np.mean(self.exhibit.shares.max(axis=1) < 0.9)))))
+        return found
+
+    def _holes(self) -> dict[str, Any]:
+        missing = [int((~column.seen).sum()) for column in self.exhibit.drawable]
+        cells = self.exhibit.n * max(len(missing), 1)
+        return {"missing": f"{sum(missing):,}", "missing_share": percent(sum(missing) / max(cells, 1)),
+                "holed": sum(1 for one in missing if one)}  # fmt: skip
+
+    def columns(self, schema: Any) -> list[dict[str, str]]:
+        """A line for each column: family, why, holes, and what it tells; then the columns that were left out."""
+        known = self._findings(schema)
+        told = self.exhibit.telling @ self.exhibit.weights if self.exhibit.mixed else None
+        lines = []
+        for i, column in enumerate(self.exhibit.columns):
+            finding = known.pop(column.name, None)
+            if finding is not None and column.family == "MultivariateNormal":
+                finding = finding.together()
+            same = finding is not None and finding.family is not None and finding.family.name == column.family
+            few = 0.0 if column.kind == "vector" else 1.0 - float(np.mean(column.seen))
+            levels = f"{len(column.levels)} levels" if column.kind == "label" else column.kind
+            lines.append({
+                "name": shown(column.label), "family": column.family, "kind": levels,
+                "why": shown(finding.why, 160) if same else "", "missing": percent(few),
+                "tells": "" if told is None else f"{max(told[i], 0.0):.2f}",
+            })  # fmt: skip
+        for name, finding in known.items():
+            why = finding.why if finding.family is None else "not in the model"
+            lines.append({"name": shown(name), "family": "–", "kind": "", "why": shown(f"left out: {why}", 160),
+                          "missing": percent(finding.missing), "tells": ""})  # fmt: skip
+        return lines
+
+    def _findings(self, schema: Any) -> dict[Any, Any]:
+        """What was found of the columns when their families were chosen; looked at again where nobody kept it."""
+        if schema is None:
+            if self.data is None or not (keyed(settled(self.data)) or np.ndim(self.data) == 2):
+                return {}
+            try:
+                schema = infer(self.data)
+            except SufficeError:  # a table that nothing can be inferred of still has a report
+                return {}
+        return {one.name: one for one in schema.findings} if isinstance(schema, Schema) else {}
+
+    def alerts(self, chosen: Selection | None) -> list[dict[str, str]]:
+        """What to know before trusting it."""
+        found = list(getattr(self.fit, "alerts", ()) or getattr(self.found, "alerts_", ()))
+        found += [] if chosen is None else [alert for alert in chosen.alerts if alert not in found]
+        return [{"code": shown(code), "text": shown(text, 1000)} for code, text in found]
+
+    # ---- choices -----------------------------------------------------------------------------------------------------
+    def runners_up(self, chosen: Selection | None) -> dict[str, Any] | None:
+        """The candidates and their curve."""
+        if chosen is None:
+            return None
+        rows = []
+        best = chosen.table[0][chosen.criterion]
+        for row in chosen.table[:CANDIDATES]:
+            gap = row[chosen.criterion] - best
+            rows.append({
+                "n": row["n_components"], "what": shown(row["structure"] or row["family"], 40),
+                "log_likelihood": score(row["log_likelihood"]), "parameters": row["n_parameters"],
+                "bic": score(row["bic"]), "aic": score(row["aic"]), "icl": score(row["icl"]),
+                "gap": "best" if row is chosen.table[0] else f"{gap:+.1f}".replace("-", "−"),
+                "note": "spurious" if row["spurious"] else "" if row["converged"] else "not converged",
+            })  # fmt: skip
+        drawing = self.sheets.draw(
+            f"{chosen.criterion.upper()} of the candidates by number of members",
+            lambda: plot.selection(chosen, ax=axes(None, (6.0, 3.6))),
+        )
+        return {"rows": rows, "more": max(len(chosen.table) - CANDIDATES, 0), "drawing": drawing,
+                "criterion": chosen.criterion.upper().replace("_", "-"), "count": len(chosen.table),
+                "several": len({row["what"] for row in rows}) > 1}  # fmt: skip
+
+    # ---- members -----------------------------------------------------------------------------------------------------
+    def cards(self) -> dict[str, Any] | None:
+        """A card for each member; None where there is only one."""
+        made, left = members.cards(self.exhibit)
+        return {"cards": made, "left_out": left}
+
+    def key(self) -> list[dict[str, str]]:
+        """The colours of the members."""
+        if not self.exhibit.mixed:
+            return []
+        return [{"name": card["name"], "colour": card["colour"], "share": card["share"]} for card in self.cards_once]
+
+    @property
+    def cards_once(self) -> list[dict[str, Any]]:
+        """The cards, made once."""
+        if not hasattr(self, "_cards"):
+            self._cards = members.cards(self.exhibit)[0]
+        return self._cards
+
+    def parameters(self) -> list[dict[str, str]]:
+        """Of a single distribution: its numbers."""
+        if self.exhibit.mixed or self.fit is None:
+            return []
+        try:
+            low_high, errors = self.fit.interval(), self.fit.standard_errors
+        except SufficeError:
+            return []
+        from suffice.core.summary import _entries
+
+        return [{"name": shown(row[0], 60), "value": row[1], "error": row[2], "interval": row[3]}
+                for row in _entries(self.fit.distribution, errors, low_high)[:60]]  # fmt: skip
+
+    # ---- figures -----------------------------------------------------------------------------------------------------
+    def fitted(self) -> dict[str, Any]:
+        """A figure for each of the most telling columns."""
+        chosen = self.exhibit.most_telling(FITTED)
+        drawings = [
+            self.sheets.draw(
+                f"{shown(column.label)}: observed and fitted",
+                lambda column=column: panel(self.exhibit, column, axes(None, (3.7, 2.6))),
+            )
+            for column in chosen
+        ]
+        return {"drawings": drawings, "left_out": len(self.exhibit.columns) - len(chosen)}
+
+    def pairs(self) -> Any:
+        """Pairs of the most telling columns."""
+        if len(self.exhibit.drawable) < 2:
+            return None
+        names = ", ".join(shown(column.label) for column in self.exhibit.most_telling(4))
+        return self.sheets.draw(f"rows in pairs of the columns {names}", lambda: plot.pairs(self.exhibit))
+
+    def profile(self) -> Any:
+        """The members side by side."""
+        if not self.exhibit.mixed or not self.exhibit.drawable:
+            return None
+        return self.sheets.draw(
+            f"{self.word} by {self.word}: means and probabilities", lambda: plot.profile(self.exhibit)
+        )
+
+    def traces(self) -> Any:
+        """How the passes climbed."""
+        path = getattr(self.fit, "trace", None)
+        if path is None or len(path.log_likelihood) < 2:
+            return None
+        return self.sheets.draw(
+            "log-likelihood of each pass from every start", lambda: plot.traces(self.fit, ax=axes(None, (5.4, 3.2)))
+        )
+
+    def convergence(self) -> str:
+        """How the passes ended, in words."""
+        if self.fit is None:
+            return ""
+        if self.fit.statistics.exact:
+            return "Exact after one pass over the data: there was nothing to iterate."
+        state = "Converged" if self.fit.converged else "NOT converged"
+        starts = max(len(getattr(self.fit, "starts", ())), 1)
+        more = "" if starts == 1 else f" of the best of {starts} starts"
+        return f"{state} after {self.fit.n_iter} passes{more}."
+
+    def simulated(self) -> dict[str, Any]:
+        """Rows that the model draws, beside the real ones."""
+        try:
+            drawn, n = simulated.simulate(self.exhibit, self.seed)
+        except (SufficeError, NotImplementedError) as error:
+            return {"why": shown(error, 300)}
+        found = simulated.comparison(self.exhibit, drawn)
+        telling = {column.name for column in self.exhibit.most_telling(simulated.PANELS)}
+        panels = [
+            self.sheets.draw(
+                f"{shown(pair.real.label)}: simulated against real", lambda pair=pair: simulated.panel(pair)
+            )
+            for pair in found["pairs"]
+            if pair.real.name in telling
+        ]
+        matrix = found["correlations"]
+        if matrix is not None:
+            matrix["drawing"] = self.sheets.draw(
+                "correlations of real and simulated rows", lambda: simulated.matrix(matrix)
+            )
+        return {"n": f"{n:,}", "seed": self.seed, "panels": panels, **found}
+
+    def strangest(self) -> list[dict[str, Any]]:
+        """The rows of least probability."""
+        return strange.strangest(self.exhibit)
+
+    def classified(self) -> dict[str, Any] | None:
+        """Of a classifier: whom it confuses, how well it is calibrated, and the evidence of one row."""
+        if not self.named:
+            return None
+        table = drawing = None
+        if self.true is not None:
+            table = classes.confusion(self.exhibit, self.true)
+            if (self.true >= 0).any():
+                drawing = self.sheets.draw(
+                    "calibration on these rows", lambda: classes.calibration(self.exhibit, self.true)
+                )
+        case = classes.doubtful(self.exhibit, self.true)
+        why = None
+        if case is not None:
+            why = self.sheets.draw(f"evidence of row {case[0]}", lambda: plot.evidence(case[1]))
+        return {
+            "table": table,
+            "drawing": drawing,
+            "why": why,
+            "row": None if case is None else f"{case[0]:,}",
+            "wrong": case is not None and self.true is not None and self.true[case[0]] != self.exhibit.owners[case[0]],
+        }
+
+    # ---- provenance --------------------------------------------------------------------------------------------------
+    def provenance(self, command: Any, date: Any) -> list[tuple[str, str]]:
+        """Where it comes from."""
+        held = (
+            Weights(self.exhibit.n)
+            if self.exhibit.row_weights is None
+            else Weights.of(self.exhibit.row_weights, self.exhibit.n)
+        )
+        told = [("command", shown(command, 2000))] if command else []
+        told += [("date", shown(date, 60))] if date else []
+        told += [
+            ("seed", str(self.seed)),
+            ("rows × columns", f"{self.exhibit.n:,} × {len(self.exhibit.names):,}"),
+            ("data fingerprint", f"{fingerprint(self.exhibit.rows, held):016x}"),
+            ("model", self.kind),
+        ]
+        if self.exhibit.n == SAMPLED:
+            told.append(("rows shown", f"a sample of {SAMPLED:,}, chosen by seed 0"))
+        told += [(name, _version(name)) for name in ("suffice", "numpy", "scipy", "matplotlib")]
+        return [
+            *told,
+            (
+                "python",
+                f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro} on {platform.system()}",
+            ),
+        ]
+
+    @property
+    def kind(self) -> str:
+        """The model in few words."""
+        kinds = " and ".join(dict.fromkeys(part.name for part in self.exhibit.parts))
+        d = len(self.exhibit.names)
+        columns = "" if d == 1 else f" over {d} columns"
+        if not self.exhibit.mixed:
+            return kinds + columns
+        count = len(self.exhibit.parts)
+        if kinds == "Product":
+            return f"{count} {'classes' if self.named else 'members'}{columns}"
+        return f"{count} × {kinds}{columns}"
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # run from its sources
+        import suffice
+
+        return suffice.__version__ if name == "suffice" else "unknown"
