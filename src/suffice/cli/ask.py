@@ -116,12 +116,17 @@ def explain(model: str, file: str, row: int, label: str | None, against: str | N
     from dataclasses import asdict
 
     from suffice.cli.model import evidence, loaded
-    from suffice.cli.terminal import document
+    from suffice.cli.terminal import console, document, is_terminal, say
+    from suffice.core.shown import shown
 
     found = loaded(model)
     why = evidence(found, file, row, label, against)
     if not as_json:
-        _reasons(found, why, row)
+        say(f"row {row}, {found.who} {shown(why.label)}:")
+        if is_terminal():
+            console().print(why)
+        else:
+            say(str(why))
         return
     document({"row": row, **asdict(why), "terms": _plainly(why.terms), "values": _plainly(why.values)})
 
@@ -130,30 +135,3 @@ def _plainly(terms: dict[Any, Any]) -> dict[str, Any]:
     from suffice.combinators.evidence import named
 
     return {named(name): one for name, one in terms.items()}
-
-
-def _reasons(found: Any, why: Any, row: int) -> None:
-    import numpy as np
-    from rich.text import Text
-
-    from suffice.cli.terminal import bar, say, table
-    from suffice.combinators.evidence import shown as cell
-    from suffice.core.shown import shown
-
-    what = "class" if found.labels else "member"
-    say(
-        f"row {row}: {what} {shown(why.label)} (probability {why.probability:.4f}), against {shown(why.against)}",
-        "bold",
-    )
-    terms = [("prior", None, why.prior), *((name, why.values.get(name), term) for name, term in why.sorted.items())]
-    most = max((abs(term) for _, _, term in terms if np.isfinite(term)), default=0.0) or 1.0
-    lines = []
-    for name, value, term in terms:
-        drawn = Text(bar(min(abs(term) / most, 1.0)), "green" if term > 0 else "red")
-        lines.append((shown(name), "" if name == "prior" else shown(cell(value)), _signed(term), drawn))
-    lines.append((Text("log-odds", "bold"), "", Text(_signed(why.log_odds), "bold"), ""))
-    table(("column", "cell", "term", f"for {shown(why.label, 20)} (+) or against (−)"), lines, right=(1, 2))
-
-
-def _signed(term: float) -> str:
-    return f"{term:+.3f}".replace("-", "−")

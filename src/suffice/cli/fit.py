@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 CRITERIA = {"bic": "bic", "aic": "aic", "icl": "icl", "heldout": "held_out"}
-SHOWN = 12  # candidates of a selection
 
 
 @click.command()
@@ -123,13 +122,13 @@ def _save(learned: Any, options: dict[str, Any], data: Any) -> None:
     if options["out"]:
         saved(learned.model, options["out"])
     if options["report"]:
-        reported(learned.model, data, options["report"], selection=learned.selection, seed=options["seed"])
+        reported(learned.model, data, options["report"], options["seed"], **learned.around)
 
 
 def _show(learned: Any, options: dict[str, Any]) -> None:
     from suffice.cli.model import Model
     from suffice.cli.show import described, page
-    from suffice.cli.terminal import document, say
+    from suffice.cli.terminal import document, paged, say, width
 
     model = Model(options["out"] or "the model", learned.model)
     if options["as_json"]:
@@ -140,45 +139,6 @@ def _show(learned: Any, options: dict[str, Any]) -> None:
         document(found)
         return
     if learned.selection is not None:
-        _candidates(learned.selection)
+        paged(learned.selection.summary(width()))
         say()
     page(model)
-
-
-def _candidates(selection: Any) -> None:
-    """The table of a selection, with what chose marked."""
-    from rich.text import Text
-
-    from suffice.cli.terminal import say, table
-
-    rows, best = selection.table, selection.table[0]
-    what = f" {best['structure']}" if best["structure"] else ""
-    k = best["n_components"]
-    say(f"{k} component{'s'[: k != 1]}{what} by {_criterion(selection.criterion)}, of {len(rows)} candidates", "bold")
-    structured = any(row["structure"] for row in rows)
-    held = any(row["held_out"] == row["held_out"] for row in rows)
-    numbers = ["log_likelihood", "n_parameters", "bic", "aic", "icl", *(["held_out"] if held else [])]
-    lines = []
-    for place, row in enumerate(rows[:SHOWN]):
-        style = "bold green" if place == 0 else ""
-        cells = [str(row["n_components"]), *([row["structure"]] if structured else [])]
-        cells += [_number(name, row[name]) for name in numbers]
-        codes = dict.fromkeys(code for code, _ in row["alerts"])
-        cells.append(", ".join([*(["spurious"] if row["spurious"] else []), *codes]))
-        lines.append([Text(cell, style) for cell in cells])
-    heads = ["components", *(["structure"] if structured else [])]
-    titles = ["log L", "parameters", "BIC", "AIC", "ICL", *(["held out"] if held else [])]
-    places = [0, *range(len(heads), len(heads) + len(titles))]
-    table([*heads, *titles, ""], lines, right=places)
-    if len(rows) > SHOWN:
-        say(f"… {len(rows) - SHOWN} more", "dim")
-
-
-def _criterion(name: str) -> str:
-    return "held-out likelihood" if name == "held_out" else name.upper()
-
-
-def _number(name: str, value: float) -> str:
-    if name == "n_parameters":
-        return str(value)
-    return f"{value:.4f}" if name == "held_out" else f"{value:,.1f}".replace("-", "−")

@@ -31,11 +31,18 @@ class Request:
 
 @dataclass(frozen=True)
 class Learned:
-    """A model, the selection that it is the best of, and whether the user stopped it on its way."""
+    """A model, what it was chosen by, and whether the user stopped it on its way."""
 
     model: Any
+    schema: Any
     selection: Any = None
+    target: Any = None  # the class of each row
     interrupted: bool = False
+
+    @property
+    def around(self) -> dict[str, Any]:
+        """What a report also wants to know."""
+        return {"schema": self.schema, "selection": self.selection, "target": self.target}
 
 
 def mixture(asked: Request) -> Learned:
@@ -57,7 +64,7 @@ def mixture(asked: Request) -> Learned:
                 callback=told and told.passed,
                 **shared,
             )
-        return Learned(found, interrupted=_interrupted(found.alerts))
+        return Learned(found, schema, interrupted=_interrupted(found.alerts))
     with progress(rows=len(asked.data), candidates=count, quiet=asked.quiet) as told:
         selection = sf.select(
             schema,
@@ -68,7 +75,7 @@ def mixture(asked: Request) -> Learned:
             callback=told and told.chosen,
             **shared,
         )
-    return Learned(selection.best, selection, _interrupted(selection.alerts))
+    return Learned(selection.best, schema, selection, interrupted=_interrupted(selection.alerts))
 
 
 def classifier(asked: Request, target: Any) -> Learned:
@@ -80,8 +87,9 @@ def classifier(asked: Request, target: Any) -> Learned:
         families, joint=asked.joint, prior=asked.prior, max_iter=asked.max_iter, random_state=asked.seed
     )
     (rows,) = frames(asked.data)
-    model.fit(rows.drop([target]), column(asked.data, target), sample_weight=asked.weights)
-    return Learned(model)
+    classes = column(asked.data, target)
+    model.fit(rows.drop([target]), classes, sample_weight=asked.weights)
+    return Learned(model, model.prototype_, target=classes)
 
 
 def _interrupted(alerts: Any) -> bool:

@@ -26,13 +26,10 @@ def show(model: str, as_json: bool) -> None:
 
 def page(model: Any) -> None:
     """Print the summary of a model."""
-    from suffice.cli.terminal import say, width
+    from suffice.cli.terminal import paged, width
     from suffice.core.summary import page as lines
 
-    alerts = False
-    for number, line in enumerate(lines(model.portrait(), width()).split("\n")):
-        alerts = alerts or line == "alerts:"
-        say(line, "bold" if number == 0 else "yellow" if alerts else "")
+    paged(lines(model.portrait(), width()))
 
 
 def described(model: Any) -> dict[str, Any]:
@@ -45,25 +42,33 @@ def described(model: Any) -> dict[str, Any]:
 @click.command()
 @MODEL
 @FILES
+@click.option("--target", metavar="COLUMN", help="The classes of the rows, for a classifier.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of rows that are drawn for comparison.")
 @click.option("--out", type=click.Path(), default="report.html", show_default=True, help="The page to write.")
-def report(model: str, files: tuple[str, ...], out: str) -> None:
+def report(model: str, files: tuple[str, ...], target: str | None, seed: int, out: str) -> None:
     """Write a page about MODEL and the rows of FILES."""
-    from suffice.cli.data import opened, written_beside
+    from suffice.cli.data import column, known, names_of, opened, written_beside
     from suffice.cli.model import loaded
 
     written_beside(out)
-    found = loaded(model)
-    reported(found.value, opened(files), out)
+    found, data = loaded(model), opened(files)
+    classes = None if target is None else column(data, known(target, names_of(data), "--target"))
+    reported(found.value, data, out, seed, target=classes)
 
 
-def reported(value: Any, data: Any, out: str, *, selection: Any = None, seed: int | None = None) -> None:
+def reported(value: Any, data: Any, out: str, seed: int, **around: Any) -> None:
     """Write the page and say so."""
+    import datetime as dt
+    import shlex
     import sys
 
     from suffice.cli.terminal import note
     from suffice.report import write
 
-    write(value, data, out, selection=selection, command=" ".join(["suffice", *sys.argv[1:]]), seed=seed)
+    command = shlex.join(["suffice", *sys.argv[1:]])
+    write(
+        value, data, out, command=command, seed=seed, date=dt.datetime.now().astimezone().date().isoformat(), **around
+    )
     note(f"report written to {out}")
 
 

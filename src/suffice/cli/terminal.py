@@ -55,6 +55,13 @@ def say(text: str = "", style: str = "") -> None:
     _put(console(), harmless(text), style)
 
 
+def paged(text: str) -> None:
+    """Print a page of the library: its title bold, and what not to trust in colour."""
+    from suffice.core.rich_text import styled
+
+    console().print(styled(harmless(text)), soft_wrap=True)
+
+
 def note(text: str, style: str = "dim") -> None:
     """Print a remark on standard error."""
     _put(console(error=True), harmless(text), style)
