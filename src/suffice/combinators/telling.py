@@ -40,7 +40,7 @@ def _of_levels(probs: Array, weights: Array) -> Array:
     """From probabilities (k, L)."""
     whole = weights @ probs
     with np.errstate(all="ignore"):
-        return np.where(probs > 0, probs * (np.log(probs) - np.log(whole)), 0.0).sum(axis=1)
+        return np.asarray(np.where(probs > 0, probs * (np.log(probs) - np.log(whole)), 0.0).sum(axis=1))
 
 
 def _of_numbers(stack: Any, weights: Array, nodes: int) -> Array:
@@ -83,7 +83,7 @@ def _mixed(logs: Array, weights: Array) -> Array:
 
 def _mean(chances: Array, logs: Array, whole: Array) -> Array:
     """Σ p (log p − log of the mixture); never below 0, as the integral is not."""
-    return np.maximum(np.where(chances > 0, chances * (logs - whole), 0.0).sum(axis=0), 0.0)
+    return np.asarray(np.maximum(np.where(chances > 0, chances * (logs - whole), 0.0).sum(axis=0), 0.0))
 
 
 def apart(members: list[list[tuple[float, Any]]], weights: Array) -> Array:
@@ -99,7 +99,9 @@ def apart(members: list[list[tuple[float, Any]]], weights: Array) -> Array:
             x, chances = _points(leaf)
             own = np.stack([np.logaddexp.reduce([_at(one, x) + np.log(s) for s, one in parts]) for parts in members])
             scores = own + np.log(weights)[:, None]
-            found[j] += share * float(np.where(chances > 0, chances * (own[j] - np.logaddexp.reduce(scores)), 0.0).sum())
+            found[j] += share * float(
+                np.where(chances > 0, chances * (own[j] - np.logaddexp.reduce(scores)), 0.0).sum()
+            )
     return np.maximum(found, 0.0)
 
 
