@@ -108,6 +108,9 @@ class Classes(Mixture, register=False):
 
     labels: Any = field(default=(), kw_only=True)
 
+    def with_members(self, members: Any, weights: Array) -> Any:
+        return Classes(members, weights=weights, labels=self.labels)
+
     # ---- rows ---------------------------------------------------------------------------------------------------
     def read(self, x: Any) -> Any:
         return replace(x, rows=super().read(x.rows)) if isinstance(x, Labelled) else super().read(x)

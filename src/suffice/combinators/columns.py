@@ -63,7 +63,7 @@ def _share(answer: Any, place: int, axis: int) -> Any:
     if isinstance(answer, tuple):
         return tuple(_share(one, place, axis) for one in answer)
     if hasattr(answer, "row_vector"):
-        return columns_of(answer, [place])
+        return answer.of_column(answer.column_labels[place])
     cell = np.asarray(answer)[(slice(None),) * axis + (place,)]
     return float(cell) if np.ndim(cell) == 0 else cell
 
@@ -79,16 +79,6 @@ def naming_column(key: Any) -> Iterator[None]:
         if place is None or not isinstance(key, tuple):
             raise DataError(f"column {key!r}: {text}") from error
         raise DataError(f"column {key[int(place[2])]!r}: {text.replace(place[1], '', 1)}") from error
-
-
-def columns_of(block: Any, kept: list[int]) -> Any:
-    """The distribution of some columns of a block."""
-    if block.row_vector:
-        return block.of_columns(kept)
-    axis = len(block.batch) - 1
-    alone = len(kept) == 1 and block.lone
-    chosen = kept[0] if alone else kept
-    return block.reshaped(lambda value: value[(slice(None),) * axis + (chosen,)])
 
 
 def beside(key: tuple[Any, ...], priors: list[Any]) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from suffice.combinators.mixture_answers import MixtureAnswers
 from suffice.combinators.mixture_beliefs import MixtureBeliefs
 from suffice.combinators.mixture_parts import alone, by_member, checked_members, joined, ridge, with_weights
+from suffice.combinators.mixture_questions import MixtureQuestions
 from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_side
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, SufficeWarning, UnsupportedError
@@ -25,9 +26,11 @@ from suffice.core.statistics import picked
 from suffice.core.weights import Weights
 from suffice.engines import local
 
+ROWS: Any = object()  # nothing is given: the question is about rows
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
+class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, register=False):  # type: ignore[override]
     r"""Each row comes from one of several members, and nobody says which: :math:`p(x) = \sum_j \pi_j p_j(x)`.
 
     Parameters
@@ -127,11 +130,6 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
     @property
     def columns(self) -> int | None:
         known: int | None = self.components.columns
-        return known
-
-    @property
-    def column_names(self) -> tuple[Any, ...] | None:
-        known: tuple[Any, ...] | None = self.components.column_names
         return known
 
     @property
@@ -250,8 +248,14 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         warnings.warn(text, SufficeWarning, stacklevel=3)
         return np.tile(self.weights, (len(lost), 1))
 
-    def predict(self, x: Any) -> Any:
-        """The most probable member of each row, (n,)."""
+    def predict(self, x: Any, given: Any = ROWS, *, level: float = 0.95) -> Any:
+        """The most probable member of each row, (n,); or with ``given`` a column, foretold from others.
+
+        One argument is rows: ``predict(rows)`` says who made each. With ``given=``, ``predict("species", given={…})``
+        is the question of :meth:`Distribution.predict` about one column.
+        """
+        if given is not ROWS:
+            return super().predict(x, given, level=level)
         best = self.predict_proba(x).argmax(axis=-1)
         return int(best) if np.ndim(best) == 0 else best
 

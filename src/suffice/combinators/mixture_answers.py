@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from suffice.combinators.simulated import DRAWS, Simulated
 from suffice.core import quadrature
 from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.foretold import between
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
 from suffice.engines import local
-
-DRAWS = 100_000  # rows of an answer by simulation
-
-
-class Simulated(float):
-    """A number found from draws, with its standard error."""
-
-    error: float
-
-    def __new__(cls, value: float, error: float = float("nan")) -> Self:
-        """Keep the number and its standard error."""
-        found = super().__new__(cls, value)
-        found.error = error
-        return found
-
-    def __repr__(self) -> str:
-        """Show the number with its standard error."""
-        return f"{float(self):.6g} ± {self.error:.2g}"
-
-    __str__ = __repr__
 
 
 class Gain(NamedTuple):
@@ -167,14 +149,7 @@ class MixtureAnswers:
         """The smallest x with P(X ≤ x) ≥ q, column by column: it lies between those of the members."""
         self._ask("be asked")
         ends = [np.asarray(one.quantile(q), dtype=float) for one, w in zip(self.parts, self.weights, strict=True) if w]
-        low, high = np.min(ends, axis=0), np.max(ends, axis=0)
-        level = np.asarray(q, dtype=float)
-        whole = all(one.discrete for one in self.parts)
-        apart = low < high
-        low, high = np.where(apart, np.maximum(low, -1e307), low), np.where(apart, np.minimum(high, 1e307), high)
-        with np.errstate(all="ignore"):
-            high = np.where(np.asarray(self.cdf(low)) >= level, low, high)  # from here on P(X ≤ high) ≥ q > P(X ≤ low)
-            return _bisected(self.cdf, level, low, high, whole=whole)
+        return between(self.cdf, np.asarray(q, dtype=float), ends, whole=all(one.discrete for one in self.parts))
 
     def entropy(self) -> Any:
         """−E log p in nats: by quadrature over one column, else from draws, with a standard error in ``.error``."""
@@ -197,14 +172,6 @@ class MixtureAnswers:
         with np.errstate(all="ignore"):
             draws = f(self.sample(DRAWS, np.random.default_rng(0)))
             return Simulated(float(np.mean(draws)), float(np.std(draws) / np.sqrt(DRAWS)))
-
-    # ---- fewer columns ----------------------------------------------------------------------------------------------
-    def marginal(self, *columns: Any) -> Any:
-        """The mixture of some columns alone: of a Product by name or place, of others by place."""
-        from suffice.combinators.mixture import Mixture
-
-        self._ask("be asked")
-        return Mixture([_marginal(one, columns) for one in self.parts], weights=self.weights)
 
     # ---- two parameters of one mixture ------------------------------------------------------------------------------
     def gain(self, x: Any, other: Any, weights: Any = None) -> Gain:
@@ -285,19 +252,6 @@ def _leaves(one: Any, weight: float) -> Any:
         yield from _leaves(part, weight * float(share))
 
 
-def _bisected(cdf: Any, level: Array, low: Array, high: Array, *, whole: bool) -> Any:
-    """The smallest x (a whole number, or to the last bit) with cdf(x) ≥ level, between low and high."""
-    for _ in range(2200):
-        middle = np.floor((low + high) / 2) if whole else low + (high - low) / 2
-        inside = (middle > low) & (middle < high)
-        if not inside.any():
-            break
-        enough = np.asarray(cdf(np.where(inside, middle, high))) >= level
-        high = np.where(inside & enough, middle, high)
-        low = np.where(inside & ~enough, middle, low)
-    return float(high) if np.ndim(high) == 0 else high
-
-
 def _mean_of(one: Any, f: Any) -> float:
     """E f(X) of a distribution of one number or label."""
     levels = getattr(one, "levels", None)
@@ -305,15 +259,3 @@ def _mean_of(one: Any, f: Any) -> float:
         return quadrature.expectation(one, f)
     kept = np.asarray(one.probs) > 0
     return float(np.asarray(one.probs)[kept] @ f([level for level, there in zip(levels, kept, strict=True) if there]))
-
-
-def _marginal(one: Any, columns: tuple[Any, ...]) -> Any:
-    from suffice.combinators.columns import columns_of
-
-    if hasattr(one, "marginal"):
-        return one.marginal(*columns)
-    d = one.columns
-    if d is None or not all(isinstance(c, (int, np.integer)) and -d <= c < d for c in columns) or not columns:
-        msg = f"{one.name} has columns by place, from 0 to {(d or 1) - 1}; got {columns!r}."
-        raise ParameterError(msg)
-    return columns_of(one, [int(c) % d for c in columns])

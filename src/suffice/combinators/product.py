@@ -18,7 +18,6 @@ from suffice.combinators.columns import (
     beside,
     by_name,
     by_position,
-    columns_of,
     is_single,
     keyed,
     names_of,
@@ -28,6 +27,7 @@ from suffice.combinators.columns import (
 )
 from suffice.combinators.compound import Compound, Table, filled, width_of
 from suffice.combinators.product_posterior import ProductPosterior
+from suffice.combinators.product_questions import ProductQuestions
 from suffice.combinators.stack import stacked_or_side_by_side
 from suffice.core.data import refuse_what_is_no_data
 from suffice.core.distribution import Alert, Distribution
@@ -41,7 +41,7 @@ from suffice.frames.table import Frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Product(Compound, register=False):
+class Product(ProductQuestions, Compound, register=False):  # type: ignore[override]
     r"""Independent blocks of columns: :math:`p(x) = \prod_b p_b(x_b)`.
 
     Parameters
@@ -151,25 +151,6 @@ class Product(Compound, register=False):
         if not self.lone:
             return super().stack(k)
         return self.rebuilt(stacked_or_side_by_side(block, k) for block in self.blocks.values())
-
-    def marginal(self, *columns: Any) -> Any:
-        """The distribution of some columns alone: a part itself where one part has them, else a product."""
-        wanted = {name for column in columns for name in names_of(column)}
-        known = {name for key in self.blocks for name in names_of(key)}
-        if not wanted <= known or not wanted:
-            msg = f"Product has the columns {', '.join(map(repr, known))}; got {columns!r}."
-            raise ParameterError(msg)
-        found = []
-        for key, block in self.blocks.items():
-            kept = [i for i, name in enumerate(names_of(key)) if name in wanted]
-            if kept and len(kept) == len(names_of(key)):
-                found.append((key, block))
-            elif kept:
-                names = tuple(key[i] for i in kept)
-                found.append((names if len(names) > 1 else names[0], columns_of(block, kept)))
-        if len(found) == 1:
-            return found[0][1]
-        return self.with_parts(tuple(found) if self.named else tuple(block for _, block in found))
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def settled(self, x: Any) -> Any:

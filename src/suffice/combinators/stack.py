@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
@@ -12,6 +13,7 @@ from suffice.combinators.compound import Compound, Table, filled
 from suffice.combinators.stack_posterior import StackPosterior, diagonal
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, UnsupportedError, naming
+from suffice.core.foretold import Foretold
 from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
 from suffice.core.weights import Weights
@@ -246,6 +248,39 @@ class Stack(Compound, register=False):
             return drawn
         stacked = np.stack(drawn, axis=1)
         return stacked[..., None] if stacked.ndim == 2 else stacked
+
+    @property
+    def column_labels(self) -> tuple[Any, ...]:
+        known: tuple[Any, ...] = self.parts[0].column_labels
+        return known
+
+    @property
+    def vector_labels(self) -> frozenset[Any]:
+        known: frozenset[Any] = self.parts[0].vector_labels
+        return known
+
+    def with_column_names(self, names: tuple[Any, ...]) -> Any:
+        return self.rebuilt(member.with_column_names(names) for member in self.parts)
+
+    def arranged(self, columns: dict[Any, Any]) -> Any:
+        return self.parts[0].arranged(columns)
+
+    def of_columns(self, columns: list[int]) -> Any:
+        return self.rebuilt(member.of_columns(columns) for member in self.parts)
+
+    def of_labels(self, labels: tuple[Any, ...]) -> Any:
+        return self.rebuilt(member.of_labels(labels) for member in self.parts)
+
+    def of_column(self, label: Any) -> Any:
+        return self.rebuilt(member.of_column(label) for member in self.parts)
+
+    def foretell(self, x: Any, label: Any) -> list[Foretold]:
+        return [one.stacked.foretell(view, label)[0] for one, view in zip(self.parts, self.views(x), strict=True)]
+
+    def without_each(self, x: Any) -> Iterator[tuple[Any, Array]]:
+        each = [dict(one.stacked.without_each(view)) for one, view in zip(self.parts, self.views(x), strict=True)]
+        for label in self.column_labels:
+            yield label, np.concatenate([densities[label] for densities in each], axis=1)
 
     def entropy(self) -> Any:
         return np.array([member.entropy() for member in self.parts])

@@ -15,8 +15,8 @@ import numpy as np
 from suffice.core import calculus
 from suffice.core.data import as_rows, listed, numbers
 from suffice.core.errors import DataError, UnsupportedError
-from suffice.core.member import Member
 from suffice.core.parameters import Array
+from suffice.core.questions import Questions
 from suffice.core.statistics import Additive
 from suffice.core.weights import Weights
 from suffice.engines import local
@@ -35,7 +35,7 @@ def _most_general(kind: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(Member):
+class Distribution(Questions):
     """A distribution over rows, or a stack of k of them.
 
     Parameters are numbers (one column), arrays (d,) of independent columns, or arrays (k, d) of a stack.
@@ -63,11 +63,6 @@ class Distribution(Member):
     def blocks(self) -> dict[Any, Any]:
         """The distributions that this one is made of, by column or member; none for a family."""
         return {}
-
-    @property
-    def column_names(self) -> tuple[Any, ...] | None:
-        """The names of the columns, in order; None where they go by place."""
-        return None
 
     def column_label(self, column: int) -> str:
         """How an alert names a column."""

@@ -1,15 +1,16 @@
-"""The names of columns: those that data bring, and those that a text should say instead of places."""
+"""The names of columns: those that data bring, those that a text should say instead of places, and those asked for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from suffice.core.errors import DataError
+from suffice.core.errors import DataError, ParameterError
 from suffice.frames import table
 
 P = ParamSpec("P")
@@ -28,7 +29,7 @@ def names_of_data(data: Any) -> tuple[Any, ...] | None:
     if isinstance(data, Mapping):
         return tuple(data)
     if isinstance(data, np.ndarray):
-        return data.dtype.names
+        return None if data.dtype.names is None else tuple(data.dtype.names)
     if isinstance(data, (list, tuple)):
         return tuple(data[0]) if len(data) and isinstance(data[0], Mapping) else None
     known = getattr(data, "names", None) if hasattr(data, "partitions") else None
@@ -64,3 +65,28 @@ def saying_names(learn: Callable[P, R]) -> Callable[P, R]:
             raise DataError(better) from error
 
     return told
+
+
+def label_of(asked: Any, labels: tuple[Any, ...], owner: str) -> Any:
+    """The label of a column that is asked for, by name or place (from the end, too), or an error that offers others."""
+    try:
+        if asked in labels:
+            return labels[labels.index(asked)]
+    except (TypeError, ValueError):  # what is no name at all
+        pass
+    places = labels == tuple(range(len(labels)))
+    whole = isinstance(asked, (int, np.integer)) and not isinstance(asked, bool)
+    if places and whole and -len(labels) <= asked < len(labels):
+        return int(asked) % len(labels)
+    raise ParameterError(f"{owner} has no column {asked!r:.60}. {offer(asked, labels)}")
+
+
+def offer(asked: Any, labels: Iterable[Any]) -> str:
+    """What to say to a name that is none: the nearest one, or all of them."""
+    known = tuple(labels)
+    near = get_close_matches(str(asked), [str(label) for label in known], 1, 0.6) if isinstance(asked, str) else []
+    shown = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
+    guess = f"Did you mean {near[0]!r}? " if near else ""
+    if known == tuple(range(len(known))):
+        return f"It has columns by place, from 0 to {len(known) - 1}."
+    return f"{guess}It has the columns {shown}."

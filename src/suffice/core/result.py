@@ -12,6 +12,7 @@ import numpy as np
 from suffice.core.distribution import Alert
 from suffice.core.em import Trace
 from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.names import names_of_data
 from suffice.core.parameters import check_level
 from suffice.core.portrait import Portrait
 from suffice.core.rich_text import Page
@@ -20,8 +21,8 @@ from suffice.core.sketch import fingerprint
 # What a fit forwards to its distribution, for completion.
 VERBS = frozenset(
     (
-        *("cdf", "components", "entropy", "given", "impute", "kl", "log_prob", "marginal", "mean", "mode", "parts"),
-        *("permuted", "predict", "predict_proba", "quantile", "sample", "std", "surprisal", "var", "weights"),
+        *("cdf", "components", "entropy", "kl", "mean", "mode", "parts"),
+        *("permuted", "predict_proba", "quantile", "std", "var", "weights"),
     )
 )
 
@@ -33,7 +34,9 @@ class Fit(Page):
     Attributes
     ----------
     distribution
-        The estimate; its verbs (``log_prob``, ``sample``, ``cdf``, …) work on the fit as well.
+        The estimate; its verbs (``log_prob``, ``cdf``, …) work on the fit as well. Questions about columns (``given``,
+        ``marginal``, ``sample``, ``impute``, ``surprisal``, ``predict``, ``mutual_information``) go by name where the
+        data had names, and so do their answers; to the distribution itself they go by place, unless it is a Product.
     log_likelihood, log_posterior
         Σ w log p(x) at the estimate, and the same plus the log prior: infinite where the density of the prior is, as
         that of Beta(0.5, 0.5) at 0.
@@ -121,13 +124,64 @@ class Fit(Page):
         )
         return bounds
 
+    # ---- questions, by name ---------------------------------------------------------------------------------------
+    @cached_property
+    def _named(self) -> Any:
+        """The distribution with the names of the data's columns."""
+        places = self.names is not None and self.distribution.column_names is None
+        return self.distribution.with_column_names(self.names) if places else self.distribution
+
+    def _for(self, x: Any) -> Any:
+        """Who reads such rows: columns with the names of the fit go by name, in any order, others by place."""
+        there = names_of_data(x)
+        return self._named if there is not None and not set(there).isdisjoint(self.names or ()) else self.distribution
+
     def log_prob(self, x: Any) -> Any:
         """Log density of each row."""
-        return self.distribution.log_prob(x)
+        return self._for(x).log_prob(x)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
-        """Draw rows."""
-        return self.distribution.sample(n, random_state)
+        """Draw rows: columns by name where the data had names, else an array."""
+        return self._named.sample(n, random_state)
+
+    def given(self, mapping: Any = None, /, **columns: Any) -> Any:
+        """The distribution of the other columns where some are known; see :meth:`Distribution.given`."""
+        return self._named.given(mapping, **columns)
+
+    def marginal(self, *columns: Any) -> Any:
+        """The distribution of some columns alone; see :meth:`Distribution.marginal`."""
+        return self._named.marginal(*columns)
+
+    def impute(
+        self,
+        data: Any,
+        *,
+        n: int | None = None,
+        draw: bool = False,
+        uncertainty: bool = False,
+        random_state: Any = None,
+    ) -> Any:
+        """Fill the missing cells of rows from the cells that they have; see :meth:`Distribution.impute`."""
+        options: dict[str, Any] = {"n": n, "draw": draw, "uncertainty": uncertainty, "random_state": random_state}
+        return self._for(data).impute(data, **options)
+
+    def surprisal(self, data: Any) -> Any:
+        """How strange rows and cells are; see :meth:`Distribution.surprisal`."""
+        return self._for(data).surprisal(data)
+
+    def predict(self, x: Any, *given: Any, **options: Any) -> Any:
+        """The most probable member of each row; or with ``given`` a column, foretold from others.
+
+        ``predict(rows)`` asks a mixture who made each row. ``predict("species", given={"bill_length": 40.0})`` asks
+        any joint model about a column; see :meth:`Distribution.predict`.
+        """
+        about_column = given or "given" in options
+        return (self._named if about_column else self._for(x)).predict(x, *given, **options)
+
+    def mutual_information(self, a: Any, b: Any) -> float:
+        """What columns, or lists of them, tell of each other; see :meth:`Distribution.mutual_information`."""
+        found: float = self._named.mutual_information(a, b)
+        return found
 
     @cached_property
     def icl(self) -> float:
@@ -168,7 +222,7 @@ class Fit(Page):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but the rows: a file of a fit is not a copy of the data."""
-        return {**self.__dict__, "_data": None}
+        return {**{name: value for name, value in self.__dict__.items() if name != "_named"}, "_data": None}
 
     def __getattr__(self, name: str) -> Any:
         """Forward the distribution's verbs."""

@@ -16,13 +16,23 @@ from suffice import kernels
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.foretold import Foretold
 from suffice.core.latent import Expectation
 from suffice.core.lazy import special
 from suffice.core.moments import Scatter
 from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
 from suffice.core.statistics import share
 from suffice.core.weights import Weights
-from suffice.distributions.covariance import deficiency, floored, root, score_incomplete, traces, whitening
+from suffice.distributions.covariance import (
+    deficiency,
+    floored,
+    given_some,
+    patterns,
+    root,
+    score_incomplete,
+    traces,
+    whitening,
+)
 from suffice.distributions.gaussian_pass import PASSES, without
 from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
@@ -128,6 +138,44 @@ class MultivariateNormal(ExponentialFamily):
     def marginals(self) -> Any:
         stack = self.stacked
         return Normal(np.asarray(stack.mean), np.sqrt(np.diagonal(stack.cov, axis1=-2, axis2=-1)))
+
+    def of_column(self, label: int) -> Normal:
+        """The marginal of one column: a Normal number."""
+        place = label if self.lone else [label]
+        return Normal(np.asarray(self.mean)[..., place], np.asarray(self.std)[..., place])
+
+    def conditional(self, known: dict[int, Any]) -> Any:
+        """The other columns, given some by place: Normal as well, around a linear function of what is known."""
+        rest = [column for column in range(int(self.columns or 0)) if column not in known]
+        slopes, left, _ = given_some(np.asarray(self.stacked.cov), list(known), rest)
+        mean = np.asarray(self.mean)
+        moved = mean[rest] + slopes[0] @ (np.array(list(known.values()), dtype=float) - mean[list(known)])
+        form = self.form.marginal or self.structure
+        found = replace(self, mean=moved, cov=left[0] @ left[0].T, structure=form)
+        return found if rest[1:] else found.of_column(0)
+
+    def foretell(self, x: Array, label: int) -> list[Foretold]:
+        """Normal, around a linear function of the cells that a row has; one for each set of them."""
+        means, stds = np.empty((2, self.members, len(x)))
+        seen = ~np.isnan(x)
+        seen[:, label] = False
+        for known, rows in patterns(seen):
+            slopes, left, _ = given_some(np.asarray(self.cov), known, [label])
+            part = x[rows][:, known]
+            self._refuse_infinite(part, known)
+            for j, mean in enumerate(np.asarray(self.mean)):
+                means[j, rows] = mean[label] + (part - mean[known]) @ slopes[j, 0]
+            stds[:, rows] = left[:, 0]
+        return [Foretold.of(len(x), Normal(mean, std)) for mean, std in zip(means, stds, strict=True)]
+
+    def _refuse_infinite(self, part: Array, known: list[int]) -> None:
+        """Name a cell from which nothing follows."""
+        wrong = np.isinf(part)
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0].tolist()
+            cell = f"a cell of column {known[column]} is {part[row, column]:g}"
+            msg = f"{self.name}: {cell}, from which nothing follows; correct it, or mark it missing."
+            raise DataError(msg)
 
     def _told(self, f: Any) -> bool:
         return super()._told(f) and (f.name != "structure" or self.structure != "full")

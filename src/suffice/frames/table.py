@@ -286,15 +286,37 @@ def like(frame: Any, columns: Mapping[Any, Any]) -> Any:
     return built
 
 
+def replaced(frame: Any, columns: Mapping[Any, Any]) -> Any:
+    """The same table with other values in some of its columns, in their types where the values allow it.
+
+    >>> replaced({"a": [1, 2], "b": [3, 4]}, {"b": np.array([5, 6])})
+    {'a': [1, 2], 'b': array([5, 6])}
+    """
+    native = _eager(frame)
+    if native is not None:
+        import narwhals as nw
+
+        space = nw.get_native_namespace(native)
+        made = [_series(name, values, native.get_column(name).dtype, space) for name, values in columns.items()]
+        index = nw.maybe_get_index(native)
+        if index is not None:
+            made = [nw.maybe_set_index(one, index=index) for one in made]
+        return native.with_columns(*made).to_native() if made else native.to_native()
+    if isinstance(frame, (list, tuple)):  # rows with names
+        lists = {name: np.asarray(values).tolist() for name, values in columns.items()}
+        return [{**row, **{name: values[i] for name, values in lists.items()}} for i, row in enumerate(frame)]
+    return {**{name: frame[name] for name in frame.keys()}, **columns}  # noqa: SIM118 (anything with keys)
+
+
 def _series(name: Any, values: Any, dtype: Any, space: Any) -> Any:
     """A native column of these values, of type ``dtype`` where none of them changes by it."""
     import narwhals as nw
 
     array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     kind = array.dtype.kind
-    holes = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else _holes(array)
-    plain = [None if hole else cell for cell, hole in zip(np.asarray(array).tolist(), holes, strict=True)]
-    if holes.any() or kind not in "biufmM":
+    absent = holes(array)
+    plain = [None if hole else cell for cell, hole in zip(np.asarray(array).tolist(), absent, strict=True)]
+    if absent.any() or kind not in "biufmM":
         series = nw.new_series(name=name, values=plain, backend=space)
     else:
         series = nw.new_series(name=name, values=np.asarray(array), backend=space)
@@ -308,7 +330,10 @@ def _series(name: Any, values: Any, dtype: Any, space: Any) -> Any:
     return cast if same else series
 
 
-def _holes(array: Array) -> Array:
+def holes(array: Array) -> Array:
+    """Which cells of a column are missing, (n,)."""
+    if isinstance(array, np.ma.MaskedArray):
+        return np.ma.getmaskarray(array) | holes(np.asarray(array.data))
     if array.dtype.kind in "fc":
         return np.isnan(array)
     if array.dtype.kind in "mM":
