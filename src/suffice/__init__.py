@@ -30,6 +30,7 @@ _NAMES = {
     "suffice.combinators": "Mixture Product Stack StickBreaking",
     "suffice.combinators.order": "align",
     "suffice.combinators.select": "Selection select",
+    "suffice.frames.scan": "Scan scan",
     "suffice.frames.schema": "Schema infer",
     "suffice.estimators": (
         "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "
