@@ -33,6 +33,7 @@ _NAMES = {
     "suffice.combinators.merging": "merge",
     "suffice.combinators.order": "align",
     "suffice.combinators.select": "Selection select",
+    "suffice.frames.scan": "Scan scan",
     "suffice.frames.schema": "Schema infer",
     "suffice.estimators": (
         "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "

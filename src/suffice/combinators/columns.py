@@ -15,7 +15,7 @@ from suffice.combinators.compound import Table
 from suffice.core.data import cells, listed
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.parameters import Array
-from suffice.frames.table import Frame, is_frame
+from suffice.frames.table import Coded, Frame, is_frame
 
 
 def names_of(key: Any) -> tuple[Any, ...]:
@@ -140,6 +140,9 @@ def by_name(blocks: Mapping[Any, Any], x: Any, *, single: bool) -> list[Any]:
         if isinstance(key, tuple):
             columns.append(_together(key, values))
             continue
+        if isinstance(values[0], Coded):
+            columns.append(_together((key,), values))
+            continue
         value = values[0][:, None] if values[0].ndim == 1 else values[0]
         if value.ndim == 2 and value.shape[1] != 1 and not (block.row_vector or block.support.core):
             msg = f"column {key!r} has {value.shape[1]} columns of its own; name them one by one, as in ('x', 'y')."
@@ -204,8 +207,8 @@ def is_single(blocks: Mapping[Any, Any], x: Any) -> bool:
 def _array(x: Any, owner: str) -> Array:
     """An array, whose mask is left to the part that reads it."""
     x = listed(x)
-    if isinstance(x, np.ma.MaskedArray):
-        return x
+    if isinstance(x, (np.ma.MaskedArray, Coded)):
+        return x  # type: ignore[return-value]
     array = cells(x, owner)
     text = array.dtype.kind in "US" and not hasattr(x, "dtype")
     return np.asarray(x, dtype=object) if text and array.ndim == 1 else array  # NumPy makes text of None and NaN

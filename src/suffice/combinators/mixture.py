@@ -23,6 +23,7 @@ from suffice.core.latent import Joint, expect, share_out
 from suffice.core.lazy import special
 from suffice.core.parameters import SIMPLEX, Array, as_parameter, generator
 from suffice.core.statistics import picked
+from suffice.core.streamed import Source
 from suffice.core.weights import Weights
 from suffice.engines import local
 
@@ -232,6 +233,8 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         A row that no member can have made tells nothing of who did: it gets the weights, with a warning.
         """
         self._require_ready("tell who made a row")
+        if isinstance(x, Source):
+            return x.mapped(self.predict_proba)
         x = self.settled(x)
         rows = self.read(x)
         self.remark(rows)
@@ -256,6 +259,8 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         """
         if given is not ROWS:
             return super().predict(x, given, level=level)
+        if isinstance(x, Source):
+            return x.mapped(self.predict)
         best = self.predict_proba(x).argmax(axis=-1)
         return int(best) if np.ndim(best) == 0 else best
 
@@ -284,6 +289,9 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
 
     def staged(self, rows: Any) -> Any:
         return self.components.staged(rows)
+
+    def eased(self, share: float) -> Self:
+        return replace(self, components=self.components.eased(share))
 
     @property
     def simple(self) -> bool:

@@ -12,7 +12,7 @@ from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.foretold import between
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
-from suffice.core.weights import Weights
+from suffice.core.streamed import read, weights_of
 from suffice.engines import local
 
 
@@ -188,8 +188,8 @@ class MixtureAnswers:
         if getattr(other, "n", None) != self.n:
             msg = f"gain compares two mixtures of as many members; got {other!r:.60}."
             raise ParameterError(msg)
-        rows = self.read(x)
-        held = Weights.of(weights, len(rows))
+        rows = read(self, x)
+        held = weights_of(x, weights, len(rows))
 
         def part(where: slice) -> Array:
             return _gain(self.scores(rows[where]), other.scores(rows[where]), held[where].dense()[:, 0])

@@ -36,6 +36,7 @@ from suffice.core.latent import Expectation
 from suffice.core.names import with_names
 from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
+from suffice.core.streamed import read
 from suffice.core.weights import Weights
 from suffice.frames.table import Frame
 
@@ -294,7 +295,7 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
         return self.rebuilt(blocks), replace(stats, parts=parts)
 
     def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
-        rows = self.read(x)
+        rows = read(self, x)
         paired = zip(self.shaped(rows).blocks.values(), rows.parts, strict=True)
         return self.rebuilt(block.start(part, weights, rng) for block, part in paired)
 

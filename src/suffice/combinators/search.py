@@ -25,6 +25,7 @@ from suffice.core.distribution import Alert
 from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 from suffice.core.sketch import picture, points
+from suffice.core.streamed import read, weights_of
 from suffice.core.weights import Weights
 from suffice.engines import local
 
@@ -65,8 +66,8 @@ class Groups:
 
 def _prepared(mixture: Any, data: Any, weights: Any, seed: int) -> Any:
     """Rows, weights, their picture, and views of it in which starts are found."""
-    rows = mixture.read(data)
-    checked = Weights.of(weights, len(rows))
+    rows = read(mixture, data, without=weights)
+    checked = weights_of(data, weights, len(rows))
     if len(rows) == 0 or checked.members != 1 or checked.codes is not None:
         msg = (
             f"select needs rows, and one weight per row; got {len(rows)} rows and weights of shape {np.shape(weights)}."

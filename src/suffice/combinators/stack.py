@@ -16,6 +16,7 @@ from suffice.core.errors import ParameterError, UnsupportedError, naming
 from suffice.core.foretold import Foretold
 from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
+from suffice.core.streamed import Streamed, read
 from suffice.core.weights import Weights
 
 
@@ -92,7 +93,8 @@ class Stack(Compound, register=False):
 
     def views(self, x: Any) -> tuple[Any, ...]:
         """The rows of each member; rows that a prototype read before it was stacked are the same for all."""
-        return x.parts if isinstance(x, Readings) else (x,) * len(self.parts)
+        kind = x.kind if isinstance(x, Streamed) else type(x)
+        return x.parts if issubclass(kind, Readings) else (x,) * len(self.parts)
 
     def _single(self, x: Any) -> bool:
         if isinstance(x, Readings):
@@ -163,7 +165,7 @@ class Stack(Compound, register=False):
         return self.rebuilt(m.for_statistics(part) for m, part in zip(self.parts, stats.parts, strict=True))
 
     def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
-        rows = self.read(x)
+        rows = read(self, x)
         checked = Weights.of(weights, len(rows))
         return self.rebuilt(
             member.start(view, checked.of_member(index), rng)

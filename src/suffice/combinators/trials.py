@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.candidates import Candidate
-from suffice.combinators.starts import belief, blurred, floors_of, owned
+from suffice.combinators.starts import UNSEEN, belief, blurred, floors_of, owned
 from suffice.core.em import Climb, climb
 from suffice.core.fit import fit
 from suffice.core.parameters import Array
@@ -158,8 +158,8 @@ class Trials:
         assert self.best is not None  # noqa: S101 (begin comes first)
         group = self.group
         return _heeded(fit(
-            self.candidate.mixture, group.rows, weights=group.weights.values, prior=group.prior,
-            start=self.best.distribution.ordered() if start is None else start, random_state=group.seed,
+            self.candidate.mixture, group.rows, weights=group.weights, prior=group.prior,
+            start=self.best.distribution.eased(UNSEEN).ordered() if start is None else start, random_state=group.seed,
         ))  # fmt: skip
 
     def conclude(self) -> Found:

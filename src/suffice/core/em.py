@@ -81,6 +81,12 @@ class Pass:
     objective: float
     seconds: float
     distribution: Any = field(default=None, repr=False)
+    rows: int = 0
+
+    @property
+    def rows_per_second(self) -> float:
+        """How fast the rows went by."""
+        return self.rows / self.seconds if self.seconds > 0 else float("nan")
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,8 @@ def climb(
     callback: Callable[[Pass], Any] | None = None,
     gain: float | None = None,
     before: float = float("nan"),
+    keep: Callable[[dict[str, Any]], None] | None = None,
+    resumed: dict[str, Any] | None = None,
 ) -> Climb:
     """Repeat statistics → estimate from ``start``.
 
@@ -127,14 +135,20 @@ def climb(
     objective (the log-likelihood, or with a prior the log posterior) changes twice by less than ``tol`` relative.
     With ``gain`` it also stops as soon as the objective changes once by less than that; ``before`` is the objective of
     an earlier climb that this one goes on from.
+    ``keep`` gets the state of the climb after each step, and ``resumed`` is such a state to go on from.
     Accelerated steps that lower the objective are taken back. Interrupted after the first pass, or where the objective
     falls, it ends with the best it has.
     """
     walk = _Walk(rows, weights, prior, max_iter, log_prior or (lambda _: 0.0), callback)
-    here = walk.visit(start)
-    walk.speed = Ahead(here.statistics) if accelerate else None
+    if resumed is not None:
+        here = walk.resume(resumed)
+    else:
+        here = walk.visit(start)
+        walk.speed = Ahead(here.statistics) if accelerate else None
     try:
         while True:
+            if keep is not None:
+                keep(walk.state(here))
             found = FLAT if walk.flat(tol) or walk.gained_less(gain, before) else walk.step(here)
             if isinstance(found, _End):
                 break
@@ -187,6 +201,17 @@ class _Walk:
         self.passes = 0
         self.clock = time.perf_counter()
 
+    def state(self, here: Here) -> dict[str, Any]:
+        """All that the rest of the climb depends on, but for the rows."""
+        return {"here": here, "seen": self.seen, "moves": self.moves, "passes": self.passes, "speed": self.speed}
+
+    def resume(self, state: dict[str, Any]) -> Here:
+        """Stand where another walk stood."""
+        self.seen, self.moves, self.passes = state["seen"], state["moves"], state["passes"]
+        self.speed = state["speed"]
+        here: Here = state["here"]
+        return here
+
     def step(self, here: Here) -> Any:
         """One step up: accelerated where that climbs, else by EM; or the end."""
         stopped = _End(f"stopped after {self.most} passes")
@@ -233,7 +258,7 @@ class _Walk:
         now = time.perf_counter()
         entropy = float(np.sum(getattr(stats, "entropy", 0.0)))
         bound = float(np.sum(distribution.log_likelihood(stats)))
-        seen = Pass(self.passes, evidence, bound, entropy, objective, now - self.clock)
+        seen = Pass(self.passes, evidence, bound, entropy, objective, now - self.clock, rows=len(self.rows))
         self.clock = now
         self.seen.append(seen)
         if self.callback is not None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from suffice.core.checkpoint import Checkpoint
 from suffice.core.density import data_posterior, density_posterior, is_density
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, InterruptedStart, Pass, Trace, climb
@@ -17,6 +18,7 @@ from suffice.core.parameters import generator
 from suffice.core.prior_function import in_order
 from suffice.core.result import Fit
 from suffice.core.sketch import fingerprint
+from suffice.core.streamed import located, read, staged, weights_of
 from suffice.core.weights import Weights
 
 
@@ -35,6 +37,8 @@ def fit(
     start: Any = None,
     accelerate: bool = True,
     callback: Callable[[Pass], Any] | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
 ) -> Fit:
     """Learn a distribution's parameters: by maximum likelihood, or with ``prior`` at the mode of the posterior.
 
@@ -43,9 +47,10 @@ def fit(
     distribution
         A prototype: its family, its fixed and tied parameters, and for iterative families where to begin.
     data
-        Rows: a list, an array of (n,) or (n, d), or what the distribution reads. NaN and None are missing cells.
+        Rows: a list, an array of (n,) or (n, d), a table, or what the distribution reads; or files, as :func:`scan`
+        opens them, which are read once for each pass and never held in memory. NaN and None are missing cells.
     weights
-        One number of at least 0 per row; weight 2 is the row twice.
+        One number of at least 0 per row; weight 2 is the row twice. Of files, the name of a column.
     prior
         A conjugate prior, a posterior, ``"weak"``, or a density of the free parameters as a function: it takes
         them as arrays, by position in the order of the distribution (or by name, if its arguments have exactly their
@@ -65,6 +70,11 @@ def fit(
         Whether steps of the loop are extrapolated; a step that would lower the likelihood is not taken.
     callback
         Called after each pass with a :class:`Pass`; what it raises ends the fit, and KeyboardInterrupt keeps the best.
+    checkpoint, resume
+        A file that keeps where a fit of several passes stands, written after each of them (or less often, where writing
+        would take a tenth of the time). After a crash the same call with ``resume=True`` goes on from there and ends in
+        bitwise the same result; without such a file it begins. The file is removed when the fit ends. It belongs to
+        one prototype, seed, set of options and data; with others it is refused.
 
     Examples
     --------
@@ -72,47 +82,99 @@ def fit(
     Normal(mean=2, std=0.816497)
     """
     _check_options(distribution, n_init, max_iter, tol)
-    rows, checked, prototype = _prepare(distribution, data, weights)
-    believed = _believe(prototype, rows, checked, prior, mode_only=True) if is_density(prototype, prior) else None
-    _check_ddof(ddof, prior)
-    notes: tuple[Alert, ...] = ()
     named = prior if isinstance(prior, str) else ""
-    if prototype.exact or believed is not None:
-        stats = prototype.suffstats(rows, checked)
-        learned = prototype.estimate(stats, prior) if believed is None else believed.estimate()
-        if not stats.exact:
-            stats = learned.suffstats(rows, checked)
-        if ddof:
-            learned = learned.unbiased(stats, ddof)
-        likelihood = float(np.sum(learned.log_likelihood(stats)))
-        trace = Trace(np.array([likelihood]), np.array([likelihood]), np.zeros(1))
-        path = Climb(learned, stats, trace, converged=True, reason="exact")
-    else:
+    rows, checked, prototype = _prepare(distribution, data, weights)
+    with located(rows):
+        believed = _believe(prototype, rows, checked, prior, mode_only=True) if is_density(prototype, prior) else None
+        _check_ddof(ddof, prior)
+        if prototype.exact or believed is not None:
+            path = _exact(prototype, rows, checked, prior, believed, ddof)
+            found = _conclude(path, (rows, checked), prior, prototype, believed, (), named)
+            return _with_names(found, names_of_data(data))
         if ddof:
             prototype.unbiased(None, ddof)
-        rng = generator(random_state)
         options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback}
+        kept = None
+        if checkpoint is not None:
+            asked = {"prototype": distribution, "data": (fingerprint(rows, checked), len(rows)), "prior": prior}
+            asked |= {"random_state": random_state, "n_init": n_init, "max_iter": max_iter, "tol": tol}
+            kept = Checkpoint(checkpoint, prototype, {**asked, "start": start, "accelerate": accelerate}, resume=resume)
         settled = prototype.settle_prior(prior, rows, checked)
-        climbs: list[tuple[Climb, tuple[Alert, ...]]] = []
-        try:
-            while len(climbs) < n_init and not (climbs and climbs[-1][0].interrupted):
-                climbs.append(_climbed(prototype, rows, checked, settled, start, rng, options))
-        except KeyboardInterrupt:
-            if not climbs:
-                raise
+        climbs = _climbs(prototype, rows, checked, settled, start, generator(random_state), n_init, options, kept)
         path, notes = max(climbs, key=lambda one: one[0].rank)
         alike = sum(one.agrees(path) for one, _ in climbs)
         tries = prototype.tries if start is None else 1
-        kept = replace(path.trace, starts=len(climbs), agreeing=alike, tries=tries)
-        path = replace(path, trace=kept, starts=tuple(kept if one is path else one.trace for one, _ in climbs))
+        trace = replace(path.trace, starts=len(climbs), agreeing=alike, tries=tries)
+        path = replace(path, trace=trace, starts=tuple(trace if one is path else one.trace for one, _ in climbs))
         if len(climbs) < n_init:
             text = f"interrupted after {len(climbs)} of {n_init} starts; what stands here is the best of them."
             notes = (*notes, ("interrupted", text))
         if settled is not prior:
             notes = (*notes, *_unbelieved(prototype, settled))
             prior = settled
-    found = _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
-    return _with_names(found, names_of_data(data))
+        found = _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
+        if kept is not None and len(climbs) == n_init and not climbs[-1][0].interrupted:
+            kept.remove()
+        return _with_names(found, names_of_data(data))
+
+
+def _exact(prototype: Any, rows: Any, weights: Weights, prior: Any, believed: Any, ddof: float) -> Climb:
+    """The estimate of one pass."""
+    stats = prototype.suffstats(rows, weights)
+    learned = prototype.estimate(stats, prior) if believed is None else believed.estimate()
+    if not stats.exact:
+        stats = learned.suffstats(rows, weights)
+    if ddof:
+        learned = learned.unbiased(stats, ddof)
+    likelihood = float(np.sum(learned.log_likelihood(stats)))
+    trace = Trace(np.array([likelihood]), np.array([likelihood]), np.zeros(1))
+    return Climb(learned, stats, trace, converged=True, reason="exact")
+
+
+def _climbs(
+    prototype: Any,
+    rows: Any,
+    weights: Weights,
+    prior: Any,
+    start: Any,
+    rng: Any,
+    n_init: int,
+    options: dict[str, Any],
+    kept: Checkpoint | None,
+) -> list[tuple[Climb, tuple[Alert, ...]]]:
+    """A climb from every start, the first of them where a checkpoint stands; interrupted, those that there are."""
+    state = None if kept is None else kept.state
+    climbs: list[tuple[Climb, tuple[Alert, ...]]] = []
+    if state is not None:
+        climbs = list(state["climbs"])
+        rng.bit_generator.state = state["rng"]
+    try:
+        while len(climbs) < n_init and not (climbs and climbs[-1][0].interrupted):
+            going = _Going(rng, tuple(climbs), kept, state)
+            climbs.append(_climbed(prototype, rows, weights, prior, start, going, options))
+            state = None
+    except KeyboardInterrupt:
+        if not climbs:
+            raise
+    return climbs
+
+
+@dataclass(frozen=True)
+class _Going:
+    """What goes on around a climb: the random numbers, the climbs before it, and where all of it is kept."""
+
+    rng: Any
+    climbs: tuple[Any, ...] = ()
+    kept: Checkpoint | None = None
+    state: Any = None
+
+    def keeper(self, notes: tuple[Alert, ...]) -> Callable[[Any], None] | None:
+        """What writes the state of the climb, and of all around it."""
+        if self.kept is None:
+            return None
+        around = {"climbs": self.climbs, "rng": self.rng.bit_generator.state, "notes": notes}
+        save = self.kept.save
+        return lambda walk: save({**around, "walk": walk})
 
 
 def posterior(
@@ -201,11 +263,11 @@ def _check_ddof(ddof: Any, prior: Any) -> None:
 
 
 def _prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False) -> tuple[Any, Weights, Any]:
-    rows = distribution.read(data)
+    rows = read(distribution, data, without=weights)
     if len(rows) == 0 and not empty:
         msg = f"{distribution.name} cannot be fitted to no rows; give at least one."
         raise DataError(msg)
-    checked = Weights.of(weights, len(rows))
+    checked = weights_of(data, weights, len(rows))
     if checked.members != 1 or checked.codes is not None:
         msg = f"weights have shape {np.shape(weights)}, but there are {len(rows)} rows; give one weight per row."
         raise DataError(msg)
@@ -213,18 +275,22 @@ def _prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False)
 
 
 def _climbed(
-    prototype: Any, rows: Any, weights: Weights, prior: Any, start: Any, rng: Any, options: dict[str, Any]
+    prototype: Any, rows: Any, weights: Weights, prior: Any, start: Any, going: _Going, options: dict[str, Any]
 ) -> tuple[Climb, tuple[Alert, ...]]:
     """One climb from a start, and what to tell about it; members without a given order come in canonical order."""
-    interrupted = False
+    interrupted, walk = False, None
     try:
-        begin, notes = prototype.begin(rows, weights, rng, start, prior)
+        if going.state is None:
+            begin, notes = prototype.begin(rows, weights, going.rng, start, prior)
+        else:
+            walk, notes = going.state["walk"], going.state["notes"]
+            begin = walk["here"].distribution
     except InterruptedStart as stopped:  # one pass, to know how good it is
         begin, notes, interrupted = stopped.best, (), True
         options = {**options, "max_iter": 1}
     tol = prototype.tolerance if options["tol"] is None else options["tol"]
     options = {**options, "tol": tol, "log_prior": lambda one: log_prior_at(one, prior, prototype)}
-    path = climb(begin, begin.staged(rows), weights, prior, **options)
+    path = climb(begin, staged(begin, rows), weights, prior, keep=going.keeper(notes), resumed=walk, **options)
     if interrupted:
         path = replace(path, converged=False, reason="interrupted before the first pass", interrupted=True)
     if start is not None and not isinstance(start, str):

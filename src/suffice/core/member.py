@@ -11,6 +11,7 @@ from suffice.core import latent
 from suffice.core.answers import Answers
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import Array
+from suffice.core.sketch import opening
 from suffice.engines import local
 from suffice.kernels import choosing
 
@@ -193,6 +194,35 @@ class Member(Answers):
         """How many short climbs a start is the best of, where the caller gives none."""
         return max((block.tries for block in self.blocks.values()), default=1)
 
+    # ---- what a sample lacks --------------------------------------------------------------------------------------
+    def eased(self: Any, share: float) -> Any:
+        """The same parameters off the bounds of their domains, by a small ``share`` of the way.
+
+        What a sample happens to lack is not impossible: under a probability of 0 no pass would ever learn of it.
+        """
+        if self.blocks:
+            return self.rebuilt(block.eased(share) for block in self.blocks.values())
+        stack, moved = self.stacked, {}
+        for name in self.free:
+            domain, value = self.specs()[name].domain, np.asarray(getattr(stack, name))
+            edge = domain.on_boundary(value)
+            if not edge.any():
+                continue
+            if domain.core:
+                known = np.broadcast_to(stack.possible(), value.shape)
+                even = known / np.maximum(known.sum(axis=-1, keepdims=True), 1.0)
+                lacks = (edge & (known > 0)).any(axis=-1, keepdims=True)
+                moved[name] = np.where(lacks, (1 - share) * value + share * even, value)
+            else:
+                width = domain.high - domain.low
+                step = share * (width if np.isfinite(width) else 1.0)
+                moved[name] = np.where(edge, np.where(value == domain.low, value + step, value - step), value)
+        return self.like(replace(stack, **moved)) if moved else self
+
+    def possible(self: Any) -> Array:
+        """Which entries of a vector of probabilities stand for something, as 1 and 0: all."""
+        return np.ones(np.shape(self.probs))
+
     # ---- places ---------------------------------------------------------------------------------------------------
     def chosen(self, order: Array) -> Self:
         """The stack of some of its members, in this order."""
@@ -237,7 +267,7 @@ class Member(Answers):
         """Where the loop begins, and what to tell about it."""
         del prior
         if start is None:
-            return self.start(rows, weights, rng), ()
+            return self.start(*opening(rows, weights), rng), ()
         if type(start) is not type(self):
             msg = f"start= of {self.name} is a {self.name} with its parameters; got {start!r:.60}."
             raise ParameterError(msg)

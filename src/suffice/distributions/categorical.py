@@ -22,6 +22,7 @@ from suffice.core.parameters import UNIT, Array, Domain, parameter
 from suffice.core.posterior import Posterior, conjugate_posterior
 from suffice.core.readings import Reading, levels_of
 from suffice.core.statistics import Counts, share
+from suffice.core.streamed import read
 from suffice.core.weights import Weights
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.indicators import Indicators, short, uniform
@@ -233,6 +234,10 @@ class Categorical(Indicators):
         unseen = np.zeros(self.batch) if self.unseen is None else np.asarray(self.unseen)
         return np.asarray(np.log(np.where(unseen > 0, unseen, 1.0)))
 
+    def possible(self) -> Array:
+        lengths = np.array([len(levels) for levels in self.named])
+        return np.asarray(np.arange(self.probs.shape[-1]) < lengths[:, None], dtype=float)
+
     def staged(self, rows: Labels) -> Labels:
         return replace(rows, staged=(self.named, rows.among(self.named)))
 
@@ -250,9 +255,9 @@ class Categorical(Indicators):
 
     def suffstats(self, x: Any, weights: Any = None) -> Any:
         """Statistics of the rows; without weights they were counted when the labels were read."""
-        rows = self.read(x)
+        rows = read(self, x)
         prepared = Weights.of(weights, len(rows))
-        if prepared.values is None and prepared.codes is None and self.lone:
+        if isinstance(rows, Labels) and prepared.values is None and prepared.codes is None and self.lone:
             return self.owned(self.shaped(rows).stacked.gather(rows, prepared))
         return super().suffstats(rows, weights)
 

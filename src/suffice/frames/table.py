@@ -68,6 +68,10 @@ class Frame:
             self._arrays[name] = as_array(self._columns[name])
         return self._arrays[name]
 
+    def raw(self, name: Any) -> Any:
+        """One column as it is kept."""
+        return self._columns[name]
+
     def __len__(self) -> int:
         """Return the number of rows."""
         return self._length
@@ -76,6 +80,74 @@ class Frame:
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self._length, len(self._columns)
+
+
+class Coded:
+    """A column of text as numbers of its distinct words, −1 where a cell is missing: what files keep of it.
+
+    What asks for an array gets the words.
+    """
+
+    ndim = 1
+    dtype = np.dtype(object)
+
+    def __init__(self, codes: Array, words: tuple[Any, ...]) -> None:
+        """Keep both."""
+        self.codes, self.words = codes, words
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.codes)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Rows."""
+        return (len(self.codes),)
+
+    def __getitem__(self, part: Any) -> Any:
+        """Return some of the cells."""
+        return Coded(self.codes[part], self.words)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        """Write out the words, None where a cell is missing."""
+        del copy
+        words = np.array([*self.words, None], dtype=object)
+        return words[self.codes].astype(dtype or object)
+
+
+def of_arrow(table: Any) -> Frame:
+    """A table of pyarrow as a `Frame`; columns of text that are numbered there stay numbered."""
+    import pyarrow as pa
+
+    def is_coded(kind: Any) -> bool:
+        return pa.types.is_dictionary(kind) and is_text(kind.value_type)
+
+    coded = {field.name: _coded(table[field.name]) for field in table.schema if is_coded(field.type)}
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type) and field.name not in coded:
+            plain = table[field.name].cast(field.type.value_type)
+            table = table.set_column(place, field.name, plain)
+    rest = opened(table.drop_columns(list(coded)))
+    return Frame({name: coded[name] if name in coded else rest.raw(name) for name in table.column_names}, len(table))
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a type of pyarrow is text."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _coded(column: Any) -> Coded:
+    """A dictionary column, whose pieces may have dictionaries of their own."""
+    import pyarrow as pa
+
+    if column.num_chunks != 1:
+        column = column.unify_dictionaries() if column.num_chunks else column
+        column = pa.chunked_array(column.chunks, column.type).combine_chunks()
+    array = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return Coded(codes.astype(np.int32, copy=False), tuple(array.dictionary.to_pylist()))
 
 
 def opened(x: Any) -> Any:
@@ -147,9 +219,9 @@ def _arrow(x: Any) -> Any:
 
 # ---- columns ---------------------------------------------------------------------------------------------------------
 def as_array(series: Any) -> Array:
-    """One column as the array that its values say; what is an array stays as it is."""
-    if isinstance(series, np.ndarray):
-        return series
+    """One column as the array that its values say; what is an array, or text with numbers, stays as it is."""
+    if isinstance(series, (np.ndarray, Coded)):
+        return series  # type: ignore[return-value]
     dtype, holes = series.dtype, series.is_null().to_numpy().astype(bool)
     if holes.all():
         return np.full(len(holes), np.nan)
