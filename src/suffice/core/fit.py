@@ -75,10 +75,10 @@ def fit(
     _check_ddof(ddof, prior)
     notes: tuple[Alert, ...] = ()
     named = prior if isinstance(prior, str) else ""
-    if prototype.exact or believed is not None:
-        stats = prototype.suffstats(rows, checked)
+    stats = prototype.suffstats(rows, checked) if prototype.exact or believed is not None else None
+    if believed is not None or (stats is not None and stats.exact):
         learned = prototype.estimate(stats, prior) if believed is None else believed.estimate()
-        if not stats.exact:
+        if stats is None or not stats.exact:
             stats = learned.suffstats(rows, checked)
         if ddof:
             learned = learned.unbiased(stats, ddof)
@@ -88,6 +88,9 @@ def fit(
     else:
         if ddof:
             prototype.unbiased(None, ddof)
+            if stats is not None:
+                msg = f"ddof={ddof:g} corrects the variance of complete rows; some cells are missing. Leave it out."
+                raise UnsupportedError(msg)
         rng = generator(random_state)
         options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback}
         settled = prototype.settle_prior(prior, rows, checked)
@@ -160,6 +163,13 @@ def _believe(prototype: Any, rows: Any, weights: Weights, prior: Any, *, mode_on
     if not prototype.exact:
         return data_posterior(prototype, rows, weights, prior, mode_only=mode_only)
     stats = prototype.suffstats(rows, weights)
+    if not stats.exact:
+        msg = (
+            f"{prototype.name}: with missing cells there is no closed posterior, as what is believed of them depends on "
+            "the parameters. Use sf.fit(…, prior=…) for the mode, or sf.posterior(sf.Mixture(prototype, 1), …), which "
+            "comes near."
+        )
+        raise UnsupportedError(msg)
     if mode_only:
         return density_posterior(prototype, stats, prior, mode_only=True)
     return prototype.posterior(stats, prior)

@@ -299,7 +299,7 @@ class Member(Answers):
         """The weak prior of a member, from all rows; None where the family has none that it can be estimated under."""
         one = self.each[0]
         try:
-            found = one.weak_prior(one.suffstats(rows, weights))
+            found = one.weak_prior(one.first_statistics(rows, weights))
             self.estimate(self.suffstats(rows[:2]), found)
         except UnsupportedError:
             return None
