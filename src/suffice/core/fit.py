@@ -75,22 +75,14 @@ def fit(
     _check_ddof(ddof, prior)
     notes: tuple[Alert, ...] = ()
     named = prior if isinstance(prior, str) else ""
-    stats = prototype.suffstats(rows, checked) if prototype.exact or believed is not None else None
+    stats: Any = prototype.suffstats(rows, checked) if prototype.exact or believed is not None else None
     if believed is not None or (stats is not None and stats.exact):
         learned = prototype.estimate(stats, prior) if believed is None else believed.estimate()
-        if stats is None or not stats.exact:
+        if not stats.exact:
             stats = learned.suffstats(rows, checked)
-        if ddof:
-            learned = learned.unbiased(stats, ddof)
-        likelihood = float(np.sum(learned.log_likelihood(stats)))
-        trace = Trace(np.array([likelihood]), np.array([likelihood]), np.zeros(1))
-        path = Climb(learned, stats, trace, converged=True, reason="exact")
+        path = _at_once(learned, stats, ddof)
     else:
-        if ddof:
-            prototype.unbiased(None, ddof)
-            if stats is not None:
-                msg = f"ddof={ddof:g} corrects the variance of complete rows; some cells are missing. Leave it out."
-                raise UnsupportedError(msg)
+        _refuse_ddof(prototype, ddof, stats)
         rng = generator(random_state)
         options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback}
         settled = prototype.settle_prior(prior, rows, checked)
@@ -109,6 +101,14 @@ def fit(
             notes = (*notes, *_unbelieved(prototype, settled))
             prior = settled
     return _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
+
+
+def _at_once(learned: Any, stats: Any, ddof: float) -> Climb:
+    """The end of a way that took one pass."""
+    learned = learned.unbiased(stats, ddof) if ddof else learned
+    likelihood = float(np.sum(learned.log_likelihood(stats)))
+    trace = Trace(np.array([likelihood]), np.array([likelihood]), np.zeros(1))
+    return Climb(learned, stats, trace, converged=True, reason="exact")
 
 
 def posterior(
@@ -165,9 +165,9 @@ def _believe(prototype: Any, rows: Any, weights: Weights, prior: Any, *, mode_on
     stats = prototype.suffstats(rows, weights)
     if not stats.exact:
         msg = (
-            f"{prototype.name}: with missing cells there is no closed posterior, as what is believed of them depends on "
-            "the parameters. Use sf.fit(…, prior=…) for the mode, or sf.posterior(sf.Mixture(prototype, 1), …), which "
-            "comes near."
+            f"{prototype.name}: with missing cells there is no closed posterior, since what to expect of them depends "
+            "on the parameters. Use sf.fit(…, prior=…) for the mode, or sf.posterior(sf.Mixture(prototype, 1), …), "
+            "which comes near."
         )
         raise UnsupportedError(msg)
     if mode_only:
@@ -201,6 +201,15 @@ def _check_ddof(ddof: Any, prior: Any) -> None:
     if ddof and prior is not None:
         msg = f"ddof={ddof:g} corrects a maximum-likelihood variance; under a prior leave it out."
         raise ParameterError(msg)
+
+
+def _refuse_ddof(prototype: Any, ddof: float, stats: Any) -> None:
+    """Refuse to correct a variance that several passes find; ``stats`` are there where holes are the reason."""
+    if ddof:
+        prototype.unbiased(None, ddof)
+        if stats is not None:
+            msg = f"ddof={ddof:g} corrects the variance of complete rows, and cells are missing here; leave it out."
+            raise UnsupportedError(msg)
 
 
 def _prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False) -> tuple[Any, Weights, Any]:
@@ -259,16 +268,13 @@ def _conclude(
         prior_there = believed.log_prior(learned)
     else:
         prior_there = _log_prior(learned, prior, prototype)
-    cells = np.asarray(stats.weight)
+    cells = learned.seen_cells(stats)
     if not cells.any():
         msg = f"{learned.name} cannot be fitted: every cell is missing; give at least one value."
         raise DataError(msg)
     if (cells == 0).any():
-        column = int(np.argwhere(cells == 0)[0][-1])
-        unseen = (
-            f"column {learned.column_label(column)} has no value at all; its parameters are those of the prototype."
-        )
-        alerts.append(("unseen", unseen))
+        blank = [learned.column_label(int(column)) for column in np.unique(np.argwhere(cells == 0)[:, -1])]
+        alerts.append(("unseen", unseen(blank)))
     if path.fell:
         alerts.append(("fell", f"{path.reason}; what stands here is the best before it."))
     elif not path.converged:
@@ -291,8 +297,15 @@ def _conclude(
         missing=round(float((weights.total - cells).clip(0).sum())) if cells.ndim == 2 else 0,
         prior_name=name,
         _data=data,
-        _mark=fingerprint(*data) if learned.asks_rows else None,
+        _mark=fingerprint(*data) if learned.needs_rows(stats) else None,
     )
+
+
+def unseen(columns: list[str]) -> str:
+    """What to tell of columns without any value."""
+    if not columns[1:]:
+        return f"column {columns[0]} has no value at all; its parameters are those of the prototype."
+    return f"columns {', '.join(columns)} have no value at all; their parameters are those of the prototype."
 
 
 def _resolved(prototype: Any, prior: Any, stats: Any) -> Any:

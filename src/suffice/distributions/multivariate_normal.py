@@ -16,6 +16,7 @@ from suffice import kernels
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.information import Knowledge
 from suffice.core.latent import Expectation
 from suffice.core.lazy import special
 from suffice.core.moments import Scatter
@@ -28,6 +29,7 @@ from suffice.distributions.gaussian_pass import PASSES, expect_blank, expect_wit
 from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.structures import Structure, structure
+from suffice.engines import local
 
 FAR = 1e8  # squared spreads between means: beyond it differences of log densities are taken one by one
 NEAR = 1e3  # of scores: what may be subtracted from them without the loss of a digit that counts
@@ -267,7 +269,7 @@ class MultivariateNormal(ExponentialFamily):
 
     def _expect_in_parts(self, x: Array, missing: Array, log_weights: Array, weights: Array | None) -> Expectation:
         """Complete rows as always, those with holes by what they have, and those without any cell by the weights."""
-        blank, whole = missing.all(axis=1), ~missing.any(axis=1)
+        blank, whole = np.asarray(missing.all(axis=1)), np.asarray(~missing.any(axis=1))
 
         def part(which: Array) -> tuple[Array, Array, Array | None]:
             logs = log_weights if log_weights.ndim == 1 else log_weights[which]
@@ -442,6 +444,36 @@ class MultivariateNormal(ExponentialFamily):
         k, d = self.members, self.columns or 0
         mean = 0 if "mean" in self.fixed else d if "mean" in self.tied else k * d
         return mean + (self.form.count(k, d) if "cov" in self.free else 0)
+
+    def seen_cells(self, stats: Any) -> Array:
+        return np.asarray(stats.cells)
+
+    def needs_rows(self, stats: Any) -> bool:
+        return not stats.exact
+
+    def standard_errors(self, stats: Any) -> dict[str, Any]:
+        """From exact statistics; with holes they need the rows, and are NaN where those are not at hand."""
+        if stats.exact:
+            return super().standard_errors(stats)
+        self.check_owner(stats)
+        return {
+            name: np.full(np.shape(value), 0.0 if name not in self.free else np.nan)
+            for name, value in self.params.items()
+        }
+
+    def errors_from(self, stats: Any, data: Any) -> dict[Any, Any]:
+        """With holes: from the observed information of the cells that were seen."""
+        if stats.exact or data is None:
+            return self.standard_errors(stats)
+        from suffice.distributions.gaussian_chart import GaussianChart
+
+        (rows, weights), known = data, GaussianChart(self.stacked)
+        width = 8 * (known.size + rows.shape[1] + 1)
+        with np.errstate(all="ignore"):
+            found = local.reduce(lambda part: known.information(rows[part], weights[part].dense()), len(rows), width)
+            errors = known.errors(Knowledge.of(found))
+        lead = (0,) * (self._full - len(self.batch))
+        return {name: value[lead] for name, value in errors.items()}
 
     def error_cells(self, stats: Any) -> dict[str, Array]:
         cov, weight = np.asarray(self.cov), np.where(stats.weight > 0, stats.weight, np.nan)

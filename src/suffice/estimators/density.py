@@ -10,11 +10,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.core.distribution import Distribution
+from suffice.core.errors import UnsupportedError
 from suffice.core.fit import fit
 from suffice.core.parameters import Array
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.estimators.base import Criteria
-from suffice.estimators.prototypes import by_name, takes_holes, takes_labels
+from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import columns_of, is_mapping
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, checked, generator, row_weights
 
@@ -83,8 +84,7 @@ class Density(Criteria, DensityMixin, BaseEstimator):
             X = named
         else:
             kinds = None if takes_labels(self._given) else [np.float64, np.float32]
-            finite = "allow-nan" if takes_holes(self._given) else True
-            X = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=finite)
+            X = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite="allow-nan")
         return prototype.read(X)
 
     @checked
@@ -108,6 +108,12 @@ class Density(Criteria, DensityMixin, BaseEstimator):
         first = not hasattr(self, "statistics_")
         rows = self._rows(X, reset=first)
         stats = self._given.suffstats(rows, row_weights(sample_weight, rows))
+        if not stats.exact:
+            msg = (
+                f"Density.partial_fit sees rows once, and where columns vary together what {self._given.name} expects "
+                "of a missing cell takes several passes. Give all rows to fit, or complete ones here."
+            )
+            raise UnsupportedError(msg)
         self.__dict__.pop("fit_", None)
         self.statistics_ = stats if first else self.statistics_ + stats
         self.distribution_ = self._given.for_statistics(self.statistics_).estimate(self.statistics_, self.prior)
@@ -131,8 +137,8 @@ class Density(Criteria, DensityMixin, BaseEstimator):
         return drawn[:, None] if not isinstance(drawn, dict) and np.ndim(drawn) == 1 else drawn
 
     def __sklearn_tags__(self) -> Any:
-        """Tell whether missing cells and labels are welcome."""
+        """Tell that missing cells are welcome, and whether labels are."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = takes_holes(self._given)
+        tags.input_tags.allow_nan = True
         tags.input_tags.categorical = takes_labels(self._given)
         return tags
