@@ -167,7 +167,6 @@ def test_an_interrupt_ends_the_starts_of_an_estimator(monkeypatch):
     [
         (sf.Normal(), np.inf),
         (sf.MultivariateNormal(), np.inf),
-        (sf.MultivariateNormal(), np.nan),
         (sf.Gamma(), -1.0),
         (sf.Mixture(sf.Normal(), 2), np.inf),
     ],

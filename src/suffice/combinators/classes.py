@@ -200,7 +200,7 @@ class Classes(Mixture, register=False):
                 return {key: weak(one, own) for (key, one), own in zip(block.blocks.items(), part.parts, strict=True)}
             if not block.exact:
                 return block.weak_belief(part, weights)
-            return _weak(block, inner, block.gather(part, owners))
+            return _weak(block, inner, block.first_statistics(part, owners))
 
         return {**self.priors(prior), "components": weak(self.components, rows.rows)}
 
@@ -221,9 +221,10 @@ class Classes(Mixture, register=False):
         prior = {"components": prior} if isinstance(prior, str) else prior
         if rows.complete and model.exact:
             stats = model.suffstats(rows, weights)
-            return Learned(model.estimate(stats, prior), stats)
+            if stats.exact:
+                return Learned(model.estimate(stats, prior), stats)
         settled = model.settle_labelled(prior, rows, weights)
-        if rows.complete and not model.components.coupled:
+        if rows.complete and not (model.exact or model.components.coupled):
             return model.one_by_one(rows, weights, settled, rng, options)
         begin = model.guess(rows, weights, rng)
         if options.get("tol") is None:
@@ -238,6 +239,8 @@ class Classes(Mixture, register=False):
             log_prior=None if settled is None else lambda one: float(np.sum(one.log_prior(settled))),
         )
         learned = path.distribution.estimate(path.statistics, settled)
+        if rows.complete:
+            learned = learned.with_unseen(path.statistics, rows, weights, settled, rng, options)
         return Learned(learned, path.statistics, path.converged, path.trace.passes)
 
     def guess(self, rows: Labelled, weights: Weights, rng: Any) -> Self:
@@ -270,17 +273,22 @@ class Classes(Mixture, register=False):
             converged, passes = converged and found.converged, max(passes, found.n_iter)
         count = np.bincount(rows.codes, w, self.n)
         shares = self.weights if "weights" in self.fixed else self._weights(count, beliefs.get("weights"))
-        model = replace(self, components=side_by_side(members), weights=shares)
-        stats = model.suffstats(rows, weights)
+        apart = replace(self, components=side_by_side(members), weights=shares)
+        stats = apart.suffstats(rows, weights)
+        model = apart.with_unseen(stats, rows, weights, prior, rng, options)
+        stats = stats if model is apart else model.suffstats(rows, weights)
+        return Learned(model, stats, converged, passes)
+
+    def with_unseen(self, stats: Any, rows: Labelled, weights: Weights, prior: Any, rng: Any, options: Any) -> Self:
+        """With what all rows tell of columns that a class never saw, also where that takes a fit."""
 
         def alone(one: Any, belief: Any, part: Any) -> Any:
+            w = weights.dense()[:, 0]
             return fit(one, part, weights=w, prior=belief, random_state=rng, **options).distribution
 
-        whole = completed(model.components, stats.members, count, inner, rows.rows, alone)
-        if whole is not model.components:
-            model = replace(model, components=whole)
-            stats = model.suffstats(rows, weights)
-        return Learned(model, stats, converged, passes)
+        belief = self.priors(prior).get("components")
+        whole = completed(self.components, stats.members, stats.count, belief, rows.rows, alone)
+        return self if whole is self.components else replace(self, components=whole)
 
     # ---- asking -------------------------------------------------------------------------------------------------
     def log_joint(self, x: Any) -> Array:

@@ -264,6 +264,12 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         best = self.predict_proba(x).argmax(axis=-1)
         return int(best) if np.ndim(best) == 0 else best
 
+    def column_label(self, column: int) -> str:
+        return str(self.components.column_label(column))
+
+    def seen_cells(self, stats: Any) -> Array:
+        return np.asarray(np.sum(self.components.seen_cells(stats.members), axis=0, keepdims=True))
+
     # ---- learning -----------------------------------------------------------------------------------------------
     def owned(self, stats: Any) -> Any:
         return replace(stats, family=self.owner, members=self.components.owned(stats.members))

@@ -279,6 +279,10 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
     def exposed(self, stats: Any) -> Array:
         return np.concatenate([block.exposed(part) for block, part in self._each_with(stats)], axis=1)
 
+    def seen_cells(self, stats: Any) -> Array:
+        parts = [np.asarray(block.seen_cells(part)) for block, part in self._each_with(stats)]
+        return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+
     # ---- learning -----------------------------------------------------------------------------------------------
     def _each_with(self, stats: Any) -> zip[tuple[Any, Any]]:
         return zip(self.blocks.values(), stats.parts, strict=True)
@@ -336,11 +340,10 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
         )
 
     def column_label(self, column: int) -> str:
-        split = [key for key in self.blocks if isinstance(key, tuple)]
         labels: list[str] = []
         for key, block in self.blocks.items():
-            one = block.row_vector or block.support.core
-            labels += map(str, [key] * (1 if one else int(block.columns or 1)) if one or key not in split else key)
+            several = isinstance(key, tuple) and not block.support.core
+            labels += map(str, key if several else [key] * (1 if block.support.core else int(block.columns or 1)))
         return labels[column] if self.named and column < len(labels) else super().column_label(column)
 
     # ---- believing ----------------------------------------------------------------------------------------------

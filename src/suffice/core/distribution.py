@@ -230,7 +230,11 @@ class Distribution(Questions):
         """A first value from a sample of rows; by default the estimate of that sample."""
         del rng
         rows = read(self, x)
-        return self.shaped(rows).estimate(self.suffstats(rows, weights))
+        return self.shaped(rows).estimate(self.first_statistics(rows, weights))
+
+    def first_statistics(self, x: Any, weights: Any = None) -> Any:
+        """Statistics of rows where nothing is known of the parameters yet."""
+        return self.suffstats(x, weights)
 
     def estimate(self, stats: Any, prior: Any = None) -> Self:
         """Parameters from statistics: maximum likelihood, or the mode of the posterior under ``prior``.

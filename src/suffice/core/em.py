@@ -215,7 +215,9 @@ class _Walk:
     def step(self, here: Here) -> Any:
         """One step up: accelerated where that climbs, else by EM; or the end."""
         stopped = _End(f"stopped after {self.most} passes")
-        proposed = self.speed.propose(here, self.prior) if self.speed and self.passes < self.most else None
+        rests = bool(self.moves) and self.moves[-1] < TINY  # a step of EM will tell whether it is the end
+        ahead = self.speed is not None and not rests and self.passes < self.most
+        proposed = self.speed.propose(here, self.prior) if self.speed and ahead else None
         following = None
         if proposed is None:
             following = here.distribution.estimate(here.statistics, self.prior)

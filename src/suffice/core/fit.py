@@ -87,12 +87,15 @@ def fit(
     with located(rows):
         believed = _believe(prototype, rows, checked, prior, mode_only=True) if is_density(prototype, prior) else None
         _check_ddof(ddof, prior)
-        if prototype.exact or believed is not None:
-            path = _exact(prototype, rows, checked, prior, believed, ddof)
+        stats: Any = prototype.suffstats(rows, checked) if prototype.exact or believed is not None else None
+        if believed is not None or (stats is not None and stats.exact):
+            learned = prototype.estimate(stats, prior) if believed is None else believed.estimate()
+            if not stats.exact:
+                stats = learned.suffstats(rows, checked)
+            path = _at_once(learned, stats, ddof)
             found = _conclude(path, (rows, checked), prior, prototype, believed, (), named)
             return _with_names(found, names_of_data(data))
-        if ddof:
-            prototype.unbiased(None, ddof)
+        _refuse_ddof(prototype, ddof, stats)
         options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback}
         kept = None
         if checkpoint is not None:
@@ -116,19 +119,6 @@ def fit(
         if kept is not None and len(climbs) == n_init and not climbs[-1][0].interrupted:
             kept.remove()
         return _with_names(found, names_of_data(data))
-
-
-def _exact(prototype: Any, rows: Any, weights: Weights, prior: Any, believed: Any, ddof: float) -> Climb:
-    """The estimate of one pass."""
-    stats = prototype.suffstats(rows, weights)
-    learned = prototype.estimate(stats, prior) if believed is None else believed.estimate()
-    if not stats.exact:
-        stats = learned.suffstats(rows, weights)
-    if ddof:
-        learned = learned.unbiased(stats, ddof)
-    likelihood = float(np.sum(learned.log_likelihood(stats)))
-    trace = Trace(np.array([likelihood]), np.array([likelihood]), np.zeros(1))
-    return Climb(learned, stats, trace, converged=True, reason="exact")
 
 
 def _climbs(
@@ -175,6 +165,14 @@ class _Going:
         around = {"climbs": self.climbs, "rng": self.rng.bit_generator.state, "notes": notes}
         save = self.kept.save
         return lambda walk: save({**around, "walk": walk})
+
+
+def _at_once(learned: Any, stats: Any, ddof: float) -> Climb:
+    """The end of a way that took one pass."""
+    learned = learned.unbiased(stats, ddof) if ddof else learned
+    likelihood = float(np.sum(learned.log_likelihood(stats)))
+    trace = Trace(np.array([likelihood]), np.array([likelihood]), np.zeros(1))
+    return Climb(learned, stats, trace, converged=True, reason="exact")
 
 
 def posterior(
@@ -229,6 +227,13 @@ def _believe(prototype: Any, rows: Any, weights: Weights, prior: Any, *, mode_on
     if not prototype.exact:
         return data_posterior(prototype, rows, weights, prior, mode_only=mode_only)
     stats = prototype.suffstats(rows, weights)
+    if not stats.exact:
+        msg = (
+            f"{prototype.name}: with missing cells there is no closed posterior, since what to expect of them depends "
+            "on the parameters. Use sf.fit(…, prior=…) for the mode, or sf.posterior(sf.Mixture(prototype, 1), …), "
+            "which comes near."
+        )
+        raise UnsupportedError(msg)
     if mode_only:
         return density_posterior(prototype, stats, prior, mode_only=True)
     return prototype.posterior(stats, prior)
@@ -260,6 +265,15 @@ def _check_ddof(ddof: Any, prior: Any) -> None:
     if ddof and prior is not None:
         msg = f"ddof={ddof:g} corrects a maximum-likelihood variance; under a prior leave it out."
         raise ParameterError(msg)
+
+
+def _refuse_ddof(prototype: Any, ddof: float, stats: Any) -> None:
+    """Refuse to correct a variance that several passes find; ``stats`` are there where holes are the reason."""
+    if ddof:
+        prototype.unbiased(None, ddof)
+        if stats is not None:
+            msg = f"ddof={ddof:g} corrects the variance of complete rows, and cells are missing here; leave it out."
+            raise UnsupportedError(msg)
 
 
 def _prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False) -> tuple[Any, Weights, Any]:
@@ -322,16 +336,13 @@ def _conclude(
         prior_there = believed.log_prior(learned)
     else:
         prior_there = log_prior_at(learned, prior, prototype)
-    cells = np.asarray(stats.weight)
+    cells = learned.seen_cells(stats)
     if not cells.any():
         msg = f"{learned.name} cannot be fitted: every cell is missing; give at least one value."
         raise DataError(msg)
     if (cells == 0).any():
-        column = int(np.argwhere(cells == 0)[0][-1])
-        unseen = (
-            f"column {learned.column_label(column)} has no value at all; its parameters are those of the prototype."
-        )
-        alerts.append(("unseen", unseen))
+        blank = [learned.column_label(int(column)) for column in np.unique(np.argwhere(cells == 0)[:, -1])]
+        alerts.append(("unseen", unseen(blank)))
     if path.fell:
         alerts.append(("fell", f"{path.reason}; what stands here is the best before it."))
     elif not path.converged:
@@ -355,7 +366,7 @@ def _conclude(
         prior_name=name,
         starts=path.starts or (path.trace,),
         _data=data,
-        _mark=fingerprint(*data) if learned.asks_rows else None,
+        _mark=fingerprint(*data) if learned.needs_rows(stats) else None,
     )
 
 
@@ -366,6 +377,13 @@ def _with_names(found: Fit, names: tuple[Any, ...] | None) -> Fit:
         return replace(found, names=own)
     alerts = tuple((code, with_names(text, names)) for code, text in found.alerts)
     return replace(found, names=names, alerts=alerts)
+
+
+def unseen(columns: list[str]) -> str:
+    """What to tell of columns without any value."""
+    if not columns[1:]:
+        return f"column {columns[0]} has no value at all; its parameters are those of the prototype."
+    return f"columns {', '.join(columns)} have no value at all; their parameters are those of the prototype."
 
 
 def resolved(prototype: Any, prior: Any, stats: Any) -> Any:

@@ -243,6 +243,15 @@ class Member(Answers):
         """Whether standard errors need the rows: statistics do not hold who made which."""
         return any(block.asks_rows for block in self.blocks.values())
 
+    def needs_rows(self: Any, stats: Any) -> bool:
+        """Whether standard errors need the rows that these statistics are of."""
+        del stats
+        return bool(self.asks_rows)
+
+    def seen_cells(self, stats: Any) -> Array:
+        """Σ w of the cells that were seen: (k, d) by column, or (k,) rows where a row is one cell."""
+        return np.asarray(stats.weight)
+
     @property
     def decides(self: Any) -> bool:
         """Whether rows go as a whole to hidden members, so that what the loop climbs is not the likelihood."""
@@ -353,7 +362,7 @@ class Member(Answers):
         """The weak prior of a member, from all rows; None where the family has none that it can be estimated under."""
         one = self.each[0]
         try:
-            found = one.weak_prior(one.suffstats(rows, weights))
+            found = one.weak_prior(one.first_statistics(rows, weights))
             self.estimate(self.suffstats(rows[:2]), found)
         except UnsupportedError:
             return None

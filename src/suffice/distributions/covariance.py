@@ -63,7 +63,7 @@ def whitening(cov: Array) -> tuple[Array, Array]:
         return np.repeat(whiten, len(cov), axis=0), np.repeat(log_det, len(cov))
     spread = np.sqrt(np.einsum("kii->ki", cov))
     factor = np.linalg.cholesky(cov / (spread[:, :, None] * spread[:, None, :]))
-    inverse = _inverse(factor) / spread[:, None, :]
+    inverse = inverse_of_lower(factor) / spread[:, None, :]
     return np.ascontiguousarray(inverse), -(np.log(spread) + np.log(np.einsum("kii->ki", factor))).sum(axis=1)
 
 
@@ -72,14 +72,14 @@ def traces(whiten: Array, scatter: Array) -> Array:
     return np.asarray(np.einsum("kij,kij->k", whiten @ scatter, whiten))
 
 
-def _inverse(lower: Array) -> Array:
+def inverse_of_lower(lower: Array) -> Array:
     """The inverse of lower triangles (k, d, d), by halves: matrix products where d is large."""
     d = lower.shape[-1]
     if d <= WHOLE:
         return np.tril(np.linalg.solve(lower, np.broadcast_to(np.eye(d), lower.shape)))
     half, out = d // 2, np.zeros(lower.shape)
-    out[:, :half, :half] = above = _inverse(lower[:, :half, :half])
-    out[:, half:, half:] = below = _inverse(lower[:, half:, half:])
+    out[:, :half, :half] = above = inverse_of_lower(lower[:, :half, :half])
+    out[:, half:, half:] = below = inverse_of_lower(lower[:, half:, half:])
     out[:, half:, :half] = -below @ (lower[:, half:, :half] @ above)
     return out
 

@@ -17,26 +17,20 @@ from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.foretold import Foretold
+from suffice.core.information import Knowledge
 from suffice.core.latent import Expectation
 from suffice.core.lazy import special
 from suffice.core.moments import Scatter
 from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
 from suffice.core.statistics import share
 from suffice.core.weights import Weights
-from suffice.distributions.covariance import (
-    deficiency,
-    floored,
-    given_some,
-    patterns,
-    root,
-    score_incomplete,
-    traces,
-    whitening,
-)
-from suffice.distributions.gaussian_pass import PASSES, without
+from suffice.distributions import holes
+from suffice.distributions.covariance import deficiency, floored, given_some, patterns, root, traces, whitening
+from suffice.distributions.gaussian_pass import PASSES, expect_blank, expect_with_holes, without
 from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.structures import Structure, structure
+from suffice.engines import local
 
 FAR = 1e8  # squared spreads between means: beyond it differences of log densities are taken one by one
 NEAR = 1e3  # of scores: what may be subtracted from them without the loss of a digit that counts
@@ -231,35 +225,49 @@ class MultivariateNormal(ExponentialFamily):
         stats = Scatter(*kernel(x, **w.arguments))
         if np.isfinite(stats.scatter).all():
             return stats
-        kept = ~np.isnan(x).all(axis=1) & (w.per_row() > 0)
-        wrong = ~np.isfinite(x) & kept[:, None]
+        missing = np.isnan(x)
+        kept = ~missing.all(axis=1) & (w.per_row() > 0)
+        wrong = np.isinf(x) & kept[:, None]
         if wrong.any():
             row, column = np.argwhere(wrong)[0].tolist()
-            if not np.isnan(x[row, column]):
-                raise DataError(self._bad_value(x[row, column], row + w.offset, column, 2))
-            msg = (
-                f"{self.name} learns from complete rows, but row {row + w.offset}, column {column} is missing. Drop or "
-                "impute such rows, or use Normal(), which takes each column by itself and leaves out single cells."
-            )
-            raise DataError(msg)
-        part = replace(
-            w,
-            length=int(kept.sum()),
-            values=None if w.values is None else w.values[kept],
-            codes=None if w.codes is None else w.codes[kept],
-        )
-        stats = Scatter(*kernel(x[kept], **part.arguments))
+            raise DataError(self._bad_value(x[row, column], row + w.offset, column, 2))
+        whole = kept & ~missing.any(axis=1)
+        stats = Scatter(*kernel(x[whole], **holes.chosen(w, np.flatnonzero(whole)).arguments))
+        some = np.flatnonzero(kept & ~whole)
+        if some.size:
+            stats = stats + self._expected(x[some], holes.chosen(w, some), kernel)
         if not np.isfinite(stats.scatter).all():
             msg = f"{self.name}: the squares of the data exceed the range of float64; divide the columns by a constant."
             raise DataError(msg)
         return stats
+
+    def _expected(self, x: Array, w: Weights, kernel: Callable[..., Any]) -> Scatter:
+        """The statistics of rows with holes, as these parameters complete them."""
+        mean, cov = np.asarray(self.mean), np.asarray(self.cov)
+        if self.keeps == "diagonal":
+            return holes.gather_columns(x, w, mean, np.sqrt(self.var))
+        return holes.gather(x, w, mean, cov[:1] if self.shared else cov, kernel)
+
+    def first_statistics(self, x: Any, weights: Any = None) -> Any:
+        """With holes: as the mean and variance of each column, in whoever has cells of it, complete the rows."""
+        rows, prepared, model = self.prepared(x, weights)
+        if not np.isnan(rows).any():
+            return self.suffstats(rows, prepared)
+        stack = model.stacked
+        columns = Normal().widened(rows.shape[1]).suffstats(rows, prepared)
+        every = columns.pooled()
+        mean = np.where(columns.weight > 0, columns.mean, np.where(every.weight > 0, every.mean, stack.mean))
+        var = np.where(every.weight > 0, np.maximum(every.var, np.square(spread_floor(every.mean))), stack.var)
+        var = np.where(columns.var > np.square(spread_floor(mean)), columns.var, var)
+        plain = MultivariateNormal(mean, var[:, :, None] * np.eye(rows.shape[1]))
+        return self.owned(plain.suffstats(rows, prepared))
 
     def log_density(self, x: Array) -> Array:
         if self.keeps == "diagonal":
             return kernels.normal_log_prob(x, self.mean, np.sqrt(self.var))
         with np.errstate(invalid="ignore", over="ignore"):
             out = kernels.gaussian_log_prob(x, self.mean, *self.whitening)
-        return score_incomplete(out, x, self.of_columns)
+        return holes.score(out, x, np.asarray(self.mean), np.asarray(self.cov))
 
     def linear_form(self, about: Array) -> tuple[Array, Array]:
         """Slopes (k, d) and offsets (k,) where members share Σ: log p(x) = slopes · (x − about) + offset + a rest.
@@ -295,16 +303,48 @@ class MultivariateNormal(ExponentialFamily):
         return [((column,), cells[:, column]) for column in range(cells.shape[1])]
 
     def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
+        found = self._fused(x, log_weights, weights)
+        if np.isfinite(found.log_likelihood):
+            return found
+        missing = np.isnan(x)
+        if missing.any():
+            return self._expect_in_parts(x, missing, np.asarray(log_weights), weights)
+        return super(ExponentialFamily, self).expect(x, log_weights, weights)
+
+    def _expect_in_parts(self, x: Array, missing: Array, log_weights: Array, weights: Array | None) -> Expectation:
+        """Complete rows as always, those with holes by what they have, and those without any cell by the weights."""
+        blank, whole = np.asarray(missing.all(axis=1)), np.asarray(~missing.any(axis=1))
+
+        def part(which: Array) -> tuple[Array, Array, Array | None]:
+            logs = log_weights if log_weights.ndim == 1 else log_weights[which]
+            return x[which], logs, None if weights is None else weights[which]
+
+        some, logs, held = part(~(blank | whole))
+        generic = super(ExponentialFamily, self).expect if np.isinf(some).any() else None
+        found = self.expect(*part(whole))
+        if len(some):
+            more = generic(some, logs, held) if generic else expect_with_holes(self, some, logs, held)
+            found = found + more
+        if blank.any():
+            none, logs, held = part(blank)
+            likelihood, entropy, count = expect_blank((len(none), self.members), logs, held)
+            found = replace(
+                found,
+                log_likelihood=found.log_likelihood + likelihood,
+                entropy=found.entropy + entropy,
+                count=found.count + count,
+            )
+        return _told(found)
+
+    def _fused(self, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
         with np.errstate(invalid="ignore", over="ignore"):
             found = PASSES[self.keeps](self, x, log_weights, weights)
-            gone = (found.count > 0) & (found.count < NOBODY * found.count.sum())
+            gone = _gone(found)
             if gone.any():
                 found = without(found, gone)
             if not np.isfinite(found.statistics.scatter).all():
                 found = PASSES[self.keeps](self, x, np.where(gone, -np.inf, log_weights), weights)
-        if np.isfinite(found.log_likelihood):
-            return found
-        return super(ExponentialFamily, self).expect(x, log_weights, weights)
+        return found
 
     def floor(self) -> Any:
         """A small multiple of the variances of all rows, as a matrix (d, d)."""
@@ -361,7 +401,7 @@ class MultivariateNormal(ExponentialFamily):
         if len(about) < self.members:  # kept of all members together: each by its weight
             squares = squares * share(stats.weight, stats.weight.sum())
         constant = log_det - HALF_LOG_TAU * whiten.shape[-1]
-        return np.asarray(stats.weight * constant - 0.5 * squares)[:, None]
+        return np.asarray(stats.weight * constant - 0.5 * squares + stats.hidden)[:, None]
 
     def estimate(self, stats: Any, prior: Any = None, floor: Array | None = None) -> Self:
         """As every family does; with a ``floor`` (d, d) that no covariance may fall under."""
@@ -448,6 +488,36 @@ class MultivariateNormal(ExponentialFamily):
         k, d = self.members, self.columns or 0
         mean = 0 if "mean" in self.fixed else d if "mean" in self.tied else k * d
         return mean + (self.form.count(k, d) if "cov" in self.free else 0)
+
+    def seen_cells(self, stats: Any) -> Array:
+        return np.asarray(stats.cells)
+
+    def needs_rows(self, stats: Any) -> bool:
+        return not stats.exact
+
+    def standard_errors(self, stats: Any) -> dict[str, Any]:
+        """From exact statistics; with holes they need the rows, and are NaN where those are not at hand."""
+        if stats.exact:
+            return super().standard_errors(stats)
+        self.check_owner(stats)
+        return {
+            name: np.full(np.shape(value), 0.0 if name not in self.free else np.nan)
+            for name, value in self.params.items()
+        }
+
+    def errors_from(self, stats: Any, data: Any) -> dict[Any, Any]:
+        """With holes: from the observed information of the cells that were seen."""
+        if stats.exact or data is None:
+            return self.standard_errors(stats)
+        from suffice.distributions.gaussian_chart import GaussianChart
+
+        (rows, weights), known = data, GaussianChart(self.stacked)
+        width = 8 * (known.size + rows.shape[1] + 1)
+        with np.errstate(all="ignore"):
+            found = local.reduce(lambda part: known.information(rows[part], weights[part].dense()), len(rows), width)
+            errors = known.errors(Knowledge.of(found))
+        lead = (0,) * (self._full - len(self.batch))
+        return {name: value[lead] for name, value in errors.items()}
 
     def error_cells(self, stats: Any) -> dict[str, Array]:
         cov, weight = np.asarray(self.cov), np.where(stats.weight > 0, stats.weight, np.nan)
@@ -559,6 +629,10 @@ class MultivariateNormal(ExponentialFamily):
         about_mean, about_cov = belief.log_parts({"mean": stack.mean, "cov": stack.cov})
         return np.asarray(about_mean.sum() + (about_cov[0] if self.shared else about_cov.sum()))
 
+    def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
+        """A name stands for what the first look at the rows says: it may not change from pass to pass."""
+        return self.settle_part(prior, rows, weights) if isinstance(prior, str) else prior
+
     def weak_prior(self, stats: Any) -> NormalInverseWishart:
         """A hundredth of a row at the mean of the data, and d degrees of freedom whose mode is their variances.
 
@@ -570,3 +644,14 @@ class MultivariateNormal(ExponentialFamily):
         d = stats.centre.shape[1]
         belief = NormalInverseWishart(stats.mean, 1e-2, float(d), (2 * d + 2) * variances[:, :, None] * np.eye(d))
         return belief.squeezed(1) if len(stats.weight) == 1 else belief
+
+
+def _gone(found: Expectation) -> Array:
+    """Which members (k,) got so little of the rows that it is nothing."""
+    return np.asarray((found.count > 0) & (found.count < NOBODY * found.count.sum()))
+
+
+def _told(found: Expectation) -> Expectation:
+    """The E-step without what members got that is nothing."""
+    gone = _gone(found)
+    return without(found, gone) if gone.any() else found

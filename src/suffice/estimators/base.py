@@ -90,31 +90,16 @@ class MixtureShell(DensityMixin, BaseEstimator):
         """Whether the caller gave the members an order, which they then keep."""
         return False
 
-    @property
-    def _holes(self) -> bool:
-        """Whether cells may be missing."""
-        return False
-
-    _remedy: ClassVar[str] = "MixtureModel(Normal())"  # for rows with missing cells
-
     # ---- rows -----------------------------------------------------------------------------------------------------
     def _rows(self, X: Any, *, reset: bool = False, least: int = 1) -> Any:
         """Rows as the mixture takes them."""
         return self._numbers(X, reset=reset, least=least)
 
     def _numbers(self, X: Any, *, reset: bool, least: int) -> Array:
-        """Rows of numbers, with missing cells only where there may be some."""
+        """Rows of numbers; cells may be missing."""
         kinds = [np.float64, np.float32]
         rules: dict[str, Any] = {"ensure_min_samples": least, "ensure_all_finite": "allow-nan"}
         rows = validate_data(self, X, reset=reset, dtype=kinds, order="C", **rules)  # the last bits depend on the order
-        if not self._holes and np.isnan(np.min(rows)):
-            row, column = np.argwhere(np.isnan(rows))[0].tolist()
-            msg = (
-                f"Input X contains NaN: row {row}, column {column} is missing. {type(self).__name__} learns from "
-                f"complete rows here. Drop or impute such rows, or use {self._remedy}, which takes each column by "
-                "itself and leaves out single cells."
-            )
-            raise ValueError(msg)
         return np.asarray(rows)
 
     def _asked(self, X: Any) -> tuple[Any, Any]:
@@ -327,9 +312,9 @@ class MixtureShell(DensityMixin, BaseEstimator):
         return _taken(rows, order), who[order]
 
     def __sklearn_tags__(self) -> Any:
-        """Tell whether missing cells are welcome."""
+        """Tell that missing cells are welcome."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._holes
+        tags.input_tags.allow_nan = True
         return tags
 
 

@@ -28,7 +28,7 @@ from suffice.core.portrait import Portrait
 from suffice.core.sketch import taken
 from suffice.core.summary import page
 from suffice.core.weights import Weights
-from suffice.estimators.rows import by_name, missing_cell, one_row
+from suffice.estimators.rows import by_name, one_row
 from suffice.estimators.targets import Targets, checked_priors, in_order, targets
 from suffice.estimators.validation import check_mergeable, checked, generator, refuse_infinite, row_weights
 from suffice.frames.schema import infer
@@ -99,11 +99,6 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         """Set the attributes that follow from ``distribution_`` and ``statistics_``."""
 
     @property
-    def _holes(self) -> bool:
-        """Whether cells may be missing."""
-        return True
-
-    @property
     def _by_name(self) -> bool:
         """Whether columns go by name."""
         return False
@@ -119,14 +114,9 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         if self._words:
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         kinds = [np.float64, np.float32]
-        try:
-            rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
-            if not (reset and self._holes):  # families that take holes look at every cell that they learn from
-                refuse_infinite(rows, type(self).__name__, holes=self._holes)
-        except ValueError as error:
-            if "contains NaN" not in str(error):
-                raise
-            raise ValueError(missing_cell(type(self).__name__, X)) from None
+        rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
+        if not reset:  # families look at every cell that they learn from
+            refuse_infinite(rows, type(self).__name__)
         return rows
 
     def _template(self) -> Classes:
@@ -207,8 +197,12 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         data, weights = self._labelled(template, rows, found, sample_weight)
         if template.exact and data.complete:
             seen = None if more else (data, weights)
-            self._adopt(template, self._gathered(template, data, weights), more=more, seen=seen)
-            return
+            stats = self._gathered(template, data, weights)
+            if stats.exact:
+                self._adopt(template, stats, more=more, seen=seen)
+                return
+            if more:
+                raise UnsupportedError(self._needs_cells("partial_fit", data.rows))
         if more and not template.exact:
             msg = (
                 f"{type(self).__name__}.partial_fit sees rows once, but its families, {template.components!r:.200}, "
@@ -239,7 +233,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         some = Labelled.of(taken(data.rows, known), data.codes[known])
         w = None if weights.values is None else weights.values[known]
         stats = template.suffstats(some, Weights.of(w, len(known)))
-        if not stats.count.all():
+        if not stats.count.all() or not stats.exact:
             return ()
         alone = self._settled(template, stats).estimate(stats, self._believed())
         models = (alone, self.distribution_)
@@ -305,7 +299,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         if not data.complete:
             msg = f"unlearn takes rows whose class is known; row {int(np.argmax(data.codes < 0))} has none."
             raise UnsupportedError(msg)
-        left = self.statistics_ - self._gathered(template, data, weights)
+        gone = self._gathered(template, data, weights)
+        if not gone.exact:
+            raise UnsupportedError(self._needs_cells("unlearn", data.rows))
+        left = self.statistics_ - gone
         self._adopt(template, left, more=False)
         return self
 
@@ -313,9 +310,21 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         if not self.statistics_.exact:
             msg = (
                 f"{what} needs exact statistics, and those of {type(self).__name__} here were gathered given "
-                "parameters (rows of unknown class, or a family that takes several passes). Fit all rows again."
+                "parameters (rows of unknown class, missing cells under a covariance, or a family that takes several "
+                "passes). Fit all rows again."
             )
             raise UnsupportedError(msg)
+
+    def _needs_cells(self, what: str, rows: Any) -> str:
+        where = ""
+        if isinstance(rows, np.ndarray):
+            missing = np.isnan(rows)
+            row, column = np.argwhere(missing & ~missing.all(axis=1, keepdims=True))[0].tolist()
+            where = f"; row {row}, column {column} is missing"
+        return (
+            f"{type(self).__name__}.{what} sees rows once, and where columns vary together what is expected of a "
+            f"missing cell takes several passes{where}. Give all rows to fit, or complete ones here."
+        )
 
     # ---- asking ---------------------------------------------------------------------------------------------------
     def _asked(self, X: Any) -> tuple[Classes, Any]:
@@ -454,8 +463,8 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         return int(self.distribution_.n_parameters)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell whether missing cells and labels are welcome."""
+        """Tell that missing cells are welcome, and whether labels are."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._holes
+        tags.input_tags.allow_nan = True
         tags.input_tags.categorical = self._words
         return tags

@@ -16,7 +16,7 @@ from suffice.core.fit import fit
 from suffice.core.parameters import Array
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.estimators.base import Criteria
-from suffice.estimators.prototypes import by_name, takes_holes, takes_labels
+from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import columns_of, is_mapping
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, check_mergeable, checked, generator, row_weights
 
@@ -85,8 +85,7 @@ class Density(Criteria, DensityMixin, BaseEstimator):
             X = named
         else:
             kinds = None if takes_labels(self._given) else [np.float64, np.float32]
-            finite = "allow-nan" if takes_holes(self._given) else True
-            X = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=finite)
+            X = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite="allow-nan")
         return prototype.read(X)
 
     @checked
@@ -110,6 +109,12 @@ class Density(Criteria, DensityMixin, BaseEstimator):
         first = not hasattr(self, "statistics_")
         rows = self._rows(X, reset=first)
         stats = self._given.suffstats(rows, row_weights(sample_weight, rows))
+        if not stats.exact:
+            msg = (
+                f"Density.partial_fit sees rows once, and where columns vary together what {self._given.name} expects "
+                "of a missing cell takes several passes. Give all rows to fit, or complete ones here."
+            )
+            raise UnsupportedError(msg)
         self._adopt(stats if first else self.statistics_ + stats)
         return self
 
@@ -152,8 +157,8 @@ class Density(Criteria, DensityMixin, BaseEstimator):
         return drawn[:, None] if not isinstance(drawn, dict) and np.ndim(drawn) == 1 else drawn
 
     def __sklearn_tags__(self) -> Any:
-        """Tell whether missing cells and labels are welcome."""
+        """Tell that missing cells are welcome, and whether labels are."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = takes_holes(self._given)
+        tags.input_tags.allow_nan = True
         tags.input_tags.categorical = takes_labels(self._given)
         return tags

@@ -37,10 +37,6 @@ class Discriminant(BayesShell):
     covariance_estimator: Any
 
     # ---- rows -----------------------------------------------------------------------------------------------------
-    @property
-    def _holes(self) -> bool:
-        return False
-
     def _class_priors(self) -> Any:
         """As scikit-learn's linear discriminant takes them: with another sum they are divided by it."""
         if self.priors is None:
@@ -107,36 +103,38 @@ class Discriminant(BayesShell):
     def _estimated(self, cov: Array, weight: Array, found: Any, seen: Any) -> Array:
         """The covariances (k, d, d) as they are, or shrunk, or by the caller's estimator."""
         if self.covariance_estimator is not None:
-            return self._by_estimator(cov, *self._rows(seen))
+            return self._by_estimator(cov, *self._rows(seen, found))
         if self.shrinkage is None or not len(cov):
             return cov
         if isinstance(self.shrinkage, Real):
             return shrunk(cov, float(self.shrinkage))
         if len(weight) < len(found.weight):
             msg = (
-                f"shrinkage={self.shrinkage!r} is found class by class, and rows of unknown class leave only one "
-                "covariance of all. Give a number, or the rows whose class is known."
+                f"shrinkage={self.shrinkage!r} is found class by class, and rows of unknown class or with holes leave "
+                "only one covariance of all. Give a number, or complete rows whose class is known."
             )
             raise UnsupportedError(msg)
         units, spread = in_units(cov)
         if self.shrinkage == "oas":
             amount = oas(units, weight)
         else:
-            data, weights = self._rows(seen)
+            data, weights = self._rows(seen, found)
             owners = replace(weights, codes=data.codes, members=len(weight))
             amount = ledoit_wolf(units, weight, fourth_moments(data.rows, owners, found.mean, spread))
         return np.asarray(shrunk(units, amount) * (spread[:, :, None] * spread[:, None, :]))
 
-    def _rows(self, seen: Any) -> tuple[Any, Weights]:
-        """All rows, of known class, and their weights; an option may need them."""
-        if seen is None or not seen[0].complete:
+    def _rows(self, seen: Any, found: Any) -> tuple[Any, Weights]:
+        """All rows, complete and of known class, and their weights; an option may need them."""
+        if seen is None or not seen[0].complete or not found.exact:
             raise UnsupportedError(self._needs_rows(seen))
         data, weights = seen
         return data, weights
 
     def _needs_rows(self, seen: Any) -> str:
         who = "shrinkage='auto'" if self.covariance_estimator is None else "covariance_estimator"
-        what = "partial_fit, merge and unlearn see some of them" if seen is None else "here some have no class"
+        what = "here some have no class"
+        if seen is None or seen[0].complete:
+            what = "partial_fit, merge and unlearn see some of them" if seen is None else "here some cells are missing"
         return (
             f"{type(self).__name__}: {who} needs all rows and their classes at once, and {what}. Use fit with labelled "
             "rows, or shrinkage='oas' or a number, which need only the covariances."

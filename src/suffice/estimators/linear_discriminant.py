@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice.combinators.classes import Classes
 from suffice.core.parameters import Array
 from suffice.core.statistics import share
+from suffice.distributions.holes import expected_rows
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.engines import local
 from suffice.estimators.discriminant import Discriminant
@@ -145,15 +146,30 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         slopes, offsets = self._scores()
         two = len(self.classes_) == 2
         slopes, offsets = (slopes[1:] - slopes[:1], offsets[1:] - offsets[:1]) if two else (slopes, offsets)
-        scores = self._moved(X, slopes.T) + offsets
+        rows = self._validated(X, reset=False)
+        scores = self._moved(rows, slopes.T) + offsets
+        holes = np.flatnonzero(np.isnan(scores[:, 0]))
+        if len(holes):  # by the cells that they have
+            joint = self.distribution_.log_joint(rows[holes])
+            scores[holes] = joint[:, 1:] - joint[:, :1] if two else joint
         return np.asarray(scores[:, 0] if two else scores)
 
     def transform(self, X: Any) -> Array:
-        """Rows along the axes that tell the classes apart, (n, at most n_components)."""
+        """Rows along the axes that tell the classes apart, (n, at most n_components); missing cells as expected."""
         check_is_fitted(self)
-        return self._moved(X, self.scalings_[:, : self._n_features_out])
+        rows = np.asarray(self._validated(X, reset=False))
+        return self._moved(self._completed(rows), self.scalings_[:, : self._n_features_out])
 
-    def _moved(self, X: Any, axes: Array) -> Array:
-        """(X − origin) · axes."""
-        rows = self._validated(X, reset=False)
+    def _completed(self, rows: Array) -> Array:
+        """The rows, with what is expected of missing cells given the others."""
+        holes = np.flatnonzero(np.isnan(rows).any(axis=1))
+        if not len(holes):
+            return rows
+        stack, whole = self.distribution_.components, np.array(rows, dtype=float)
+        shares = self.distribution_.predict_proba(rows[holes])
+        whole[holes] = expected_rows(rows[holes], shares, np.asarray(stack.mean), np.asarray(stack.cov[:1]))
+        return whole
+
+    def _moved(self, rows: Array, axes: Array) -> Array:
+        """(rows − origin) · axes."""
         return np.asarray(local.fill(lambda part: (rows[part] - self._origin) @ axes, len(rows), rows.shape[1]))

@@ -11,7 +11,6 @@ from suffice.combinators.product import Product
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.prototypes import takes_holes
 from suffice.estimators.rows import columns_of
 from suffice.estimators.targets import Targets
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, check_mergeable, row_weights
@@ -116,16 +115,11 @@ class NaiveBayes(BayesShell):
     def _words(self) -> bool:
         return True
 
-    @property
-    def _holes(self) -> bool:
-        return not self.joint and all(takes_holes(one) for one in _families(self.families))
-
     def _validated(self, X: Any, *, reset: bool) -> Any:
         named = columns_of(self, X, reset=reset)
         if named is not None:
             return named
-        finite = "allow-nan" if self._holes else True
-        array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=finite)
+        array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         return {column: array[:, column] for column in range(array.shape[1])}
 
     def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:

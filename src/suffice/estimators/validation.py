@@ -49,8 +49,8 @@ def chosen_rows(X: Any, rows: Any) -> Any:
     return _safe_indexing(X, rows)
 
 
-def refuse_infinite(rows: Any, name: str, *, holes: bool) -> None:
-    """Refuse cells of a matrix, dense or sparse, that are not finite; NaN only where there may be no holes.
+def refuse_infinite(rows: Any, name: str) -> None:
+    """Refuse infinite cells of a matrix, dense or sparse; NaN is a hole.
 
     One sum in all threads tells it of most data; cells are looked at where it is not finite.
     """
@@ -58,7 +58,7 @@ def refuse_infinite(rows: Any, name: str, *, holes: bool) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         total = local.reduce(lambda part: float(values[part].sum()), len(values), values[:1].size)
     if not np.isfinite(total):  # a cell that is not finite, or only a large sum
-        assert_all_finite(values, allow_nan=holes, estimator_name=name, input_name="X")
+        assert_all_finite(values, allow_nan=True, estimator_name=name, input_name="X")
 
 
 def check_mergeable(mine: Any, other: Any) -> None:
