@@ -12,8 +12,8 @@ from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.foretold import between
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
-from suffice.core.weights import Weights
 from suffice.core.streamed import read, weights_of
+from suffice.core.weights import Weights
 from suffice.engines import local
 
 

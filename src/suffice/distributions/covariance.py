@@ -229,7 +229,7 @@ def given_some(cov: Array, known: list[int], rest: list[int]) -> tuple[Array, Ar
     """
     order, s = [*known, *rest], len(known)
     lower = root(cov[:, order][:, :, order])
-    whiten = _inverse(lower[:, :s, :s])
+    whiten = inverse_of_lower(lower[:, :s, :s])
     return lower[:, s:, :s] @ whiten, lower[:, s:, s:], whiten
 
 
