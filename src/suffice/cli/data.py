@@ -10,56 +10,44 @@ import click
 
 
 def opened(files: Sequence[str]) -> Any:
-    """The rows of some files."""
-    import pyarrow as pa
-    import pyarrow.csv as pc
-    import pyarrow.parquet as pq
+    """The rows of some files, and what to know of them as notes."""
+    import suffice as sf
+    from suffice.cli.terminal import note
 
-    from suffice.core.errors import DataError
-
-    tables = []
-    for one in files:
-        try:
-            if one.endswith(".parquet"):
-                tables.append(pq.read_table(one))
-            else:
-                tables.append(pc.read_csv(one, convert_options=pc.ConvertOptions(strings_can_be_null=True)))
-        except pa.ArrowInvalid as error:
-            raise DataError(f"{one}: {error}") from error
-    return pa.concat_tables(tables)
-
-
-def names_of(data: Any) -> tuple[str, ...]:
-    """The names of the columns."""
-    return tuple(data.column_names)
+    found = sf.scan(list(files))
+    for _, text in found.alerts:
+        note(f"note: {text}")
+    return found
 
 
 def frames(data: Any) -> Iterator[Any]:
-    """The rows, one table after the other."""
-    yield data
+    """The rows, one table of Arrow after the other: what comes back from it keeps its kinds."""
+    from suffice.cli.output import arrow
+
+    for frame in data.frames():
+        yield arrow({name: frame[name] for name in frame})
 
 
 def column(data: Any, name: str) -> Any:
     """The cells of one column of all rows."""
     import numpy as np
 
-    from suffice.frames.table import opened as as_frame
-
-    return np.concatenate([as_frame(frame)[name] for frame in frames(data)])
+    cells = [frame[name] for frame in data.frames([name])]
+    masked = any(isinstance(one, np.ma.MaskedArray) for one in cells)
+    return np.ma.concatenate(cells) if masked else np.concatenate([np.asarray(one) for one in cells])
 
 
 def row_at(file: str, row: int) -> Any:
     """One row of a file, as a table of one."""
+    from suffice.cli.output import arrow
     from suffice.core.errors import DataError
 
     data = opened([file])
-    seen = 0
-    for frame in frames(data):
-        if row < seen + len(frame):
-            return frame.slice(row - seen, 1)
-        seen += len(frame)
-    msg = f"{file} has {seen:,} rows, numbered from 0; there is no row {row:,}."
-    raise DataError(msg)
+    if row >= len(data):
+        msg = f"{file} has {len(data):,} rows, numbered from 0; there is no row {row:,}."
+        raise DataError(msg)
+    frame = data.frame(row, row + 1)
+    return arrow({name: frame[name] for name in frame})
 
 
 def known(name: str, names: Iterable[Any], what: str) -> Any:

@@ -119,7 +119,7 @@ def holes(data: Path, filled: Path) -> None:
     from suffice.cli.terminal import table
 
     (before,), (after,) = ([*frames(opened([str(path)]))] for path in (data, filled))
-    lines = []
+    lines: list[Any] = []
     for number, (old, new) in enumerate(zip(before.to_pylist(), after.to_pylist(), strict=True)):
         if None in old.values() and len(lines) < 5:
             cells = [(_short(new[name]), "green bold" if old[name] is None else "dim") for name in old]

@@ -61,7 +61,7 @@ def fit(ctx: click.Context, files: tuple[str, ...], **options: Any) -> None:
 
 def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]:
     """What the options ask for, checked before any work is done."""
-    from suffice.cli.data import column, known, names_of, opened, written_beside
+    from suffice.cli.data import known, opened, written_beside
     from suffice.cli.families import overrides, sizes
     from suffice.cli.learn import Request
 
@@ -82,12 +82,12 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
         if options[name]:
             written_beside(options[name])
     data = opened(files)
-    names = names_of(data)
+    names = data.names
     chosen = overrides(names, options["families"], options["ignore"])
     weights = None
     if options["weights"]:
-        name = known(options["weights"], names, "--weights")
-        weights, chosen[name] = column(data, name), None
+        weights = known(options["weights"], names, "--weights")
+        chosen[weights] = None
     if target is not None:
         target = known(target, names, "--target")
         chosen[target] = None

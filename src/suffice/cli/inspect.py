@@ -23,13 +23,13 @@ def inspect(
     FILES are CSV or Parquet, several or a pattern in quotes ('trips/*.parquet').
     """
     import suffice as sf
-    from suffice.cli.data import names_of, opened
+    from suffice.cli.data import opened
     from suffice.cli.families import overrides
     from suffice.cli.terminal import document
 
     data = opened(files)
-    names = names_of(data)
-    schema = sf.infer(data, overrides(names, families, ignore), joint=joint)
+    names = data.names
+    schema = sf.infer(data.frame(), overrides(names, families, ignore), joint=joint)
     if as_json:
         document({"files": list(files), "rows": len(data), "columns": [_entry(one) for one in schema.findings]})
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.cli.data import column, frames
+from suffice.cli.data import column
 from suffice.cli.progress import progress
 
 
@@ -50,7 +50,7 @@ def mixture(asked: Request) -> Learned:
     import suffice as sf
     from suffice.combinators.candidates import candidates
 
-    schema = sf.infer(asked.data, asked.overrides, joint=asked.joint, weights=asked.weights)
+    schema = sf.infer(asked.data.frame(), asked.overrides, joint=asked.joint, weights=asked.weights)
     groups = candidates(schema, asked.sizes, asked.structures, None)
     count = sum(map(len, groups))
     shared: dict[str, Any] = {"weights": asked.weights, "prior": asked.prior, "random_state": asked.seed}
@@ -62,6 +62,8 @@ def mixture(asked: Request) -> Learned:
                 n_init=asked.starts,
                 max_iter=asked.max_iter,
                 callback=told and told.passed,
+                checkpoint=asked.checkpoint,
+                resume=asked.resume,
                 **shared,
             )
         return Learned(found, schema, interrupted=_interrupted(found.alerts))
@@ -79,17 +81,20 @@ def mixture(asked: Request) -> Learned:
 
 
 def classifier(asked: Request, target: Any) -> Learned:
-    """A classifier of a column, from the others."""
+    """A classifier of a column, from the others: in one pass over the files where the families allow it."""
+    import numpy as np
+
     import suffice as sf
 
     families = {name: one for name, one in asked.overrides.items() if name != target}
     model = sf.NaiveBayes(
         families, joint=asked.joint, prior=asked.prior, max_iter=asked.max_iter, random_state=asked.seed
     )
-    (rows,) = frames(asked.data)
     classes = column(asked.data, target)
-    model.fit(rows.drop([target]), classes, sample_weight=asked.weights)
-    return Learned(model, model.prototype_, target=classes)
+    weights = None if asked.weights is None else column(asked.data, asked.weights)
+    frame = asked.data.frame(columns=[name for name in asked.data.names if name != target])
+    model.fit(frame, classes, sample_weight=weights)
+    return Learned(model, model.prototype_, target=np.asarray(classes))
 
 
 def _interrupted(alerts: Any) -> bool:

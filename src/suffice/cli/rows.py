@@ -120,9 +120,14 @@ def sample(model: str, count: int, given: tuple[str, ...], seed: int, out: str |
 
 def _imputed(found: Any, frame: Any, seed: Any) -> Any:
     """The frame with its holes filled, in its own columns."""
-    if seed is None:
-        return found.value.impute(frame)
-    return found.value.impute(frame, n=1, random_state=seed)
+    import numpy as np
+
+    source = found.value if hasattr(found.value, "impute") else found.distribution
+    return (
+        source.impute(frame)
+        if seed is None
+        else source.impute(frame, draw=True, random_state=np.random.default_rng(seed))
+    )
 
 
 def _holes(rows: Any) -> int:

@@ -47,12 +47,12 @@ def described(model: Any) -> dict[str, Any]:
 @click.option("--out", type=click.Path(), default="report.html", show_default=True, help="The page to write.")
 def report(model: str, files: tuple[str, ...], target: str | None, seed: int, out: str) -> None:
     """Write a page about MODEL and the rows of FILES."""
-    from suffice.cli.data import column, known, names_of, opened, written_beside
+    from suffice.cli.data import column, known, opened, written_beside
     from suffice.cli.model import loaded
 
     written_beside(out)
     found, data = loaded(model), opened(files)
-    classes = None if target is None else column(data, known(target, names_of(data), "--target"))
+    classes = None if target is None else column(data, known(target, data.names, "--target"))
     reported(found.value, data, out, seed, target=classes)
 
 

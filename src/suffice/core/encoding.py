@@ -30,6 +30,8 @@ def encoded(value: Any, functions: tuple[Any, ...] = ()) -> Any:  # noqa: PLR091
     if isinstance(value, (np.ndarray, np.generic)):
         array = _array(np.asarray(value), functions)
         return {"array": array} if isinstance(value, np.ndarray) else {"number": array}
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):  # levels that were checked are a tuple of their own
+        value = tuple(value)
     if type(value) in SEVERAL:
         inside = [encoded(one, functions) for one in value]
         return {type(value).__name__: sorted(inside, key=repr) if isinstance(value, (set, frozenset)) else inside}
