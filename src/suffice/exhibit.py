@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.combinators.columns import columns_of, keyed, settled
+from suffice.combinators.columns import keyed, settled
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.product import Product
 from suffice.combinators.stack import Stack
@@ -75,7 +75,7 @@ def single(part: Any, column: int) -> Any:
 
             return Normal(float(part.mean[column]), float(np.sqrt(part.cov[column, column])))
         return part.of_columns([column]) if hasattr(part, "of_columns") else None
-    return columns_of(part, [column]) if part.batch else part
+    return part.of_columns([column]) if part.batch else part
 
 
 def cells_of(reader: Any, rows: Any, column: int) -> Any:

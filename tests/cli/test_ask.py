@@ -48,7 +48,7 @@ def test_the_page(run, model):
 def test_explain(run, classifier, penguins, row):
     found = json.loads(run("explain", classifier, penguins, "--row", row, "--json").stdout)
     frame = sf.scan(penguins).frame(row, row + 1)
-    direct = sf.load(classifier).explain({name: frame[name][0] for name in frame if name != "species"})
+    direct = sf.load(classifier).explain({n: np.asarray(frame[n])[0] for n in frame if n != "species"})
     assert found["label"] == direct.label
     assert found["log_odds"] == pytest.approx(direct.log_odds)
     assert found["prior"] + sum(found["terms"].values()) == pytest.approx(found["log_odds"])

@@ -90,7 +90,7 @@ def explained(error: BaseException) -> str:
     if isinstance(error, OSError):
         reason = error.strerror or text
         return f"{error.filename}: {reason[:1].lower()}{reason[1:]}" if error.filename else text
-    if isinstance(error, ImportError):
+    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("suffice"):
         return f"{text}. This command needs it: pip install 'suffice[plot,app]'."
     return f"{type(error).__name__}: {text}\nThis looks like a fault in suffice; --traceback shows where it arose."
 

@@ -115,7 +115,8 @@ def saved(value: Any, path: str) -> None:
     from suffice.cli.terminal import note
 
     if hasattr(value, "trace"):
-        value = replace(value, trace=replace(value.trace, seconds=np.zeros(0)))
+        timeless = [replace(one, seconds=np.zeros(0)) for one in (value.trace, *value.starts)]
+        value = replace(value, trace=timeless[0], starts=tuple(timeless[1:]))
     sf.save(value, path)
     note(f"model saved to {path}")
 

@@ -6,6 +6,7 @@ looks at every cell, the second writes the spool.
 
 from __future__ import annotations
 
+import io
 import errno
 import shutil
 from collections.abc import Iterator
@@ -181,7 +182,7 @@ class Text:
         import pyarrow as pa
 
         with _readable(file), pa.input_stream(str(file), compression="detect") as stream:
-            first = stream.read(BLOCK).decode("utf-8-sig", "replace").splitlines()
+            first = io.StringIO(stream.read(BLOCK).decode("utf-8-sig", "replace"), newline="")  # names may have breaks
         names = tuple(next(plain.reader(first, delimiter=delimiter), ()))
         if not names:
             msg = f"file {str(file)!r} is empty: its first line must name the columns. Leave it out, or write it again."
