@@ -138,8 +138,8 @@ def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
         raw = _distinct(np.asarray(value))
         objects = raw.dtype.kind == "O"
         array: Array = raw.astype(np.float64, casting="unsafe" if objects else "same_kind")  # else text is read
-    except (TypeError, ValueError) as error:
-        msg = f"{owner}: {name} must be {domain.words}; got {value!r}, which is not numeric."
+    except (TypeError, ValueError, OverflowError) as error:
+        msg = f"{owner}: {name} must be {domain.words}; got {value!r:.200}, which is not numeric."
         raise ParameterError(msg) from error
     if array.ndim < domain.core:
         msg = f"{owner}: {name} must be {domain.words}; got {value!r} with {array.ndim} axes instead of {domain.core}."

@@ -6,8 +6,8 @@ looks at every cell, the second writes the spool.
 
 from __future__ import annotations
 
-import io
 import errno
+import io
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -147,6 +147,9 @@ def _place(path: Any) -> Path:
     """The path of a file; where it is a link, what that leads to."""
     try:
         place = Path(os.fsdecode(path))
+        if "\0" in str(place):
+            msg = "it holds a null byte"
+            raise ValueError(msg)  # noqa: TRY301 (as the system would)
         return place.resolve() if place.is_symlink() else place
     except (TypeError, ValueError, OSError, RuntimeError) as error:
         msg = f"{path!r:.200} is no path of a file: {error}."

@@ -22,6 +22,8 @@ LEFT_OUT = {
     "Selection": {"best"},
 }
 
+ERRORS = "standard_errors"  # that a fit was asked for go with it
+
 
 @cache
 def values() -> dict[str, type]:
@@ -127,7 +129,7 @@ def _unknown(value: Any) -> str:
             "it is made of Python functions, and a file holds data, never code" if name in made_of else "it is no model"
         )
     else:
-        why = f"{module}.{name} is not one of suffice's own kinds, and reading a file never runs code that it names"
+        why = f"the kinds that a file may name are a closed set, suffice's own, and {module}.{name} is none of them"
     return (
         f"a {name} cannot be written to a file: {why}. Save a part of it, the numbers that make it, or pickle it for "
         "yourself alone."
@@ -143,6 +145,10 @@ def _own(value: Any, path: str) -> dict[str, Any]:
     found = {f: getattr(value, f) for f in _fields(kind)}
     if name == "Categorical" and value.levels is not None:
         found["levels"] = value.named  # by column, as labels that are tuples themselves are else taken for columns
+    if name == "Fit" and ERRORS in vars(value):
+        found[ERRORS] = vars(value)[
+            ERRORS
+        ]  # those of a mixture need the rows, and were asked for while these were there
     kept = {f: one for f, one in found.items() if f not in ("fixed", "tied", "family") or one}
     return {f: tree_of(one, f"{path}.{f}" if path else f) for f, one in kept.items()}
 
@@ -166,6 +172,7 @@ def _made(node: dict[str, Any], path: str) -> Any:
         raise refused(path, f"there is no kind {name!r:.40}; was it written by a newer suffice?")
     expected = {"rows": None} if name == "Table" else _fields(kind)
     given = {key: one for key, one in node.items() if key != "kind"}
+    errors = given.pop(ERRORS, None) if name == "Fit" else None
     for key in given:
         if key not in expected:
             raise refused(path, f"{name} has no field {key!r:.40}; was it written by a newer suffice?")
@@ -175,7 +182,12 @@ def _made(node: dict[str, Any], path: str) -> Any:
             raise refused(path, f"{name} is without its {key!r}.")
         if key in found and f is not None:
             rules.check_type(name, key, str(f.type), found[key], path)
-    return guarded(path, name, lambda: rules.checked(_BUILD.get(name, kind), name, found))
+    made = guarded(path, name, lambda: rules.checked(_BUILD.get(name, kind), name, found))
+    if errors is not None:
+        inside = f"{path}.{ERRORS}" if path else ERRORS
+        known = value_of(errors, inside)
+        vars(made)[ERRORS] = guarded(inside, ERRORS, lambda: rules.like_parameters(known, made.params))
+    return made
 
 
 def guarded(path: str, name: str, make: Callable[[], Any]) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.combinators.columns import ByColumn
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.labels import is_missing
@@ -261,6 +262,16 @@ def _check_fit(fit: Any) -> None:
     names = getattr(fit, "names", None)
     if names is not None:
         require(len(set(names)) == len(names), "the names of columns are different.")
+
+
+def like_parameters(errors: Any, params: Any) -> Any:
+    """Standard errors in the form of the parameters that they are of."""
+    if not isinstance(params, dict):
+        require(np.shape(errors) == np.shape(params) and np.asarray(errors).dtype.kind == "f", "errors are numbers.")
+        return errors
+    require(isinstance(errors, dict) and list(errors) == list(params), "there is an error of each parameter.")
+    found = {name: like_parameters(errors[name], one) for name, one in params.items()}
+    return ByColumn(found, params.owners) if isinstance(params, ByColumn) else found
 
 
 def _check_finding(finding: Any) -> None:
