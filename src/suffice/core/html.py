@@ -73,7 +73,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[
             f"<tr>{lead}{''.join(f'<td style={style[i]!r}>{text}</td>' for i, text in enumerate(row) if i)}</tr>"
         )
     return (
-        f"<table style='border-collapse:collapse;margin:4px 0'><thead><tr>{top}</tr></thead>"
+        f"<table style='border-collapse:collapse;margin:4px 0;font-size:inherit'><thead><tr>{top}</tr></thead>"
         f"<tbody>{''.join(body)}</tbody></table>"
     )
 
@@ -93,14 +93,14 @@ def bar(share: float, *, most: int = 80) -> str:
     return f"<span style='{style}' aria-hidden='true'></span>"
 
 
-def cell(one: Reading) -> str:
+def cell(one: Reading, most: int = LEVELS) -> str:
     """A reading: its first pieces, and that there are more."""
     if one.levels:
-        pairs = zip(one.levels[:LEVELS], one.pieces, strict=False)
+        pairs = zip(one.levels[:most], one.pieces, strict=False)
         text = ", ".join(f"{safe(level, 24)} {escape(piece)}" for level, piece in pairs)
     else:
-        text = ", ".join(prose(piece) for piece in one.pieces[:LEVELS])
-    return text + (" …" if len(one.pieces) > LEVELS else "")
+        text = ", ".join(prose(piece) for piece in one.pieces[:most])
+    return text + (" …" if len(one.pieces) > most else "")
 
 
 def _members(portrait: Portrait) -> str:
@@ -115,13 +115,16 @@ def _members(portrait: Portrait) -> str:
         heads.append(f"{safe(one.label, 30)}{share}{kind}")
     told = bool(portrait.measure)
     most = max((row.tells for row in portrait.rows if np.isfinite(row.tells)), default=0.0) or 1.0
-    rows = []
+    rows, pieces = [], max(1, 6 // len(kept))
     for row in portrait.rows[:ROWS]:
-        line = [title(row.column), *(cell(row.cells[j]) for j in kept)]
+        line = [title(row.column), *(cell(row.cells[j], pieces) for j in kept)]
         if told:
             value = f"{row.tells:.2f} {bar(row.tells / most, most=50)}" if np.isfinite(row.tells) else ""
             line.append(value)
         rows.append(line)
+    if len(kept) > 2 and any(portrait.apart):
+        named = ["<br>".join(f"{title(name, 30)} {nats:.2f}" for name, nats in portrait.apart[j]) for j in kept]
+        rows.append(["set apart by, nats", *named, *([""] if told else [])])
     more = [f"{len(portrait.rows) - ROWS} more columns"] if len(portrait.rows) > ROWS else []
     more += [f"{len(portrait.members) - len(kept)} more members"] if len(kept) < len(portrait.members) else []
     tail = f"<p style='margin:0;{SMALL}'>… and {' and '.join(more)}</p>" if more else ""
@@ -132,9 +135,13 @@ def _numbers(portrait: Portrait) -> str:
     """A model without members: its numbers, column by column."""
     several = len({one.column for one in portrait.parameters}) > 1
     if several or not portrait.parameters:
-        rows = [[title(row.column), prose(row.family), cell(row.cells[0])] for row in portrait.rows[:ROWS]]
+        kinds = any(row.family for row in portrait.rows)
+        rows = [
+            [title(row.column), *([prose(row.family)] if kinds else []), cell(row.cells[0])]
+            for row in portrait.rows[:ROWS]
+        ]
         signs = f" ± {portrait.heads[1]}" if any(np.isfinite(one.error) for one in portrait.parameters) else ""
-        return table(["column", "family", f"parameters{signs}"], rows) if rows else ""
+        return table(["column", *(["family"] if kinds else []), f"parameters{signs}"], rows) if rows else ""
     lines = []
     for one in portrait.parameters[:ROWS]:
         ends = f"{number(one.low, 5)} … {number(one.high, 5)}" if np.isfinite(one.error) else ""
