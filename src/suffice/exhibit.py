@@ -7,7 +7,7 @@ column becomes one distribution per member, whether it was a block of its own or
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -33,7 +33,6 @@ from suffice.distributions.categorical import Categorical
 from suffice.distributions.multivariate_normal import MultivariateNormal
 
 BLOCK = 65_536  # rows that are scored at once
-LOOKED = 5000  # rows by which columns are ranked
 SAMPLED = 100_000  # rows that are taken from files
 FADED = 1e-3  # weight of a member that is hardly there
 SEED = 0  # of every choice of rows
@@ -368,34 +367,20 @@ class Exhibit:
         return np.concatenate(found) if found else np.zeros(0)
 
     @cached_property
-    def telling(self) -> Array:
-        """How much a column tells of each member, (d, k): the mean of log p(cell | member) − log p(cell) of its rows.
+    def portrait(self) -> Any:
+        """What there is to say about the model, with the names of the data's columns."""
+        return self.model.portrait(self.names)
 
-        Weighed with the members' shares it is what the column and the member have in common, in nats.
-        """
-        few = self.fewer(LOOKED)
-        held = few.shares if few.row_weights is None else few.shares * few.row_weights[:, None]
-        total = np.maximum(held.sum(axis=0), 1e-300)
-        found = np.zeros((len(self.columns), len(self.parts)))
-        for i, column in enumerate(few.columns):
-            if column.kind == "vector" or column.cells is None:
-                continue
-            scores = column.scores(column.cells)
-            with np.errstate(all="ignore"):
-                whole = share_out(scores + np.log(self.weights)).total[:, None]
-                gain = np.where(column.seen[:, None] & (held > 0), held * (scores - whole), 0.0)
-            found[i] = np.where(np.isfinite(gain), gain, 0.0).sum(axis=0) / total
-        return found
+    def tells(self, column: Column) -> float:
+        """What a column by itself tells of who made a row, in nats."""
+        return float(np.nan_to_num(self.portrait.telling.get(column.name, 0.0))) if self.mixed else 0.0
 
     def most_telling(self, most: int, columns: tuple[Column, ...] | None = None) -> list[Column]:
         """The columns that tell most of who made a row, at most so many, in the order of the model."""
         among = self.drawable if columns is None else columns
         if len(among) <= most:
             return list(among)
-        if self.rows is None or not self.mixed:
-            return list(among[:most])
-        weight = self.telling @ self.weights
-        order = sorted(among, key=lambda column: -weight[self.columns.index(column)])
+        order = sorted(among, key=lambda column: -self.tells(column))
         return [column for column in among if column in order[:most]]
 
 
@@ -477,21 +462,10 @@ def sampled(data: Any, size: int = SAMPLED, seed: int = SEED) -> Any:
 
 
 def _joined(parts: list[Any]) -> Array:
-    return (
-        np.ma.concatenate(parts) if any(isinstance(one, np.ma.MaskedArray) for one in parts) else np.concatenate(parts)
-    )
-
-
-def correlations(part: Any, columns: list[int]) -> Array:
-    """Correlations of a member in some columns, (c, c): those of a joint block, and 0 between blocks."""
-    found = np.eye(len(columns))
-    where = homes(part)
-    for a, first in enumerate(columns):
-        for b, second in enumerate(columns):
-            cov = joint_covariance(part, where[first], where[second]) if a != b else None
-            if cov is not None and cov[0, 0] > 0 and cov[1, 1] > 0:
-                found[a, b] = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
-    return found
+    if any(isinstance(one, np.ma.MaskedArray) for one in parts):
+        joined: Array = np.ma.concatenate(parts)  # type: ignore[no-untyped-call]
+        return joined
+    return np.concatenate(parts)
 
 
 def joint_covariance(part: Any, first: tuple[Any, Any, int], second: tuple[Any, Any, int]) -> Array | None:
@@ -502,9 +476,3 @@ def joint_covariance(part: Any, first: tuple[Any, Any, int], second: tuple[Any, 
     if not isinstance(block, MultivariateNormal):
         return None
     return np.asarray(block.cov)[np.ix_([first[2], second[2]], [first[2], second[2]])]
-
-
-def mapping_of(data: Any) -> Mapping[Any, Any] | None:
-    """Columns by name, where data have names."""
-    opened = settled(sampled(data))
-    return opened if keyed(opened) else None

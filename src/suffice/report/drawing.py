@@ -30,7 +30,7 @@ INK = {
     BLUE: "var(--blue)",
     MEMBERS[0]: "var(--first)",
 }
-RULES = {
+RULES: dict[Any, Any] = {
     "svg.fonttype": "none",  # the browser has letters for every script
     "figure.facecolor": "none",
     "axes.facecolor": "none",

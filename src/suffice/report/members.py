@@ -7,60 +7,58 @@ from typing import Any
 import numpy as np
 
 from suffice.canvas import colour
+from suffice.core.readings import Reading, number, percent
 from suffice.core.shown import shown
-from suffice.exhibit import FADED, Exhibit, correlations, ranked
-from suffice.report.words import number, percent, reading
+from suffice.exhibit import FADED, Column, Exhibit, ranked
+from suffice.report.words import reading
 
 CARDS = 24
-TELLING = 5  # columns that a card names
-TIES = 3  # correlations that it names
-LEAST = 0.02  # nats that a column must tell
 WEAK = 0.1  # correlation that is not worth a line
+NAME = 40  # letters
 
 
 def cards(exhibit: Exhibit) -> tuple[list[dict[str, Any]], int]:
     """The members with a weight to speak of, and how many were left out."""
     live = [j for j, weight in enumerate(exhibit.weights) if weight >= FADED] or list(range(len(exhibit.parts)))
-    return [_card(exhibit, j, i) for j, i in ranked(exhibit.weights, live[:CARDS])], len(exhibit.parts) - len(
-        live[:CARDS]
-    )
+    made = [_card(exhibit, j, i) for j, i in ranked(exhibit.weights, live[:CARDS])]
+    return made, len(exhibit.parts) - len(made)
 
 
 def _card(exhibit: Exhibit, j: int, i: int) -> dict[str, Any]:
-    told = exhibit.telling[:, j] if exhibit.rows is not None else np.zeros(len(exhibit.columns))
-    values = [_value(exhibit, place, j) for place in range(len(exhibit.columns))]
-    first = [place for place in np.argsort(-told, kind="stable")[:TELLING] if told[place] >= LEAST]
-    mine = exhibit.owners == j if exhibit.rows is not None else np.zeros(0, bool)
+    portrait = exhibit.portrait
+    said = {row.column: told(row.cells[j]) for row in portrait.rows if j < len(row.cells)}
+    known = {column.name: column for column in exhibit.columns}
+    mine = exhibit.owners == j
     sure = float(exhibit.shares[mine, j].mean()) if mine.any() else float("nan")
     return {
-        "name": shown(exhibit.members[j], 40),
+        "name": shown(exhibit.members[j], NAME),
         "colour": colour(i),
-        "share": percent(exhibit.weights[j]),
+        "share": percent(float(exhibit.weights[j])),
         "width": f"{100 * float(exhibit.weights[j]):.2f}",
-        "rows": f"{int(mine.sum()):,}" if mine.size else "",
+        "rows": f"{int(mine.sum()):,}",
         "sure": "" if np.isnan(sure) else percent(sure),
-        "telling": [{**values[place], "nats": f"{told[place]:.2f}"} for place in first],
-        "values": values,
-        "ties": _ties(exhibit, j),
+        "telling": [
+            {"name": shown(name, NAME), "here": said[name], "all": _whole(known.get(name)), "nats": f"{nats:.2f}"}
+            for name, nats in (portrait.apart[j] if portrait.apart else ())
+        ],
+        "values": [{"name": shown(name, NAME), "here": text} for name, text in said.items()],
+        "ties": [
+            {"pair": f"{shown(a, NAME)} and {shown(b, NAME)}", "r": number(r, 2)}
+            for a, b, r in portrait.correlations[j]
+            if abs(r) >= WEAK
+        ],
     }
 
 
-def _value(exhibit: Exhibit, place: int, j: int) -> dict[str, str]:
-    column = exhibit.columns[place]
-    if column.kind == "vector":
-        return {"name": shown(column.label), "here": f"{column.family}, a vector", "all": ""}
-    label = column.kind == "label"
-    chances = column.probabilities if label else None
-    here = reading(column, column.parts[j], chances[j] if chances is not None else None)
-    whole = reading(column, column.whole, column.weights @ chances if chances is not None else None)
-    return {"name": shown(column.label), "here": here, "all": whole}
+def told(one: Reading) -> str:
+    """What a member says of a column, in a line: levels with their probabilities, or its pieces."""
+    if not one.levels:
+        return shown(" · ".join(one.pieces[:4]), 80)
+    pairs = zip(one.levels[:3], one.pieces[:3], strict=True)
+    more = len(one.levels) - 3
+    return ", ".join(f"{shown(level, 24)} {piece}" for level, piece in pairs) + (f", {more} more" if more > 0 else "")
 
 
-def _ties(exhibit: Exhibit, j: int) -> list[dict[str, str]]:
-    """The strongest correlations within a member, of columns that are described together."""
-    places = [i for i, column in enumerate(exhibit.columns) if column.kind == "number"][:60]
-    found = np.tril(correlations(exhibit.parts[j], places), -1)
-    pairs = np.argwhere(np.abs(found) >= WEAK)
-    order = sorted(map(tuple, pairs.tolist()), key=lambda pair: -abs(found[pair]))[:TIES]
-    names = [shown(exhibit.columns[i].label, 30) for i in places]
-    return [{"pair": f"{names[b]} and {names[a]}", "r": number(found[a, b], 2)} for a, b in order]
+def _whole(column: Column | None) -> str:
+    """What all members together say of a column."""
+    return "" if column is None or column.kind == "vector" else reading(column)

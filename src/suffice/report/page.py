@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-import sys
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -14,20 +14,21 @@ from suffice.canvas import axes
 from suffice.combinators.columns import keyed, settled
 from suffice.combinators.select import Selection
 from suffice.core.errors import DataError, SufficeError
+from suffice.core.readings import number, percent, score
 from suffice.core.result import Fit
 from suffice.core.shown import shown
 from suffice.core.sketch import fingerprint
 from suffice.core.weights import Weights
-from suffice.exhibit import SAMPLED, Exhibit, sampled
+from suffice.exhibit import SEED, Column, Exhibit, sampled
 from suffice.frames.schema import Schema, infer
 from suffice.plot_columns import panel
 from suffice.report import classes, members, simulated, strange
 from suffice.report.drawing import Sheets
-from suffice.report.words import percent, score
 
 FITTED = 16  # columns with a figure of their own
 CANDIDATES = 20  # lines of the table of runners-up
-FEW = 40  # columns of the table of columns that stand without a fold
+PARAMETERS = 100  # numbers of a single distribution
+DOUBT = 0.9  # probability of the most probable member below which a row is in doubt
 
 
 class Page:
@@ -39,6 +40,7 @@ class Page:
         self.fit = found if isinstance(found, Fit) else getattr(found, "fit_", None)
         self.data = sampled(data)
         self.exhibit = Exhibit.of(found, self.data)
+        self.total = self.exhibit.n if self.data is data else len(data)
         if self.exhibit.rows is None:
             msg = "a report needs the rows: the fit no longer has them, so give them: report.write(fit, data, path)."
             raise DataError(msg)
@@ -55,24 +57,28 @@ class Page:
         """The sentence, the numbers, and the columns."""
         return {"sentence": self._sentence(), "statistics": self._statistics(), **self._holes()}
 
+    @property
+    def told(self) -> Any:
+        """The portrait of the fit; of what is no fit, that of its distribution."""
+        return self.exhibit.portrait if self.fit is None else self.fit.portrait()
+
     def _sentence(self) -> str:
         if self.fit is not None:
-            return str(self.fit.summary().splitlines()[0])
-        n, d = self.exhibit.n, len(self.exhibit.names)
-        kind = type(self.found).__name__
-        return f"{kind} of {len(self.exhibit.parts)} {self.word}{'es' if self.named else 's'}, {n:,} rows × {d} columns"
+            return shown(self.told.title, 300)
+        kind = "" if self.found is self.exhibit.model else f"{type(self.found).__name__}: "
+        return shown(f"{kind}{self.told.title}, {self.exhibit.n:,} rows × {len(self.exhibit.names)} columns", 300)
 
     def _statistics(self) -> list[tuple[str, str]]:
         found = [("rows", f"{self.exhibit.n:,}"), ("columns", f"{len(self.exhibit.names):,}")]
         if self.exhibit.mixed:
             found.append(("classes" if self.named else "members", str(len(self.exhibit.parts))))
-        found.append(("parameters", f"{int(self.exhibit.model.n_parameters):,}"))
-        if self.fit is not None:
-            found += [(name, score(value)) for name, value in (
-                ("log-likelihood", self.fit.log_likelihood), ("BIC", self.fit.bic), ("AIC", self.fit.aic)
-            )]  # fmt: skip
+        known = {one.name: one.value for one in self.told.statistics}
+        found.append(("parameters", f"{int(known.pop('parameters', self.exhibit.model.n_parameters)):,}"))
+        share = known.pop("entropy", None)
+        found += [(name, score(value)) for name, value in known.items()]
+        found += [] if share is None else [("entropy of who made a row", percent(abs(float(share))))]
         if self.exhibit.mixed:
-            found.append(("rows in doubt", percent(float(np.mean(self.exhibit.shares.max(axis=1) < 0.9)))))
+            found.append(("rows in doubt", percent(float(np.mean(self.exhibit.shares.max(axis=1) < DOUBT)))))
         return found
 
     def _holes(self) -> dict[str, Any]:
@@ -84,9 +90,8 @@ class Page:
     def columns(self, schema: Any) -> list[dict[str, str]]:
         """A line for each column: family, why, holes, and what it tells; then the columns that were left out."""
         known = self._findings(schema)
-        told = self.exhibit.telling @ self.exhibit.weights if self.exhibit.mixed else None
         lines = []
-        for i, column in enumerate(self.exhibit.columns):
+        for column in self.exhibit.columns:
             finding = known.pop(column.name, None)
             if finding is not None and column.family == "MultivariateNormal":
                 finding = finding.together()
@@ -96,7 +101,7 @@ class Page:
             lines.append({
                 "name": shown(column.label), "family": column.family, "kind": levels,
                 "why": shown(finding.why, 160) if same else "", "missing": percent(few),
-                "tells": "" if told is None else f"{max(told[i], 0.0):.2f}",
+                "tells": f"{self.exhibit.tells(column):.2f}",
             })  # fmt: skip
         for name, finding in known.items():
             why = finding.why if finding.family is None else "not in the model"
@@ -146,48 +151,39 @@ class Page:
                 "several": len({row["what"] for row in rows}) > 1}  # fmt: skip
 
     # ---- members -----------------------------------------------------------------------------------------------------
-    def cards(self) -> dict[str, Any] | None:
-        """A card for each member; None where there is only one."""
-        made, left = members.cards(self.exhibit)
-        return {"cards": made, "left_out": left}
-
-    def key(self) -> list[dict[str, str]]:
-        """The colours of the members."""
-        if not self.exhibit.mixed:
-            return []
-        return [{"name": card["name"], "colour": card["colour"], "share": card["share"]} for card in self.cards_once]
+    @cached_property
+    def cards(self) -> tuple[list[dict[str, Any]], int]:
+        """A card for each member, and how many members have none."""
+        return members.cards(self.exhibit)
 
     @property
-    def cards_once(self) -> list[dict[str, Any]]:
-        """The cards, made once."""
-        if not hasattr(self, "_cards"):
-            self._cards = members.cards(self.exhibit)[0]
-        return self._cards
+    def key(self) -> list[dict[str, Any]]:
+        """The members by name and colour; none where there is only one."""
+        return self.cards[0] if self.exhibit.mixed else []
 
     def parameters(self) -> list[dict[str, str]]:
         """Of a single distribution: its numbers."""
-        if self.exhibit.mixed or self.fit is None:
-            return []
-        try:
-            low_high, errors = self.fit.interval(), self.fit.standard_errors
-        except SufficeError:
-            return []
-        from suffice.core.summary import _entries
-
-        return [{"name": shown(row[0], 60), "value": row[1], "error": row[2], "interval": row[3]}
-                for row in _entries(self.fit.distribution, errors, low_high)[:60]]  # fmt: skip
+        own = self.exhibit.model.portrait(self.exhibit.names, self.fit).parameters
+        several = len({one.column for one in own}) > 1
+        return [
+            {"name": shown(f"{shown(one.column)}: {one.label}" if several else one.label, 80),
+             "value": number(one.value, 5), "error": "fixed" if one.fixed else number(one.error, 3),
+             "interval": f"{number(one.low)} … {number(one.high)}" if np.isfinite(one.error) and not one.fixed else ""}
+            for one in own[:PARAMETERS]
+        ]  # fmt: skip
 
     # ---- figures -----------------------------------------------------------------------------------------------------
     def fitted(self) -> dict[str, Any]:
         """A figure for each of the most telling columns."""
         chosen = self.exhibit.most_telling(FITTED)
-        drawings = [
-            self.sheets.draw(
+
+        def drawn(column: Column) -> Any:
+            return self.sheets.draw(
                 f"{shown(column.label)}: observed and fitted",
-                lambda column=column: panel(self.exhibit, column, axes(None, (3.7, 2.6))),
+                lambda: panel(self.exhibit, column, axes(None, (3.7, 2.6))),
             )
-            for column in chosen
-        ]
+
+        drawings = [drawn(column) for column in chosen]
         return {"drawings": drawings, "left_out": len(self.exhibit.columns) - len(chosen)}
 
     def pairs(self) -> Any:
@@ -218,12 +214,8 @@ class Page:
         """How the passes ended, in words."""
         if self.fit is None:
             return ""
-        if self.fit.statistics.exact:
-            return "Exact after one pass over the data: there was nothing to iterate."
-        state = "Converged" if self.fit.converged else "NOT converged"
-        starts = max(len(getattr(self.fit, "starts", ())), 1)
-        more = "" if starts == 1 else f" of the best of {starts} starts"
-        return f"{state} after {self.fit.n_iter} passes{more}."
+        told = str(self.told.convergence)
+        return f"{told[:1].upper()}{told[1:]}."
 
     def simulated(self) -> dict[str, Any]:
         """Rows that the model draws, beside the real ones."""
@@ -233,13 +225,11 @@ class Page:
             return {"why": shown(error, 300)}
         found = simulated.comparison(self.exhibit, drawn)
         telling = {column.name for column in self.exhibit.most_telling(simulated.PANELS)}
-        panels = [
-            self.sheets.draw(
-                f"{shown(pair.real.label)}: simulated against real", lambda pair=pair: simulated.panel(pair)
-            )
-            for pair in found["pairs"]
-            if pair.real.name in telling
-        ]
+
+        def against(pair: simulated.Pair) -> Any:
+            return self.sheets.draw(f"{shown(pair.real.label)}: simulated against real", lambda: simulated.panel(pair))
+
+        panels = [against(pair) for pair in found["pairs"] if pair.real.name in telling]
         matrix = found["correlations"]
         if matrix is not None:
             matrix["drawing"] = self.sheets.draw(
@@ -256,12 +246,10 @@ class Page:
         if not self.named:
             return None
         table = drawing = None
-        if self.true is not None:
-            table = classes.confusion(self.exhibit, self.true)
-            if (self.true >= 0).any():
-                drawing = self.sheets.draw(
-                    "calibration on these rows", lambda: classes.calibration(self.exhibit, self.true)
-                )
+        true = self.true
+        if true is not None and (true >= 0).any():
+            table = classes.confusion(self.exhibit, true)
+            drawing = self.sheets.draw("calibration on these rows", lambda: classes.calibration(self.exhibit, true))
         case = classes.doubtful(self.exhibit, self.true)
         why = None
         if case is not None:
@@ -274,32 +262,23 @@ class Page:
             "wrong": case is not None and self.true is not None and self.true[case[0]] != self.exhibit.owners[case[0]],
         }
 
-    # ---- provenance --------------------------------------------------------------------------------------------------
+    # ---- where it comes from -----------------------------------------------------------------------------------------
     def provenance(self, command: Any, date: Any) -> list[tuple[str, str]]:
-        """Where it comes from."""
-        held = (
-            Weights(self.exhibit.n)
-            if self.exhibit.row_weights is None
-            else Weights.of(self.exhibit.row_weights, self.exhibit.n)
-        )
+        """What made it, of which data, with which versions; no date but the one that is given."""
+        exhibit = self.exhibit
+        held = Weights(exhibit.n) if exhibit.row_weights is None else Weights.of(exhibit.row_weights, exhibit.n)
         told = [("command", shown(command, 2000))] if command else []
         told += [("date", shown(date, 60))] if date else []
         told += [
             ("seed", str(self.seed)),
-            ("rows × columns", f"{self.exhibit.n:,} × {len(self.exhibit.names):,}"),
-            ("data fingerprint", f"{fingerprint(self.exhibit.rows, held):016x}"),
+            ("rows × columns", f"{self.total:,} × {len(exhibit.names):,}"),
+            ("data fingerprint", f"{fingerprint(exhibit.rows, held):016x}"),
             ("model", self.kind),
         ]
-        if self.exhibit.n == SAMPLED:
-            told.append(("rows shown", f"a sample of {SAMPLED:,}, chosen by seed 0"))
+        if self.total != exhibit.n:
+            told.append(("rows shown", f"a sample of {exhibit.n:,}, chosen by seed {SEED}"))
         told += [(name, _version(name)) for name in ("suffice", "numpy", "scipy", "matplotlib")]
-        return [
-            *told,
-            (
-                "python",
-                f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro} on {platform.system()}",
-            ),
-        ]
+        return [*told, ("python", f"{platform.python_version()} on {platform.system()}")]
 
     @property
     def kind(self) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 
 from suffice.canvas import BLUE, DARK, GREY, axes, dress, plain, title
 from suffice.core.parameters import Array
+from suffice.core.readings import number, percent
 from suffice.core.shown import shown
 from suffice.exhibit import Column, Exhibit
-from suffice.report.words import number, percent
 
 MOST = 100_000  # rows that are drawn
 LEVELS = 6  # of a column in the table
@@ -54,9 +54,8 @@ def _amounts(pair: Pair) -> dict[str, Any]:
     real, drawn = pair.cells
     if not len(real) or not len(drawn):
         return {"name": shown(pair.real.label), "cells": ["–"] * 10, "distance": "–", "far": False}
-    figures = []
-    for measure in (np.mean, np.std, *(lambda x, q=q: np.quantile(x, q) for q in QUANTILES)):
-        figures += [number(measure(real)), number(measure(drawn))]
+    sides = [[np.mean(x), np.std(x), *np.quantile(x, QUANTILES)] for x in (real, drawn)]
+    figures = [number(float(value)) for both in zip(*sides, strict=True) for value in both]
     distance = _distance(real, drawn)
     far = distance > CHANCE * np.sqrt(1 / len(real) + 1 / len(drawn))
     return {"name": shown(pair.real.label), "cells": figures, "distance": f"{distance:.3f}", "far": bool(far)}

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from suffice.core.parameters import Array
+from suffice.core.readings import number
 from suffice.core.shown import shown
 from suffice.exhibit import Exhibit, without
-from suffice.report.words import cell, number, percent, reading
+from suffice.report.words import cell, reading
 
 ROWS = 8
 CELLS = 3
@@ -30,9 +31,8 @@ def strangest(exhibit: Exhibit) -> list[dict[str, Any]]:
     found = []
     for place, row in enumerate(order.tolist()):
         worst = [int(i) for i in np.argsort(-excess[place], kind="stable")[:CELLS] if excess[place, i] >= LEAST]
-        rarer = float(np.mean(heights <= heights[row]))
         found.append({
-            "row": f"{row:,}", "log_prob": number(heights[row]), "rarer": percent(rarer),
+            "row": f"{row:,}", "log_prob": number(heights[row]),
             "member": shown(few.members[few.owners[place]], 24),
             "cells": [_cell(few, place, column, excess[place, column]) for column in worst],
         })  # fmt: skip
@@ -67,6 +67,6 @@ def _cell(exhibit: Exhibit, place: int, which: int, excess: float) -> dict[str, 
     return {
         "name": shown(column.label),
         "value": cell(column, column.cells[place]),
-        "usual": reading(column, column.parts[owner], column.probabilities[owner] if column.kind == "label" else None),
+        "usual": reading(column, owner),
         "excess": "∞" if np.isinf(excess) else f"{excess:.1f}",
     }
