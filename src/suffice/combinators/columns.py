@@ -197,7 +197,7 @@ def is_single(blocks: Mapping[Any, Any], x: Any) -> bool:
     if isinstance(x, (Table, Frame)):
         return False
     return all(
-        np.ndim(x[name]) == (0 if isinstance(key, tuple) else max(block.support.core, int(block.row_vector)))
+        np.ndim(x[name]) == (0 if isinstance(key, tuple) else block.row_axes)
         for key, block in blocks.items()
         for name in names_of(key)
         if name in x

@@ -57,6 +57,10 @@ class MixtureQuestions:
         return known
 
     @property
+    def row_axes(self) -> int:
+        return int(self.components.row_axes)
+
+    @property
     def discrete(self) -> bool:
         """Whether rows are whole numbers or labels, one each."""
         return all(one.discrete for one in self.parts)

@@ -261,6 +261,10 @@ class Stack(Compound, register=False):
         known: frozenset[Any] = self.parts[0].vector_labels
         return known
 
+    @property
+    def row_axes(self) -> int:
+        return int(self.parts[0].row_axes)
+
     def with_column_names(self, names: tuple[Any, ...]) -> Any:
         return self.rebuilt(member.with_column_names(names) for member in self.parts)
 

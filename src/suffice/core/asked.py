@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.data import listed
-from suffice.core.errors import DataError
+from suffice.core.errors import DataError, UnsupportedError
 from suffice.core.names import offer
 from suffice.core.parameters import Array
 from suffice.frames import table
@@ -27,6 +27,12 @@ class Asked:
     @classmethod
     def of(cls, model: Any, data: Any, *, some: bool = False) -> Asked:
         """Rows of a caller, for a model; with ``some`` columns that are not there are missing cells."""
+        for label in model.vector_labels:
+            msg = (
+                f"{model.name}: the cells of column {label!r} are vectors, and cells are asked about one number or label "
+                "at a time. Leave it out with marginal(…), or name its columns one by one, as in ('x', 'y')."
+            )
+            raise UnsupportedError(msg)
         data = list(data) if hasattr(data, "__next__") else data
         x = _named(data)
         if x is None:

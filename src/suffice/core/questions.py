@@ -44,6 +44,11 @@ class Questions(Member):
         """The columns whose cells are vectors."""
         return frozenset(self.column_labels) if self.support.core else frozenset()
 
+    @property
+    def row_axes(self) -> int:
+        """The axes that one row has: 0 of a number or label, 1 of a vector."""
+        return max(self.support.core, int(self.row_vector))
+
     def with_column_names(self, names: tuple[Any, ...]) -> Any:
         """The same distribution with names for its columns: a product of a single part, or of parts with names."""
         product = import_module("suffice.combinators.product").Product  # a layer above, which only this one value needs
