@@ -33,8 +33,9 @@ def column(data: Any, name: str) -> Any:
     import numpy as np
 
     cells = [frame[name] for frame in data.frames([name])]
-    masked = any(isinstance(one, np.ma.MaskedArray) for one in cells)
-    return np.ma.concatenate(cells) if masked else np.concatenate([np.asarray(one) for one in cells])
+    if any(isinstance(one, np.ma.MaskedArray) for one in cells):
+        cells = [np.array(one.tolist(), dtype=object) for one in cells]  # None where a cell is missing
+    return np.concatenate([np.asarray(one) for one in cells])
 
 
 def row_at(file: str, row: int) -> Any:

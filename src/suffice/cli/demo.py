@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
+from contextlib import chdir
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-MEASURES = ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g")
-OTHERS = ("species", "island", "sex", "year")
+OTHERS = ("species", "island", "sex", "year")  # beside the four measurements
+FILES = {
+    "model.json": "the model: any text editor shows it, sf.load reads it",
+    "report.html": "a page about it, for a browser",
+    "filled.csv": "the penguins without holes",
+}
 
 
 @click.command()
@@ -28,49 +34,58 @@ def demo(folder: str) -> None:
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
-    data, model, three = place / "penguins.csv", place / "model.json", place / "three.json"
-    page, filled = place / "report.html", place / "filled.csv"
-    data.write_bytes((Path(__file__).parents[1] / "data" / "penguins.csv").read_bytes())
-    say("344 penguins of three species, measured on three islands in Antarctica. Some cells are missing.")
+    say("344 penguins of three species, measured on three islands of Antarctica; 19 cells are missing.")
+    say(f"\n$ cd {folder}", "bold cyan")
+    with chdir(place):
+        _tour(heading)
+        heading(f"Done in {time.monotonic() - begun:.0f} seconds")
+    for name, what in FILES.items():
+        if (place / name).exists():
+            say(f"{place / name}  {what}")
+
+
+def _tour(heading: Any) -> None:
+    """All steps, in the folder of the demo."""
+    from suffice.cli.terminal import note
+
+    data = "penguins.csv"
+    Path(data).write_bytes((Path(__file__).parents[1] / "data" / data).read_bytes())
 
     heading("1  What is in the file?")
-    run(["inspect", data], "schema = sf.infer(df)")
+    run(["inspect", data], "sf.infer(df)")
 
     heading("2  Hide the species, and let the rows fall into groups")
-    learn = ["fit", data, "--ignore", "species", "--components", "1:9", "--out", model, "--report", page, "--quiet"]
-    python = "sf.select(sf.infer(df, species=None), df, n_components=range(1, 10), random_state=0).best"
-    run(learn, python)
-    groups(data, model)
+    page = ["--report", "report.html"] if all(map(find_spec, ("jinja2", "matplotlib"))) else []
+    learn = ["fit", data, "--ignore", "species", "--out", "model.json", *page, "--quiet"]
+    run(learn, "sf.select(sf.infer(df, species=None), df, n_components=range(1, 10), random_state=0).best")
+    if not page:
+        note("no report: it needs pip install 'suffice[plot,app]'")
+    groups(data, "model.json")
 
     heading("3  Four measurements with their correlations, three groups")
     ignored = [word for name in OTHERS for word in ("--ignore", name)]
-    python = "sf.fit(sf.Mixture(sf.infer(df[measures], joint=True), 3), df, random_state=0)"
-    run(["fit", data, "--joint", "--components", "3", *ignored, "--out", three, "--quiet"], python)
-    agreement(data, three)
+    learn = ["fit", data, "--joint", "--components", "3", *ignored, "--out", "three.json", "--quiet"]
+    run(learn, "sf.fit(sf.Mixture(sf.infer(df[measurements], joint=True), 3), df, random_state=0)")
+    agreement(data, "three.json")
 
     heading("4  Ask it")
-    asked = ["ask", model, "body_mass_g", "--given", "island=Biscoe", "--given", "sex=female"]
+    asked = ["ask", "model.json", "body_mass_g", "--given", "island=Biscoe", "--given", "sex=female"]
     run(asked, 'fit.given(island="Biscoe", sex="female").marginal("body_mass_g")')
-    run(["ask", model, "sex", "--given", "body_mass_g=5800"], 'fit.given(body_mass_g=5800).marginal("sex")')
+    run(["ask", "model.json", "sex", "--given", "body_mass_g=5800"], 'fit.given(body_mass_g=5800).marginal("sex")')
 
     heading("5  Fill the holes")
-    run(["impute", model, data, "--out", filled], "fit.impute(df)")
-    holes(data, filled)
+    run(["impute", "model.json", data, "--out", "filled.csv"], "fit.impute(df)")
+    holes(data, "filled.csv")
 
     heading("6  Penguins that never were")
-    run(["sample", model, "-n", "5"], "sf.load(path).sample(5, random_state=0)")
-
-    heading(f"Done in {time.monotonic() - begun:.0f} seconds")
-    for path, what in ((model, "the model, as JSON"), (page, "a page about it, for any browser"), (filled, "no holes")):
-        say(f"{path}  {what}")
+    run(["sample", "model.json", "-n", "5"], 'sf.load("model.json").sample(5, random_state=0)')
 
 
-def run(words: list[Any], python: str) -> None:
+def run(words: list[str], python: str) -> None:
     """Show a command and the same in Python, and do it."""
     from suffice.cli import cli
     from suffice.cli.terminal import say
 
-    words = [str(one) for one in words]
     say(f"$ suffice {' '.join(words)}", "bold cyan")
     say(f"# in Python: {python}", "dim")
     say()
@@ -78,7 +93,7 @@ def run(words: list[Any], python: str) -> None:
     say()
 
 
-def groups(data: Path, model: Path) -> None:
+def groups(data: str, model: str) -> None:
     """Who is in which group: the species were hidden."""
     import numpy as np
 
@@ -100,7 +115,7 @@ def groups(data: Path, model: Path) -> None:
     )
 
 
-def agreement(data: Path, model: Path) -> None:
+def agreement(data: str, model: str) -> None:
     """How well groups and species agree."""
     from sklearn.metrics import adjusted_rand_score
 
@@ -111,27 +126,27 @@ def agreement(data: Path, model: Path) -> None:
     say(f"Adjusted Rand index of the three groups against the species, unseen: {index:.3f}", "green")
 
 
-def holes(data: Path, filled: Path) -> None:
+def holes(data: str, filled: str) -> None:
     """Some rows that had holes, with what was filled in marked."""
     from rich.text import Text
 
     from suffice.cli.data import frames, opened
-    from suffice.cli.terminal import table
+    from suffice.cli.terminal import banks
 
-    (before,), (after,) = ([*frames(opened([str(path)]))] for path in (data, filled))
+    (before,), (after,) = ([*frames(opened([path]))] for path in (data, filled))
     lines: list[Any] = []
     for number, (old, new) in enumerate(zip(before.to_pylist(), after.to_pylist(), strict=True)):
         if None in old.values() and len(lines) < 5:
             cells = [(_short(new[name]), "green bold" if old[name] is None else "dim") for name in old]
             lines.append([str(number), *(Text(text, style) for text, style in cells)])
-    table(["row", *(name.removesuffix("_mm").removesuffix("_g") for name in before.column_names)], lines, right=(0,))
+    banks(["row", *before.column_names], lines, right=(0,))
 
 
-def _members(data: Path, model: Path) -> Any:
+def _members(data: str, model: str) -> Any:
     import suffice as sf
     from suffice.cli.data import frames, opened
 
-    (rows,) = frames(opened([str(data)]))
+    (rows,) = frames(opened([data]))
     return rows, sf.load(model).predict(rows)
 
 

@@ -35,8 +35,9 @@ def family(text: str) -> Any:
         tree = ast.parse(text.strip(), mode="eval").body
         call = tree if isinstance(tree, ast.Call) else None
         name = ast.unparse(call.func if call else tree)
-        values = {one.arg: ast.literal_eval(one.value) for one in call.keywords} if call else {}
-        plain = not (call and call.args) and None not in values
+        words = [] if call is None else call.keywords
+        values = {str(one.arg): ast.literal_eval(one.value) for one in words}
+        plain = not (call and call.args) and all(one.arg for one in words)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         plain, name, values = False, text, {}
     there = _names()

@@ -41,7 +41,7 @@ CRITERIA = {"bic": "bic", "aic": "aic", "icl": "icl", "heldout": "held_out"}
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
-def fit(ctx: click.Context, files: tuple[str, ...], **options: Any) -> None:
+def fit(ctx: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
     """Learn a model of the rows of FILES.
 
     Without --target a mixture over all columns, whose number of members is chosen by --criterion from --components.

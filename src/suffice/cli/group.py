@@ -33,6 +33,11 @@ class Commands(click.Group):
             _traceback(),
         ]  # fmt: skip
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words of the command line, for what tells how it was made."""
+        ctx.meta["suffice.words"] = tuple(args)
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of work."""
         del ctx

@@ -17,7 +17,7 @@ class Request:
     overrides: dict[Any, Any]
     sizes: list[int]
     joint: bool = False
-    structures: tuple[str, ...] | None = None
+    structures: tuple[str, ...] | str | None = None
     prior: str | None = None
     weights: Any = None
     seed: int = 0

@@ -198,13 +198,13 @@ def evidence(model: Model, file: str, row: int, label: str | None, against: str 
     own = model.distribution
     classes = own if model.labels else Classes(own.components, weights=own.weights, labels=tuple(range(own.n)))
     frame = row_at(file, row)
-    chosen = [None if one is None else _label(one, classes.labels) for one in (label, against)]
+    first, second = (None if one is None else _label(one, classes.labels) for one in (label, against))
     cells = frame.to_pylist()[0]
 
     def name(column: Any) -> Any:
         return model.names[column] if isinstance(column, int) else column
 
-    return explain(classes, classes.read(frame), *chosen, name, lambda column: cells.get(name(column)))
+    return explain(classes, classes.read(frame), first, second, name, lambda column: cells.get(name(column)))
 
 
 def need_members(model: Model) -> None:

@@ -6,12 +6,13 @@ import csv
 import io
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any, Self
 
 import click
 
-from suffice.cli.terminal import is_terminal, note, plain, say, table
+from suffice.cli.terminal import banks, is_terminal, note, plain, say
 from suffice.core.shown import shown
 
 KINDS = {".csv": "csv", ".parquet": "parquet", ".json": "json"}
@@ -40,7 +41,7 @@ class Rows:
     def __enter__(self) -> Self:
         """Open the file."""
         if self.kind in {"csv", "json"}:
-            self._stream = self.draft.open("wb") if self.draft is not None else click.get_binary_stream("stdout")
+            self._stream = sys.stdout.buffer if self.draft is None else self.draft.open("wb")
         return self
 
     def write(self, rows: Any) -> None:
@@ -104,9 +105,11 @@ class Rows:
         import pyarrow as pa
 
         rows = pa.concat_tables(self._first)
-        numbers = [i for i, field in enumerate(rows.schema) if pa.types.is_floating(field.type)]
-        lines = [[_cell(one) for one in row.values()] for row in rows.to_pylist()]
-        table([shown(name, 30) for name in rows.column_names], lines, right=numbers)
+        own = rows.column_names[0] == "row"  # answers that say of which row they are
+        lines = [[*([] if own else [str(i)]), *map(_cell, row.values())] for i, row in enumerate(rows.to_pylist())]
+        head = [*([] if own else [""]), *rows.column_names]
+        numbers = [i + (not own) for i, field in enumerate(rows.schema) if pa.types.is_floating(field.type)]
+        banks(head, lines, right=[0, *numbers])
         if self.count > len(rows):
             say(f"… {self.count - len(rows):,} more; --out FILE.csv, .parquet or .json has all of them.", "dim")
 

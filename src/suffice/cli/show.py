@@ -60,12 +60,11 @@ def reported(value: Any, data: Any, out: str, seed: int, **around: Any) -> None:
     """Write the page and say so."""
     import datetime as dt
     import shlex
-    import sys
 
     from suffice.cli.terminal import note
     from suffice.report import write
 
-    command = shlex.join(["suffice", *sys.argv[1:]])
+    command = shlex.join(["suffice", *click.get_current_context().meta["suffice.words"]])
     write(
         value, data, out, command=command, seed=seed, date=dt.datetime.now().astimezone().date().isoformat(), **around
     )

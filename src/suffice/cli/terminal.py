@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from suffice.core.shown import shown
+from suffice.core.shown import places, shown
 
 WIDE = 10_000  # columns of a pipe: whoever reads it does not want lines to be broken
 BAR = 24  # cells of a whole bar
@@ -88,10 +88,8 @@ def _put(page: Any, text: str, style: str) -> None:
     page.print(Text(text, style=style), soft_wrap=True)
 
 
-def table(
-    head: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[int] = (), styles: Sequence[str] = ()
-) -> None:
-    """Print rows under a head; ``right``: the columns of numbers, ``styles``: how each column looks."""
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[int] = ()) -> None:
+    """Print rows under a head; ``right``: the columns of numbers. Long text is folded where the terminal is narrow."""
     from rich.table import Table
     from rich.text import Text
 
@@ -101,18 +99,45 @@ def table(
         grid.add_column(
             Text(shown(title) if title else ""),
             justify="right" if place in right else "left",
-            style=styles[place] if place < len(styles) else "",
             no_wrap=place in right or place == 0,
             overflow="fold",
         )
     for row in rows:
-        grid.add_row(*(one if isinstance(one, Text) else Text(harmless(str(one))) for one in row))
+        grid.add_row(*map(_text, row))
     if page.is_terminal:
         page.print(grid)
         return
     with page.capture() as caught:
         page.print(grid)
     click.echo("\n".join(line.rstrip() for line in caught.get().splitlines()))
+
+
+def banks(head: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[int] = ()) -> None:
+    """Print a table of many columns in as many banks as the terminal needs, each with the first column."""
+    titles = [shown(one, 30) if one else "" for one in head]
+    lines = [[_text(one) for one in row] for row in rows]
+    wide = [
+        max([places(title), *(one.cell_len for one in column)])
+        for title, column in zip(titles, zip(*lines, strict=True), strict=True)
+    ]
+    room, begin = console().width, 1
+    while begin < len(head) or begin == 1:
+        end, used = begin, wide[0]
+        while end < len(head) and (end == begin or used + 2 + wide[end] <= room):
+            used, end = used + 2 + wide[end], end + 1
+        kept = [0, *range(begin, end)]
+        if begin > 1:
+            say()
+        own = [new for new, old in enumerate(kept) if old in right]
+        table([titles[i] for i in kept], [[line[i] for i in kept] for line in lines], right=own)
+        begin = max(end, begin + 1)
+
+
+def _text(cell: Any) -> Any:
+    """A cell of a table, harmless and never read as markup."""
+    from rich.text import Text
+
+    return cell if isinstance(cell, Text) else Text(harmless(str(cell)))
 
 
 def bar(share: float, cells: int = BAR) -> str:
@@ -130,9 +155,7 @@ def plain(value: Any) -> Any:
     """A value as JSON has it: arrays are lists, dates are text, NaN is null, and infinity a word."""
     import numpy as np
 
-    if isinstance(value, np.ma.MaskedArray):
-        value = value.astype(object).filled(None).tolist()
-    elif isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, (np.ndarray, np.generic)):  # masked cells become None
         value = value.tolist() if value.dtype.kind not in "Mm" else value.astype(object).tolist()
     if isinstance(value, dict):
         return {key if isinstance(key, str) else str(key): plain(one) for key, one in value.items()}
