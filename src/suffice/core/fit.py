@@ -84,7 +84,7 @@ def fit(
     _check_options(distribution, n_init, max_iter, tol)
     named = prior if isinstance(prior, str) else ""
     rows, checked, prototype = _prepare(distribution, data, weights)
-    with located(rows):
+    with located(data):
         believed = _believe(prototype, rows, checked, prior, mode_only=True) if is_density(prototype, prior) else None
         _check_ddof(ddof, prior)
         stats: Any = prototype.suffstats(rows, checked) if prototype.exact or believed is not None else None

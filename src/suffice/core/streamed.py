@@ -19,7 +19,7 @@ import numpy as np
 
 from suffice.core.data import cells
 from suffice.core.errors import DataError
-from suffice.core.labels import Column, Labels, in_order
+from suffice.core.labels import Column, Labels, in_order, read_labels
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
 from suffice.engines import local
@@ -55,6 +55,10 @@ class Source(ABC):
     @abstractmethod
     def frames(self, columns: Any = None) -> Iterator[Frame]:
         """All rows, partition by partition."""
+
+    @abstractmethod
+    def only(self, columns: tuple[Any, ...]) -> Source:
+        """The same rows with some of the columns."""
 
     def mapped(self, answer: Callable[[Frame], Any], columns: Any = None) -> Array:
         """What is answered for each row, partition by partition, put together: (n,) or (n, k)."""
@@ -273,15 +277,19 @@ def read(model: Any, x: Any, without: Any = None) -> Any:
     if not isinstance(x, Source):
         return model.read(x)
     names = tuple(name for name in x.names if name != without)
-    n = len(x)
-    if n * max(len(names), 1) <= FEW:
-        with located(x):
-            return model.read(x.frame(0, n, names))
-    first = _Asked(x.frame(0, min(n, FIRST), names))
+    if len(x) * max(len(names), 1) > FEW:
+        return streamed(model, x, names)
     with located(x):
+        return model.read(x.frame(0, len(x), names))
+
+
+def streamed(model: Any, source: Source, names: tuple[Any, ...]) -> Streamed:
+    """Rows of a source, of which the columns are read that the distribution asks for."""
+    first = _Asked(source.frame(0, min(len(source), FIRST), names))
+    with located(source):
         model.read(first)
     asked = tuple(name for name in names if name in first.asked)
-    return Streamed(Stream(x, asked or names, model.read))
+    return Streamed(Stream(source, asked or names, model.read))
 
 
 def staged(model: Any, rows: Any) -> Any:
@@ -369,3 +377,86 @@ def weights_of(data: Any, weights: Any, n: int) -> Weights:
         raise DataError(msg)
     small = n * len(source.names) <= FEW
     return Weights.of(found[0:n], n) if small else Weights(n, found)  # type: ignore[arg-type]
+
+
+# ---- classes ---------------------------------------------------------------------------------------------------------
+class Codes:
+    """The numbers of a column's labels among those that occur, −1 where a cell is missing; read in slices."""
+
+    ndim = 1
+    dtype = np.dtype(np.intp)
+
+    def __init__(self, source: Source, name: Any) -> None:
+        """Find the labels."""
+        if name not in source.names:
+            there = ", ".join(map(repr, source.names))
+            msg = f"y={name!r} names no column of the files; they have {there}."
+            raise DataError(msg)
+        self.source, self.name = source, name
+        labels = Streamed(Stream(source, (name,), self._read))
+        self.levels = labels.columns[0].seen if len(source) else ()
+        fraction = next((one for one in self.levels if isinstance(one, float) and not one.is_integer()), None)
+        if fraction is not None:
+            msg = f"y={name!r} holds {fraction:g}, and classes are labels or whole numbers; name another column."
+            raise DataError(msg)
+
+    def _read(self, frame: Frame) -> Labels:
+        return read_labels(frame, f"y: column {self.name!r}", 1)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.source)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Rows."""
+        return (len(self),)
+
+    def __getitem__(self, part: slice) -> Array:
+        """Read a slice."""
+        start, stop, _ = part.indices(len(self))
+        return self.of(self.source.frame(start, max(stop, start), (self.name,)))
+
+    def of(self, frame: Frame) -> Array:
+        """The classes of rows that were read."""
+        column = self._read(Frame({self.name: frame.raw(self.name)}, len(frame))).columns[0]
+        return np.asarray(column.among(column.places(self.levels)), dtype=np.intp)
+
+    def unknown(self) -> int | None:
+        """The first row whose class is missing."""
+        n = len(self)
+        return local.reduce(lambda part: _First.of(self[part] < 0, part.start), n, 1).row
+
+    def share(self, weights: Weights, member: int) -> Weights:
+        """The weights that one class gives to the rows."""
+        return Weights(len(self), _Owned(self, weights, member))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class _First:
+    row: int | None
+
+    @classmethod
+    def of(cls, found: Array, start: int) -> _First:
+        return cls(int(np.argmax(found)) + start if found.any() else None)
+
+    def __add__(self, other: Self) -> Self:
+        return other if self.row is None else self
+
+
+class _Owned:
+    """The weights of the rows of one class, 0 elsewhere; read in slices."""
+
+    ndim = 1
+
+    def __init__(self, codes: Codes, weights: Weights, member: int) -> None:
+        self.codes, self.weights, self.member = codes, weights, member
+
+    def __getitem__(self, part: slice) -> Array:
+        mine = (self.codes[part] == self.member).astype(float)
+        held = self.weights[part].values
+        return np.asarray(mine if held is None else mine * held)
+
+    def sum(self) -> float:
+        """Σ w."""
+        return float(local.reduce(lambda part: float(self[part].sum()), len(self.codes), 1))

@@ -15,10 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.combinators.classes import Classes, Labelled
+from suffice.combinators.classes import Classes, Labelled, LabelledFiles
 from suffice.combinators.dependence import Dependence, dependence
 from suffice.combinators.evidence import Explanation, explain
 from suffice.combinators.portraits import of_classes
+from suffice.core.data import cells, numbers
 from suffice.core.decision import decide
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, SufficeWarning, UnsupportedError
@@ -26,12 +27,14 @@ from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.portrait import Portrait
 from suffice.core.sketch import taken
+from suffice.core.streamed import FEW, Codes, Source, located, streamed, weights_of
 from suffice.core.summary import page
 from suffice.core.weights import Weights
-from suffice.estimators.rows import by_name, one_row
+from suffice.estimators.rows import by_name, keep_names, one_row
 from suffice.estimators.targets import Targets, checked_priors, in_order, targets
 from suffice.estimators.validation import check_mergeable, checked, generator, refuse_infinite, row_weights
 from suffice.frames.schema import infer
+from suffice.frames.table import Frame
 
 MISLED = 0.05  # of the labelled rows: what rows of unknown class may cost before an alert tells
 
@@ -159,13 +162,74 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             The class of each row; None and NaN are unknown classes. Or a boolean matrix (n, k) of those allowed.
         sample_weight
             One number of at least 0 per row.
+
+        Of files, as :func:`suffice.scan` opens them, ``y`` and ``sample_weight`` are names of columns; they are read
+        once for each pass, and every row has a class.
         """
+        if isinstance(X, Source):
+            return self._fit_files(X, y, sample_weight)
         rows = self._validated(X, reset=True)
         found = targets(type(self).__name__, y, None, self._unlabeled)
         self.classes_ = found.classes
         self.__dict__.pop("statistics_", None)
         self._learn(rows, found, sample_weight)
         return self
+
+    def _fit_files(self, X: Source, y: Any, sample_weight: Any) -> Self:
+        """Learn from files; those that are small are read at once."""
+        if not isinstance(y, str) or not (sample_weight is None or isinstance(sample_weight, str)):
+            msg = f"{type(self).__name__}: of files, y and sample_weight are names of columns; got {y!r:.60}."
+            raise DataError(msg)
+        codes = Codes(X, y)
+        names = tuple(name for name in X.names if name not in (y, sample_weight))
+        if len(X) * len(X.names) <= FEW:
+            frame = X.frame(0, len(X), X.names)
+            held = None if sample_weight is None else cells(frame[sample_weight], "sample_weight")
+            found: Self = self.fit(self._of_frame(frame, names), cells(frame[y], "y"), held)
+            return found
+        missing = codes.unknown()
+        if missing is not None:
+            msg = (
+                f"{type(self).__name__}: column {y!r} has no class in {X.place(missing)}. Rows without a class take "
+                "part where all rows are in memory; leave them out of the files."
+            )
+            raise DataError(msg)
+        keep_names(self, dict.fromkeys(names))
+        self.classes_ = np.array(codes.levels)
+        self.__dict__.pop("statistics_", None)
+        features, weights = X.only(names), weights_of(X, sample_weight, len(X))
+        with located(X):
+            self._choose(features, Targets(codes, self.classes_), weights)  # type: ignore[arg-type]
+            template = self._template()
+            data = LabelledFiles(streamed(template.components, X, names), codes)
+            if template.exact:
+                self._adopt(template, template.suffstats(data, weights), more=False)
+                return self
+            options = {**self._climbing(), "n_init": self.n_init}
+            learned = template.learn(data, weights, self._believed(), generator(self.random_state), **options)
+        self.converged_, self.n_iter_ = learned.converged, learned.passes
+        self.distribution_ = self._refined(learned.distribution, learned.statistics, None)
+        self.statistics_ = learned.statistics
+        self._tell()
+        return self
+
+    def _of_frame(self, frame: Frame, names: Any) -> Any:
+        """Rows of a file, in the form in which rows of this classifier come."""
+        if self._named_rows:
+            return {name: frame[name] for name in names}
+        return numbers(Frame({name: frame.raw(name) for name in names}, len(frame)), type(self).__name__)
+
+    @property
+    def _named_rows(self) -> bool:
+        """Whether rows are given as columns by name."""
+        return self._by_name
+
+    def _each_frame(self, X: Source, ask: Any) -> Array:
+        """What is asked of every partition of files, put together."""
+        names = tuple(self.feature_names_in_)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return X.mapped(lambda frame: ask(self._of_frame(frame, names)), names)
 
     @available_if(_streams)
     @checked
@@ -352,6 +416,8 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             The largest expected loss that is accepted. Other rows get −1, or None where −1 is a class or classes are
             no numbers.
         """
+        if isinstance(X, Source):
+            return self._each_frame(X, lambda rows: self.predict(rows, loss, reject))
         if loss is None and reject is None:
             model, rows = self._asked_quickly(X)
             return np.asarray(self.classes_[model.most_probable(rows)])
@@ -370,6 +436,8 @@ class BayesShell(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Array:
         """p(y | x) of each class, (n, k)."""
+        if isinstance(X, Source):
+            return self._each_frame(X, self.predict_proba)
         model, rows = self._asked(X)
         return np.asarray(model.predict_proba(rows))
 

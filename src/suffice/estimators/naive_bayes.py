@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 from suffice.combinators.product import Product
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError
+from suffice.core.streamed import Source
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.rows import columns_of
 from suffice.estimators.targets import Targets
@@ -112,6 +113,10 @@ class NaiveBayes(BayesShell):
         return bool(self.prototype_.named)
 
     @property
+    def _named_rows(self) -> bool:
+        return True
+
+    @property
     def _words(self) -> bool:
         return True
 
@@ -127,7 +132,8 @@ class NaiveBayes(BayesShell):
             given = self.families
             self.prototype_ = given if isinstance(given, Product) else Product([given])
             return
-        weights = row_weights(sample_weight, found.codes).values
+        files = isinstance(rows, Source)
+        weights = sample_weight if files else row_weights(sample_weight, found.codes).values
         try:
             chosen = infer(rows, self.families, joint=self.joint, weights=weights, within=found.codes)
         except DataError as error:

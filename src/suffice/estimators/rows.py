@@ -25,7 +25,7 @@ def columns_of(estimator: Any, X: Any, *, reset: bool) -> Any:
     """
     if is_mapping(X):
         if reset:
-            _keep_names(estimator, X)
+            keep_names(estimator, X)
         return X
     if not is_frame(X):
         return None
@@ -33,7 +33,7 @@ def columns_of(estimator: Any, X: Any, *, reset: bool) -> Any:
     return listed(X)
 
 
-def _keep_names(estimator: Any, X: Mapping[Any, Any]) -> None:
+def keep_names(estimator: Any, X: Mapping[Any, Any]) -> None:
     """Keep the names of a mapping, as scikit-learn keeps those of a frame."""
     estimator.n_features_in_ = len(X)
     estimator.__dict__.pop("feature_names_in_", None)

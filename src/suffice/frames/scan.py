@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import glob
 import hashlib
 import os
@@ -102,6 +103,7 @@ class Scan(Source):
         self._asked = None if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
         self._delimiter, self._missing, self._spool = delimiter, missing, spool
         self._folder: Path | None = None
+        self._whole: Scan | None = None
 
     @cached_property
     def _opened(self) -> tuple[tuple[File, ...], tuple[Alert, ...]]:
@@ -187,6 +189,13 @@ class Scan(Source):
         """All rows, partition by partition, each as columns by name."""
         for part in self.partitions:
             yield self.frame(part.first, part.first + part.rows, columns)
+
+    def only(self, columns: tuple[Any, ...]) -> Scan:
+        """The same rows with some of the columns."""
+        some = copy.copy(self)
+        some.__dict__["names"] = tuple(columns)
+        some._whole = self  # noqa: SLF001 (whose spool lives as long as this)
+        return some
 
     def place(self, row: int) -> str:
         """Where a row is: its file, row group, and number in it."""
