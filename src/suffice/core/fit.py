@@ -108,7 +108,7 @@ def fit(
             notes = (*notes, *_unbelieved(prototype, settled))
             prior = settled
     found = _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
-    return _with_names(found, names_of_data(data))
+    return named_fit(found, names_of_data(data))
 
 
 def posterior(
@@ -288,8 +288,9 @@ def _conclude(
     )
 
 
-def _with_names(found: Fit, names: tuple[Any, ...] | None) -> Fit:
+def named_fit(found: Fit, names: Any) -> Fit:
     """The fit with the names of its columns, said in its alerts: those of the distribution, or of the data."""
+    names = None if names is None else tuple(names)
     own = found.distribution.column_names
     if own is not None or names is None or len(names) != (found.distribution.columns or 1):
         return replace(found, names=own)

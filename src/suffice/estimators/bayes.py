@@ -25,6 +25,7 @@ from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.sketch import taken
 from suffice.core.weights import Weights
+from suffice.estimators.asking import Asking
 from suffice.estimators.rows import by_name, missing_cell, one_row
 from suffice.estimators.targets import Targets, checked_priors, in_order, targets
 from suffice.estimators.validation import checked, generator, refuse_infinite, row_weights
@@ -38,7 +39,7 @@ def _streams(estimator: Any) -> bool:
     return bool(estimator._adds)  # noqa: SLF001
 
 
-class BayesShell(ClassifierMixin, BaseEstimator):
+class BayesShell(Asking, ClassifierMixin, BaseEstimator):
     """An estimator around p(x, y), ``distribution_``, and its statistics, ``statistics_``.
 
     A subclass says what the rows of a class are in ``_prototype``, what is believed of it in ``_believed``, and shows
@@ -402,6 +403,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         return other
 
     # ---- explaining -----------------------------------------------------------------------------------------------
+    def with_class_column(self, name: Any = "class") -> Any:
+        """p(x, y) as a distribution in which the class is one more column, called ``name``: ask it anything."""
+        return self._joint.with_class_column(name)
+
     def explain(self, row: Any, label: Any = None, against: Any = None) -> Explanation:
         """Why a row has its class: prior log-odds plus one term for each column, or block of columns.
 
