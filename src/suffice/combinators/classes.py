@@ -15,7 +15,7 @@ from suffice.combinators.stack import Readings, side_by_side
 from suffice.combinators.starts import floors_of, owned
 from suffice.core.distribution import Alert
 from suffice.core.em import climb
-from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.fit import fit
 from suffice.core.latent import Joint, share_out
 from suffice.core.member import check_named
@@ -24,6 +24,7 @@ from suffice.core.sketch import taken
 from suffice.core.statistics import Parts, levelled, pooled
 from suffice.core.streamed import Codes, Stream, Streamed
 from suffice.core.weights import Weights
+from suffice.distributions.categorical import Categorical
 from suffice.engines import local
 from suffice.frames.table import Frame
 from suffice.kernels import choosing
@@ -138,6 +139,17 @@ class Classes(Mixture, register=False):
 
     def with_members(self, members: Any, weights: Array) -> Any:
         return Classes(members, weights=weights, labels=self.labels)
+
+    def with_class_column(self, name: Any) -> Mixture:
+        """A mixture of the same members in which the class is one more column."""
+        model = self if self.column_names is not None else self.with_column_names(self.column_labels)
+        if name in model.column_labels:
+            msg = f"there is a column {name!r} already; give the classes another name."
+            raise ParameterError(msg)
+        labels = self.labels or tuple(range(self.n))
+        sure = np.eye(self.n)
+        parts = [one.with_column(name, Categorical(labels, sure[j])) for j, one in enumerate(model.parts)]
+        return Mixture(parts, weights=self.weights)
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def read(self, x: Any) -> Any:

@@ -27,7 +27,6 @@ class MixtureQuestions:
     parts: Any
     components: Any
     scores: Any
-    shares_of_lost: Any
     log_prob: Any
     marginal: Any
     given: Any
@@ -88,9 +87,8 @@ class MixtureQuestions:
     def foretell(self, x: Any, label: Any) -> list[Foretold]:
         shares = local.fill(lambda part: share_out(self.scores(x[part])).parts, len(x), self._width(x))
         lost = np.flatnonzero(~(shares.sum(axis=1) > 0))
-        if len(lost):
-            shares[lost] = self.shares_of_lost(x, lost)
-        return [Foretold.mixed(shares, self.components.foretell(x, label))]
+        shares[lost] = self.weights
+        return [Foretold.mixed(shares, self.components.foretell(x, label), lost)]
 
     def without_each(self, x: Any) -> Iterator[tuple[Any, Array]]:
         for label, density in self.components.without_each(x):

@@ -429,7 +429,9 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
         if self.named:
             columns: dict[Any, Any] = {}
             for key, values in drawn.items():
-                if isinstance(key, tuple):
+                if isinstance(values, dict):  # a block whose columns have names of their own
+                    columns.update(values)
+                elif isinstance(key, tuple):
                     columns.update({name: values[..., i] for i, name in enumerate(key)})
                 else:
                     columns[key] = values if self.lone or self.blocks[key].row_vector else values[..., 0]

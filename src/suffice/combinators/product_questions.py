@@ -60,6 +60,10 @@ class ProductQuestions:
         ]
         return self.with_parts(tuple(zip(keys, blocks, strict=True)))
 
+    def with_column(self, name: Any, column: Any) -> Any:
+        """The product with one more column, independent of the others."""
+        return self.with_parts((*self.blocks.items(), (name, column)))
+
     def arranged(self, columns: dict[Any, Any]) -> Any:
         if self.named or all(np.ndim(values) == 1 for values in columns.values()):
             return Frame(columns, len(next(iter(columns.values()))))

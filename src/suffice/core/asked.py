@@ -17,26 +17,31 @@ from suffice.frames import table
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The columns of rows by label, how the caller calls them, whether it is one row, and what the caller gave."""
+    """The columns of rows by label, how the caller calls them, and what the caller gave: a table, or one row.
+
+    Without names ``data`` are rows (n, d), and ``flat`` says that the caller gave one axis.
+    """
 
     columns: dict[Any, Array]
     keys: dict[Any, Any]
     single: bool
     data: Any
+    named: bool = True
+    flat: bool = False
 
     @classmethod
     def of(cls, model: Any, data: Any, *, some: bool = False) -> Asked:
         """Rows of a caller, for a model; with ``some`` columns that are not there are missing cells."""
         for label in model.vector_labels:
             msg = (
-                f"{model.name}: the cells of column {label!r} are vectors, and cells are asked about one number or label "
-                "at a time. Leave it out with marginal(…), or name its columns one by one, as in ('x', 'y')."
+                f"{model.name}: the cells of column {label!r} are vectors, and cells are asked about one number or "
+                "label at a time. Leave it out with marginal(…), or name its columns one by one, as in ('x', 'y')."
             )
             raise UnsupportedError(msg)
         data = list(data) if hasattr(data, "__next__") else data
         x = _named(data)
         if x is None:
-            return cls._by_place(model, listed(data), data)
+            return cls._by_place(model, listed(data))
         labels, keys = model.column_labels, _keys(model, x)
         _check_names(model, x, keys, some=some)
         there = {label: x[key] for label, key in keys.items() if key in x}
@@ -53,20 +58,29 @@ class Asked:
         return cls(whole, keys, single, data)
 
     @classmethod
-    def _by_place(cls, model: Any, x: Any, data: Any) -> Asked:
+    def _by_place(cls, model: Any, x: Any) -> Asked:
         labels = model.column_labels
         array = x if isinstance(x, np.ma.MaskedArray) else _array(x)
         single = array.ndim == 0 or (array.ndim == 1 and len(labels) > 1 and len(array) == len(labels))
         rows = array.reshape(1, -1) if single else array[:, None] if array.ndim == 1 else array
-        if rows.ndim != 2 or rows.shape[1] != len(labels):
+        numbers = model.column_names is not None and all(isinstance(label, (int, np.integer)) for label in labels)
+        places = list(labels) if numbers and rows.ndim == 2 and max(labels) < rows.shape[1] else range(len(labels))
+        if rows.ndim != 2 or (rows.shape[1] != len(labels) and not numbers):
             msg = (
                 f"{model.name} describes {len(labels)} column{'s'[: len(labels) != 1]}, but the data have shape "
                 f"{np.shape(array)}; give rows × those columns, one value in each cell."
             )
             raise DataError(msg)
-        cells = [rows[:, j] for j in range(len(labels))]
+        cells = [rows[:, j] for j in places]
         cells = [table.of_objects(one) if one.dtype.kind == "O" else one for one in cells]
-        return cls(dict(zip(labels, cells, strict=True)), {label: label for label in labels}, single, data)
+        return cls(
+            dict(zip(labels, cells, strict=True)),
+            dict(zip(labels, places, strict=True)),
+            single,
+            rows,
+            named=False,
+            flat=array.ndim < 2,
+        )
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -83,30 +97,27 @@ class Asked:
     def back(self, columns: dict[Any, Array]) -> Any:
         """The caller's table with other values in some columns."""
         changed = {self.keys[label]: values for label, values in columns.items()}
-        if _named(self.data) is not None:
+        if self.named:
             first = {name: plain(values[0]) for name, values in changed.items()} if self.single else changed
             return table.replaced(self.data, first)
-        return self._matrix({**self.columns, **columns})
+        mixed = any(values.dtype.kind not in "fiub" for values in changed.values())
+        whole = np.array(self.data, dtype=object if mixed else None)
+        for place, values in changed.items():
+            whole[:, place] = values
+        return self._flat(whole)
 
     def beside(self, columns: dict[Any, Array]) -> Any:
-        """Columns as the same kind of table as the caller's."""
+        """Numbers by column as the same kind of table as the caller's."""
         named = {self.keys[label]: values for label, values in columns.items()}
-        if _named(self.data) is None:
-            return self._matrix(columns)
+        if not self.named:
+            return self._flat(np.stack(list(columns.values()), axis=1))
         return (
             {name: plain(values[0]) for name, values in named.items()} if self.single else table.like(self.data, named)
         )
 
-    def _matrix(self, columns: dict[Any, Array]) -> Any:
-        arrays = [np.asarray(values) for values in columns.values()]
-        mixed = any(array.dtype.kind not in "fiub" for array in arrays)
-        whole = np.stack([array.astype(object) if mixed else array for array in arrays], axis=1)
-        flat = np.ndim(self.data) < 2 and not hasattr(self.data, "columns")
-        return (
-            (whole[0] if len(self.columns) > 1 or np.ndim(self.data) else plain(whole[0, 0]))
-            if self.single
-            else (whole[:, 0] if flat else whole)
-        )
+    def _flat(self, rows: Array) -> Any:
+        """Rows without names in the layout in which the caller gave them."""
+        return rows[0] if self.single else rows[:, 0] if self.flat else rows
 
 
 def column(values: Any, *, single: bool) -> Array:

@@ -94,7 +94,7 @@ def fit(
                 stats = learned.suffstats(rows, checked)
             path = _at_once(learned, stats, ddof)
             found = _conclude(path, (rows, checked), prior, prototype, believed, (), named)
-            return _with_names(found, names_of_data(data))
+            return named_fit(found, names_of_data(data))
         _refuse_ddof(prototype, ddof, stats)
         options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback}
         kept = None
@@ -118,7 +118,7 @@ def fit(
         found = _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
         if kept is not None and len(climbs) == n_init and not climbs[-1][0].interrupted:
             kept.remove()
-        return _with_names(found, names_of_data(data))
+        return named_fit(found, names_of_data(data))
 
 
 def _climbs(
@@ -370,8 +370,9 @@ def _conclude(
     )
 
 
-def _with_names(found: Fit, names: tuple[Any, ...] | None) -> Fit:
+def named_fit(found: Fit, names: Any) -> Fit:
     """The fit with the names of its columns, said in its alerts: those of the distribution, or of the data."""
+    names = None if names is None else tuple(names)
     own = found.distribution.column_names
     if own is not None or names is None or len(names) != (found.distribution.columns or 1):
         return replace(found, names=own)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import UnsupportedError
+from suffice.core.errors import SufficeWarning, UnsupportedError
 from suffice.core.labels import as_array, in_order
 from suffice.core.parameters import Array
 
@@ -25,6 +26,7 @@ class Foretold:
 
     n: int
     leaves: tuple[tuple[Array, Any], ...]
+    lost: tuple[int, ...] = ()  # rows that cannot be, so that nothing follows from their cells
 
     @classmethod
     def of(cls, n: int, one: Any) -> Foretold:
@@ -32,10 +34,21 @@ class Foretold:
         return cls(n, ((np.ones(n), one),))
 
     @classmethod
-    def mixed(cls, shares: Array, each: list[Foretold]) -> Foretold:
-        """What members say that have ``shares`` (n, k) of the rows."""
+    def mixed(cls, shares: Array, each: list[Foretold], lost: Array) -> Foretold:
+        """What members say that have ``shares`` (n, k) of the rows, of which some are ``lost``."""
         found = [(shares[:, j] * share, leaf) for j, member in enumerate(each) for share, leaf in member.leaves]
-        return cls(len(shares), tuple(found))
+        others = {row for member in each for row in member.lost}
+        return cls(len(shares), tuple(found), tuple(sorted({*lost.tolist(), *others})))
+
+    def remark(self, column: Any, rows: Array | None = None) -> None:
+        """Warn of rows from whose cells nothing follows; ``rows`` are their numbers."""
+        if self.lost:
+            row = self.lost[0] if rows is None else int(rows[list(self.lost)].min())
+            text = (
+                f"row {row} has probability 0, so that nothing follows from its cells: {column!r} is told as if none "
+                "were known."
+            )
+            warnings.warn(text, SufficeWarning, stacklevel=4)
 
     # ---- labels -------------------------------------------------------------------------------------------------
     @property

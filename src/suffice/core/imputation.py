@@ -46,6 +46,7 @@ def _expected(model: Any, asked: Asked, where: dict[Any, Array], *, uncertainty:
     filled, doubts = {}, {}
     for label, index in where.items():
         (told,) = model.stacked.foretell(asked.rows(model, index), label)
+        told.remark(label, index)
         filled[label] = put(asked.columns[label], index, told.typical)
         if uncertainty:
             doubts[label] = index, told.doubt

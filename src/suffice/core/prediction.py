@@ -67,6 +67,7 @@ def predict(model: Any, column: Any, given: Any, level: float) -> Prediction:
     rows = asked.rows(model, columns=columns)
     model.remark(rows)
     (told,) = model.stacked.foretell(rows, label)
+    told.remark(label)
 
     def one(values: Array) -> Any:
         return plain(values[0]) if single else values

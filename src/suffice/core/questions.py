@@ -51,9 +51,12 @@ class Questions(Member):
 
     def with_column_names(self, names: tuple[Any, ...]) -> Any:
         """The same distribution with names for its columns: a product of a single part, or of parts with names."""
-        product = import_module("suffice.combinators.product").Product  # a layer above, which only this one value needs
         one = len(names) == 1 and not self.row_vector
-        return product({names[0] if one else tuple(names): self})
+        return _product({names[0] if one else tuple(names): self})
+
+    def with_column(self, name: Any, column: Any) -> Any:
+        """A product of this, whose columns have names, and one more column."""
+        return _product({self.column_names: self, name: column})
 
     def arranged(self, columns: dict[Any, Any]) -> Any:
         """Columns by label in a form that ``read`` takes; all of them, in order."""
@@ -340,6 +343,11 @@ class Questions(Member):
         ]
         with naming("given"):
             return part, part.read(part.arranged(dict(zip(part.column_labels, cells, strict=True))))
+
+
+def _product(parts: dict[Any, Any]) -> Any:
+    """A product of parts by name, from the layer above: what has names for its columns is one."""
+    return import_module("suffice.combinators.product").Product(parts)
 
 
 def one_cell(value: Any) -> Array:

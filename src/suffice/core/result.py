@@ -229,6 +229,8 @@ class Fit(Page):
         if name.startswith("_") or "distribution" not in self.__dict__ or not hasattr(type(self.distribution), name):
             msg = f"Fit has no attribute {name!r}"
             raise AttributeError(msg)
+        if name == "predict_proba":  # of rows, whose columns may have names
+            return lambda x: self._for(x).predict_proba(x)
         return getattr(self.distribution, name)
 
     def __dir__(self) -> list[str]:

@@ -30,6 +30,7 @@ from suffice.core.sketch import taken
 from suffice.core.streamed import FEW, Codes, Source, located, streamed, weights_of
 from suffice.core.summary import page
 from suffice.core.weights import Weights
+from suffice.estimators.asking import Asking
 from suffice.estimators.rows import by_name, keep_names, one_row
 from suffice.estimators.targets import Targets, checked_priors, in_order, targets
 from suffice.estimators.validation import check_mergeable, checked, generator, refuse_infinite, row_weights
@@ -44,7 +45,7 @@ def _streams(estimator: Any) -> bool:
     return bool(estimator._adds)  # noqa: SLF001
 
 
-class BayesShell(ClassifierMixin, BaseEstimator):
+class BayesShell(Asking, ClassifierMixin, BaseEstimator):
     """An estimator around p(x, y), ``distribution_``, and its statistics, ``statistics_``.
 
     A subclass says what the rows of a class are in ``_prototype``, what is believed of it in ``_believed``, and shows
@@ -476,6 +477,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         return other
 
     # ---- explaining -----------------------------------------------------------------------------------------------
+    def with_class_column(self, name: Any = "class") -> Any:
+        """p(x, y) as a distribution in which the class is one more column, called ``name``: ask it anything."""
+        return self._joint.with_class_column(name)
+
     def explain(self, row: Any, label: Any = None, against: Any = None) -> Explanation:
         """Why a row has its class: prior log-odds plus one term for each column, or block of columns.
 

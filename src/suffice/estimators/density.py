@@ -12,16 +12,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from suffice.combinators.merging import added
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, UnsupportedError
-from suffice.core.fit import fit
+from suffice.core.fit import fit, named_fit
 from suffice.core.parameters import Array
 from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.estimators.asking import Asking
 from suffice.estimators.base import Criteria
 from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import columns_of, is_mapping
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, check_mergeable, checked, generator, row_weights
 
 
-class Density(Criteria, DensityMixin, BaseEstimator):
+class Density(Asking, Criteria, DensityMixin, BaseEstimator):
     """`suffice.fit` as a scikit-learn estimator: learn a distribution, score rows, draw new ones.
 
     Parameters
@@ -97,6 +98,7 @@ class Density(Criteria, DensityMixin, BaseEstimator):
         rng = generator(self.random_state)
         weights = row_weights(sample_weight, rows)
         self.fit_ = fit(self._given, rows, weights=weights, prior=self.prior, random_state=rng, **options)
+        self.fit_ = named_fit(self.fit_, getattr(self, "feature_names_in_", None))
         self.distribution_, self.statistics_ = self.fit_.distribution, self.fit_.statistics
         self.n_iter_, self.converged_ = self.fit_.n_iter, self.fit_.converged
         return self
