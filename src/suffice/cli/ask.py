@@ -51,12 +51,11 @@ def ask(model: str, column: str, given: tuple[str, ...], level: float, as_json: 
 
 
 def _who(found: Any, known: dict[Any, Any]) -> dict[str, Any]:
-    """The probability of each member or class."""
+    """The probability of each member."""
     from suffice.cli.model import row_of
 
     shares = found.distribution.predict_proba(row_of(found, known))[0]
-    labels = found.labels or tuple(range(found.members))
-    return {"probabilities": {str(label): float(p) for label, p in zip(labels, shares, strict=True)}}
+    return {"probabilities": {str(member): float(p) for member, p in enumerate(shares)}}
 
 
 def _answer(found: Any, one: Any, name: Any, level: float) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -64,6 +65,7 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
     from suffice.cli.data import known, opened, written_beside
     from suffice.cli.families import overrides, sizes
     from suffice.cli.learn import Request
+    from suffice.core.errors import ParameterError
 
     target, many = options["target"], sizes(options["components"])
     structures = options["structures"] or None
@@ -81,6 +83,13 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
     for name in ("out", "report"):
         if options[name]:
             written_beside(options[name])
+    checkpoint = f"{options['out']}.checkpoint" if options["out"] else None
+    if checkpoint and Path(checkpoint).exists() and not options["resume"]:
+        msg = (
+            f"{checkpoint} is what a run of this command left behind that was stopped: go on with it by --resume, or "
+            "delete it to begin anew."
+        )
+        raise ParameterError(msg)
     data = opened(files)
     names = data.names
     chosen = overrides(names, options["families"], options["ignore"])
@@ -104,7 +113,7 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
         starts=options["starts"] or 1,
         max_iter=options["max_iter"] or 1000,
         criterion=CRITERIA[options["criterion"]],
-        checkpoint=f"{options['out']}.checkpoint" if options["out"] else None,
+        checkpoint=checkpoint,
         resume=options["resume"],
         quiet=options["quiet"] or options["as_json"],
     )
@@ -118,7 +127,8 @@ def _save(learned: Any, options: dict[str, Any], data: Any) -> None:
     from suffice.cli.terminal import note
 
     if learned.interrupted:
-        note("interrupted: the best so far is kept.", "yellow")
+        more = " The same command with --resume goes on from here." if learned.resumable else ""
+        note(f"interrupted: the best so far is kept.{more}", "yellow")
     if options["out"]:
         saved(learned.model, options["out"])
     if options["report"]:

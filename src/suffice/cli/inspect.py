@@ -29,7 +29,7 @@ def inspect(
 
     data = opened(files)
     names = data.names
-    schema = sf.infer(data.frame(), overrides(names, families, ignore), joint=joint)
+    schema = sf.infer(data, overrides(names, families, ignore), joint=joint)
     if as_json:
         document({"files": list(files), "rows": len(data), "columns": [_entry(one) for one in schema.findings]})
         return

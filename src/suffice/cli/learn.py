@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.cli.data import column
+from suffice.cli.data import column, holes
 from suffice.cli.progress import progress
 
 
@@ -38,6 +38,7 @@ class Learned:
     selection: Any = None
     target: Any = None  # the class of each row
     interrupted: bool = False
+    resumable: bool = False  # whether a checkpoint knows where it was stopped
 
     @property
     def around(self) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def mixture(asked: Request) -> Learned:
     import suffice as sf
     from suffice.combinators.candidates import candidates
 
-    schema = sf.infer(asked.data.frame(), asked.overrides, joint=asked.joint, weights=asked.weights)
+    schema = sf.infer(asked.data, asked.overrides, joint=asked.joint, weights=asked.weights)
     groups = candidates(schema, asked.sizes, asked.structures, None)
     count = sum(map(len, groups))
     shared: dict[str, Any] = {"weights": asked.weights, "prior": asked.prior, "random_state": asked.seed}
@@ -66,7 +67,8 @@ def mixture(asked: Request) -> Learned:
                 resume=asked.resume,
                 **shared,
             )
-        return Learned(found, schema, interrupted=_interrupted(found.alerts))
+        stopped = _interrupted(found.alerts)
+        return Learned(found, schema, interrupted=stopped, resumable=stopped and asked.checkpoint is not None)
     with progress(rows=len(asked.data), candidates=count, quiet=asked.quiet) as told:
         selection = sf.select(
             schema,
@@ -81,9 +83,7 @@ def mixture(asked: Request) -> Learned:
 
 
 def classifier(asked: Request, target: Any) -> Learned:
-    """A classifier of a column, from the others: in one pass over the files where the families allow it."""
-    import numpy as np
-
+    """A classifier of a column, from the others; rows whose class is missing take part where all fit into memory."""
     import suffice as sf
 
     families = {name: one for name, one in asked.overrides.items() if name != target}
@@ -91,10 +91,13 @@ def classifier(asked: Request, target: Any) -> Learned:
         families, joint=asked.joint, prior=asked.prior, max_iter=asked.max_iter, random_state=asked.seed
     )
     classes = column(asked.data, target)
-    weights = None if asked.weights is None else column(asked.data, asked.weights)
-    frame = asked.data.frame(columns=[name for name in asked.data.names if name != target])
-    model.fit(frame, classes, sample_weight=weights)
-    return Learned(model, model.prototype_, target=np.asarray(classes))
+    if not holes(classes).any():
+        model.fit(asked.data, target, sample_weight=asked.weights)
+    else:
+        weights = None if asked.weights is None else column(asked.data, asked.weights)
+        others = asked.data.frame(columns=[name for name in asked.data.names if name != target])
+        model.fit(others, classes, sample_weight=weights)
+    return Learned(model, model.prototype_, target=classes)
 
 
 def _interrupted(alerts: Any) -> bool:

@@ -11,6 +11,7 @@ import click
 
 from suffice.cli.data import known
 
+CLASS, MEMBER = "class", "member"
 TRUE, FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
 
 
@@ -35,19 +36,22 @@ class Model:
         return tuple(getattr(self.distribution, "labels", ()))
 
     @cached_property
+    def joint(self) -> Any:
+        """What answers questions: of a classifier the class is one more column, called "class"."""
+        if self.labels:
+            return self.distribution.with_class_column(CLASS)
+        return self.value if hasattr(self.value, "given") else self.distribution
+
+    @cached_property
     def names(self) -> tuple[Any, ...]:
-        """The columns, in the order of the distribution."""
+        """The columns, in the order of the distribution; those of a classifier with the class at the end."""
         found = getattr(self.value, "names", None) or getattr(self.distribution, "column_names", None)
-        return tuple(range(self.distribution.columns or 1)) if found is None else tuple(found)
+        columns = tuple(range(self.distribution.columns or 1)) if found is None else tuple(found)
+        return (*columns, CLASS) if self.labels else columns
 
     def portrait(self) -> Any:
         """What there is to say about it, as values."""
-        if hasattr(self.value, "portrait"):
-            return self.value.portrait()
-        own = self.distribution.portrait(self.names)
-        rows = float(self.value.statistics_.count.sum())
-        title = f"{type(self.value).__name__}, {own.title}, {rows:.6g} rows × {len(self.names)} columns"
-        return replace(own, title=title, alerts=tuple(self.value.alerts_), judged=True)
+        return self.value.portrait()
 
     @property
     def members(self) -> int:
@@ -57,16 +61,14 @@ class Model:
     @property
     def who(self) -> str:
         """What those are called that make rows."""
-        return "class" if self.labels else "member"
-
-    def column(self, word: str) -> Any:
-        """The column that a word means."""
-        return known(word, self.names, self.path)
+        return CLASS if self.labels else MEMBER
 
     def levels(self, name: Any) -> tuple[Any, ...] | None:
         """The labels that a column can have; None for numbers."""
         from suffice.distributions.bernoulli import Bernoulli
 
+        if self.labels and name == CLASS:
+            return self.labels
         family, place = self._home(name)
         levels = getattr(family, "levels", None)
         if levels is not None:
@@ -166,10 +168,10 @@ def _same_number(level: Any, text: str) -> bool:
 
 # ---- questions -------------------------------------------------------------------------------------------------------
 def whose(model: Model, word: str) -> Any:
-    """The column that is asked for; None for the member or class itself."""
-    if word not in map(str, model.names) and model.members and word == model.who:
-        return None
-    return known(word, (*model.names, *([model.who] if model.members else [])), "ask")
+    """The column that is asked for; None for the member itself."""
+    hidden = [MEMBER] if model.members and not model.labels and MEMBER not in model.names else []
+    found = known(word, (*model.names, *hidden), "ask")
+    return None if hidden and found == MEMBER else found
 
 
 def cells(model: Model, given: tuple[str, ...]) -> dict[Any, Any]:
@@ -179,8 +181,7 @@ def cells(model: Model, given: tuple[str, ...]) -> dict[Any, Any]:
 
 def conditioned(model: Model, known_cells: dict[Any, Any]) -> Any:
     """The model given some cells."""
-    source = model.value if hasattr(model.value, "given") else model.distribution
-    return source.given(known_cells) if known_cells else source
+    return model.joint.given(known_cells) if known_cells else model.joint
 
 
 def row_of(model: Model, known_cells: dict[Any, Any]) -> dict[Any, Any]:

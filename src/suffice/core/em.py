@@ -281,7 +281,9 @@ class _Walk:
         return gain is not None and abs(last[1] - last[0]) < gain
 
     def trace(self) -> Trace:
-        changes = np.array([*self.moves, np.nan][: len(self.seen)])
+        changes = np.array(
+            [*self.moves, *[np.nan] * len(self.seen)][: len(self.seen)]
+        )  # interrupted: not all are known
         entropy, seconds, objective = (np.array(self.column(name)) for name in ("entropy", "seconds", "objective"))
         likelihood, bound = np.array(self.column("log_likelihood")), np.array(self.column("bound"))
         return Trace(likelihood, bound, changes, entropy, seconds, objective, self.passes)
