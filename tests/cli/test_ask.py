@@ -56,10 +56,10 @@ def test_explain(run, classifier, penguins, row):
 
 
 def test_explain_a_member(run, model, penguins):
-    found = json.loads(run("explain", model, penguins, "--row", 7, "--label", 1, "--against", 2, "--json").stdout)
+    found = json.loads(run("explain", model, penguins, "--row", 7, "--label", 0, "--against", 2, "--json").stdout)
     scores = sf.load(model).distribution.scores(sf.load(model).distribution.read(sf.scan(penguins).frame(7, 8)))[0]
-    assert (found["label"], found["against"]) == (1, 2)
-    np.testing.assert_allclose(found["log_odds"], scores[1] - scores[2])
+    assert (found["label"], found["against"]) == (0, 2)
+    np.testing.assert_allclose(found["log_odds"], scores[0] - scores[2])
 
 
 def test_classes_that_do_not_exist(run, classifier, penguins):

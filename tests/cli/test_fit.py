@@ -44,7 +44,7 @@ def test_families_ignored_columns_weights_and_prior(run, penguins, tmp_path):
     options = ("--family", "body_mass_g=Gamma", "--ignore", "island", "--weights", "year", "--prior", "weak")
     run("fit", penguins, "--components", "2", *options, "--seed", 4, "--out", path)
     rows = sf.scan(penguins)
-    schema = sf.infer(rows, island=None, year=None, body_mass_g=sf.Gamma(), weights="year")
+    schema = sf.infer(rows, island=None, body_mass_g=sf.Gamma(), weights="year")
     direct = sf.fit(sf.Mixture(schema, 2), rows, weights="year", prior="weak", random_state=4)
     found = sf.load(path)
     assert found.distribution == direct.distribution
@@ -69,6 +69,21 @@ def test_a_classifier_is_naive_bayes(run, penguins, classifier):
     page = run("show", classifier).stdout
     assert "Gentoo" in page
     assert "flipper_length_mm" in page
+
+
+def test_a_classifier_with_weights_and_rows_of_unknown_class(run, penguins, tmp_path):
+    lines = Path(penguins).read_text().splitlines()
+    some = [line if number % 10 else line.replace("Adelie", "", 1) for number, line in enumerate(lines)]
+    (tmp_path / "some.csv").write_text("\n".join(some) + "\n")
+    for name in ("some.csv", penguins):
+        run("fit", tmp_path / name, "--target", "species", "--weights", "year", "--out", tmp_path / "m.json")
+        found = sf.load(tmp_path / "m.json")
+        assert found.class_count_.sum() > 600_000
+        assert "year" not in found.feature_names_in_
+        assert list(found.classes_) == ["Adelie", "Chinstrap", "Gentoo"]
+        rows, y = told_apart(penguins)
+        rows.pop("year")
+        assert np.mean(found.predict(rows) == y) > 0.97
 
 
 def test_the_same_rows_give_the_same_bytes(run, penguins, model, tmp_path):

@@ -22,10 +22,14 @@ def opened(files: Sequence[str]) -> Any:
 
 def frames(data: Any) -> Iterator[Any]:
     """The rows, one table of Arrow after the other: what comes back from it keeps its kinds."""
+    return map(tabled, data.frames())
+
+
+def tabled(frame: Any) -> Any:
+    """A frame as a table of Arrow."""
     from suffice.cli.output import arrow
 
-    for frame in data.frames():
-        yield arrow({name: frame[name] for name in frame})
+    return arrow({name: frame[name] for name in frame})
 
 
 def column(data: Any, name: str) -> Any:
@@ -49,15 +53,13 @@ def holes(cells: Any) -> Any:
 
 def row_at(file: str, row: int) -> Any:
     """One row of a file, as a table of one."""
-    from suffice.cli.output import arrow
     from suffice.core.errors import DataError
 
     data = opened([file])
     if row >= len(data):
         msg = f"{file} has {len(data):,} rows, numbered from 0; there is no row {row:,}."
         raise DataError(msg)
-    frame = data.frame(row, row + 1)
-    return arrow({name: frame[name] for name in frame})
+    return tabled(data.frame(row, row + 1))
 
 
 def known(name: str, names: Iterable[Any], what: str) -> Any:

@@ -96,7 +96,7 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
     weights = None
     if options["weights"]:
         weights = known(options["weights"], names, "--weights")
-        chosen[weights] = None
+        chosen.pop(weights, None)
     if target is not None:
         target = known(target, names, "--target")
         chosen[target] = None

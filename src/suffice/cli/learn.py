@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.cli.data import column, holes
+from suffice.cli.data import column, holes, tabled
 from suffice.cli.progress import progress
 
 
@@ -95,8 +95,8 @@ def classifier(asked: Request, target: Any) -> Learned:
         model.fit(asked.data, target, sample_weight=asked.weights)
     else:
         weights = None if asked.weights is None else column(asked.data, asked.weights)
-        others = asked.data.frame(columns=[name for name in asked.data.names if name != target])
-        model.fit(others, classes, sample_weight=weights)
+        others = asked.data.frame(columns=[name for name in asked.data.names if name not in (target, asked.weights)])
+        model.fit(tabled(others), classes, sample_weight=weights)
     return Learned(model, model.prototype_, target=classes)
 
 

@@ -21,6 +21,7 @@ class Progress:
         """Know the size of the work, and the live line where there is one."""
         self.rows, self.starts, self.candidates, self.live = rows, starts, candidates, live
         self.start, self.found, self.before = 0, 0, float("nan")
+        self.resumed = False  # a checkpoint does not tell how many starts there were
         self.begun = self.told = time.monotonic()
 
     def passed(self, seen: Any) -> None:
@@ -29,7 +30,9 @@ class Progress:
             self.start, self.before = self.start + 1, float("nan")
         change = seen.log_likelihood - self.before
         self.before = seen.log_likelihood
-        pieces = [f"start {self.start}/{self.starts}"] if self.starts > 1 else []
+        self.resumed = self.resumed or self.start == 0
+        which = "resumed" if self.start == 0 else "next start" if self.resumed else f"start {self.start}/{self.starts}"
+        pieces = [which] if self.starts > 1 or self.start == 0 else []
         pieces += [f"pass {seen.number}", f"log L {seen.log_likelihood:,.2f}"]
         pieces += [f"change {change:+.3g}"] if change == change else []  # noqa: PLR0124 (NaN: the first pass)
         pieces += [f"{_short(self.rows / seen.seconds)} rows/s"] if seen.seconds > 0 else []
