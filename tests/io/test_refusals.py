@@ -282,6 +282,9 @@ def test_levels_and_classes_are_checked():
     ):
         with pytest.raises(sf.ModelFileError, match=reason):
             loads(changed(*change, of=labels))
+    table = dumps(sf.fit(sf.Product({"a": sf.Normal(), "b": sf.Poisson()}), {"a": [1.5, 2.5], "b": [1, 2]})).decode()
+    with pytest.raises(sf.ModelFileError, match=r"the block \(1, 3\) has 1 columns"):
+        loads(changed(("distribution.parts", [["a", {"kind": "Normal"}], [[1, 3], {"kind": "Poisson"}]]), of=table))
     model = sf.GaussianNB().fit(X, np.arange(30) % 2)
     document = dumps(model).decode()
     for change, reason in (

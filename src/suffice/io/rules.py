@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.combinators.columns import ByColumn
+from suffice.combinators.columns import ByColumn, names_of
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.labels import is_missing
@@ -170,8 +170,11 @@ def _belong(stack: Any, stats: Any) -> None:
     elif stack.blocks:
         parts = stats.parts if isinstance(stats, Parts) else ()
         require(len(parts) == len(stack.blocks), f"{stack.name} has {len(stack.blocks)} parts.")
-        for block, part in zip(stack.blocks.values(), parts, strict=True):
+        for (key, block), part in zip(stack.blocks.items(), parts, strict=True):
             _belong(block.stacked, part)
+            wide = 1 if block.row_vector else np.shape(part.weight)[-1]
+            named = getattr(stack, "named", False) is True and not block.row_vector
+            require(not named or len(names_of(key)) == wide, f"the block {key!r:.60} has {wide} columns.")
     else:
         weight, columns = np.asarray(stats.weight), stack.columns if stack.row_vector else stack.batch[-1]
         wide = stats.centre.shape[1] if stack.row_vector and hasattr(stats, "centre") else weight.shape[-1]
