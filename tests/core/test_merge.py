@@ -100,9 +100,10 @@ def test_hidden_members_inside_a_product_and_inside_members_are_aligned():
     merged = sf.merge(*(sf.fit(prototype, part, random_state=0) for part in parts))
     assert merged.distribution.blocks["b"].mean == pytest.approx(X[:, 1].mean())
     assert np.ptp(merged.distribution.blocks["a"].components.mean) > 4
-    deep = sf.Mixture(sf.Mixture(sf.Normal(), 2), 2)
-    pair = [sf.fit(deep, X[part, 0], random_state=0, max_iter=50) for part in (slice(70), slice(70, None))]
-    whole, found = sf.fit(deep, X[:, 0], random_state=0, max_iter=50), sf.merge(*pair)
+    deep = sf.Mixture([sf.Mixture([sf.Normal(m - 0.5, 1.0), sf.Normal(m + 0.5, 1.0)]) for m in (0.0, 5.0)])
+    other = sf.Mixture([sf.Mixture([sf.Normal(m + 0.5, 1.0), sf.Normal(m - 0.5, 1.0)]) for m in (5.0, 0.0)])
+    pair = [sf.fit(one, X[part, 0], start=one) for one, part in ((deep, slice(70)), (other, slice(70, None)))]
+    whole, found = sf.fit(deep, X[:, 0], start=deep), sf.merge(*pair)
     assert np.sum(found.statistics.count) == pytest.approx(120)
     assert np.sum(found.log_prob(X[:, 0])) > whole.log_likelihood - 10
 
@@ -218,9 +219,8 @@ def test_mixture_estimators_merge_near_the_fit_of_all_rows(make):
 
 
 def test_estimators_of_other_columns_or_options_do_not_merge():
-    left, right = (
-        sf.GaussianMixture(2, random_state=0).fit(pd.DataFrame(X, columns=list(names))) for names in ("ab", "xy")
-    )
+    frames = [pd.DataFrame(X, columns=list(names)) for names in ("ab", "xy")]
+    left, right = (sf.GaussianMixture(2, random_state=0).fit(frame) for frame in frames)
     with pytest.raises(sf.DataError, match="same columns"):
         sf.merge(left, right)
     diagonal = sf.GaussianMixture(2, covariance_type="diag", random_state=0).fit(frames[0])

@@ -5,6 +5,7 @@ SufficeError or a model that can be written and asked is printed with the docume
 """
 
 import contextlib
+import copy
 import json
 import random
 import resource
@@ -68,19 +69,19 @@ def structure(text, rng):
         other, its = rng.choice(spots)
         what = rng.randrange(8)
         if what < 3:
-            node[key] = rng.choice(ODD)
+            node[key] = copy.deepcopy(rng.choice(ODD))
         elif what == 3:
-            node[key] = json.loads(json.dumps(other[its]))
+            node[key] = copy.deepcopy(other[its])
         elif what == 4:
-            node[key], other[its] = json.loads(json.dumps(other[its])), json.loads(json.dumps(node[key]))
+            node[key], other[its] = copy.deepcopy(other[its]), copy.deepcopy(node[key])
         elif what == 5:
             del node[key]
         elif what == 6 and isinstance(node, list):
-            node.insert(key, json.loads(json.dumps(rng.choice((node[key], other[its])))))
+            node.insert(key, copy.deepcopy(rng.choice((node[key], other[its]))))
         elif isinstance(node[key], (int, float)) and not isinstance(node[key], bool):
             node[key] = rng.choice((-node[key], node[key] + 1, node[key] * 1e6, node[key] * 1e-9, node[key] // 2))
         else:
-            node[str(key) if isinstance(node, dict) else key] = rng.choice(ODD)
+            node[str(key) if isinstance(node, dict) else key] = copy.deepcopy(rng.choice(ODD))
     return json.dumps(tree).encode()
 
 

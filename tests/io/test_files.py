@@ -12,7 +12,11 @@ import polars as pl
 import pytest
 
 import suffice as sf
+from suffice.core.statistics import Additive
+from suffice.core.value import Value
+from suffice.distributions import load
 from suffice.io import dumps, loads
+from suffice.io.kinds import values
 
 RNG = np.random.default_rng(0)
 X = np.concatenate([RNG.normal(size=(40, 2)), RNG.normal(size=(40, 2)) * 0.5 + 4.0])
@@ -365,6 +369,23 @@ def test_numbers_keep_their_bits_and_names_their_types():
     assert list(loads(dumps(fit)).distribution.blocks) == [1, "1"]
     labels = sf.Categorical([np.datetime64("2026-01-01T10", "h"), "b", True, dt.date(2026, 1, 2), 2.5, 3])
     same(loads(dumps(labels)).levels, labels.levels)
+
+
+def heirs(kind):
+    for one in kind.__subclasses__():
+        yield one
+        yield from heirs(one)
+
+
+def test_every_kind_of_value_is_known_to_files():
+    """A new distribution or statistic must be entered in `suffice.io.kinds`, or it cannot be saved."""
+    bases = {"Answers", "Compound", "Distribution", "Indicators", "Iterative", "Member", "SparseSums"}
+    made_of_functions = {"ExponentialFamily", "SeveralStatistics"}
+    passing = {"Apart"}  # the sums of one pass of k-means
+    sf.BayesianGaussianMixture, sf.KMeans, sf.MultinomialNB  # noqa: B018 (have them define what is theirs)
+    load()
+    kinds = {one for base in (Value, Additive) for one in heirs(base) if one.__module__.startswith("suffice.")}
+    assert {one.__name__ for one in kinds} - bases - made_of_functions - passing <= set(values())
 
 
 def test_a_file_can_be_read_by_a_person():

@@ -75,6 +75,13 @@ def test_what_holds_code_or_is_no_model_is_not_saved(model, reason, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_what_would_not_come_back_is_not_written():
+    broken = sf.fit(sf.Normal(), [1.0, 2.0])
+    object.__setattr__(broken, "statistics", sf.Poisson().suffstats([1, 2]))
+    with pytest.raises(sf.ModelFileError, match=r"would not come back from a file .* statistics of Poisson"):
+        dumps(broken)
+
+
 def test_other_estimators_are_refused():
     from sklearn.covariance import OAS
     from sklearn.linear_model import LogisticRegression
@@ -275,6 +282,9 @@ def test_levels_and_classes_are_checked():
     ):
         with pytest.raises(sf.ModelFileError, match=reason):
             loads(changed(*change, of=labels))
+    table = dumps(sf.fit(sf.Product({"a": sf.Normal(), "b": sf.Poisson()}), {"a": [1.5, 2.5], "b": [1, 2]})).decode()
+    with pytest.raises(sf.ModelFileError, match=r"the block \(1, 3\) has 1 columns"):
+        loads(changed(("distribution.parts", [["a", {"kind": "Normal"}], [[1, 3], {"kind": "Poisson"}]]), of=table))
     model = sf.GaussianNB().fit(X, np.arange(30) % 2)
     document = dumps(model).decode()
     for change, reason in (

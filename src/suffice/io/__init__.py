@@ -27,7 +27,7 @@ VERSION = 1  # of the format; a file of a later one is refused
 
 
 def dumps(model: Any) -> bytes:
-    """A model as the bytes of a file.
+    """A model as the bytes of a file, from which it can be read again: that is tried.
 
     >>> print(sf.io.dumps(sf.Normal(2.0, 0.5)).decode())
     {"suffice":"1","kind":"Normal","mean":2.0,"std":0.5}
@@ -39,7 +39,13 @@ def dumps(model: Any) -> bytes:
             f"{type(model).__name__} {model!r:.60}."
         )
         raise ModelFileError(msg)
-    return laid_out({"suffice": str(VERSION), **tree})
+    data = laid_out({"suffice": str(VERSION), **tree})
+    try:
+        loads(data, limit=len(data))
+    except ModelFileError as error:
+        msg = f"{type(model).__name__} would not come back from a file as it is, so it is not written: {error}"
+        raise ModelFileError(msg) from error
+    return data
 
 
 def loads(data: bytes | bytearray | memoryview | str, *, limit: int = LIMIT) -> Any:

@@ -125,9 +125,8 @@ def _unknown(value: Any) -> str:
     name, module = type(value).__name__, type(value).__module__
     if module.startswith("suffice."):
         made_of = {"ExponentialFamily", "SeveralStatistics", "DensityPosterior"}
-        why = (
-            "it is made of Python functions, and a file holds data, never code" if name in made_of else "it is no model"
-        )
+        functions = "it is made of Python functions, and a file holds data, never code"
+        why = functions if name in made_of else "files hold no values of this kind"
     else:
         why = f"the kinds that a file may name are a closed set, suffice's own, and {module}.{name} is none of them"
     return (

@@ -105,7 +105,11 @@ def _array(array: Array, path: str, inner: Writer) -> dict[str, Any]:
         msg = "it holds a masked array; give an array with NaN, or a list with None, where cells are missing."
         raise refused(path, msg)
     _check_dtype(array.dtype, path)
-    return {"array": _cells(array.ravel(), path, inner), "dtype": _name(array.dtype), "shape": list(array.shape)}
+    return {
+        "array": _cells(np.asarray(array).ravel(), path, inner),
+        "dtype": _name(array.dtype),
+        "shape": list(array.shape),
+    }
 
 
 def _cells(array: Array, path: str, inner: Writer) -> list[Any]:

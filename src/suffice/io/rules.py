@@ -6,13 +6,14 @@ Its fields have their types, its arrays shapes that fit together, and its parts 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from suffice.combinators.columns import ByColumn
+from suffice.combinators.columns import ByColumn, names_of
 from suffice.core.distribution import Distribution
-from suffice.core.errors import DataError, ParameterError
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.labels import is_missing
 from suffice.core.parameters import SIMPLEX, Array, as_parameter
 from suffice.core.statistics import Additive, Parts
@@ -169,8 +170,11 @@ def _belong(stack: Any, stats: Any) -> None:
     elif stack.blocks:
         parts = stats.parts if isinstance(stats, Parts) else ()
         require(len(parts) == len(stack.blocks), f"{stack.name} has {len(stack.blocks)} parts.")
-        for block, part in zip(stack.blocks.values(), parts, strict=True):
+        for (key, block), part in zip(stack.blocks.items(), parts, strict=True):
             _belong(block.stacked, part)
+            wide = 1 if block.row_vector else np.shape(part.weight)[-1]
+            named = getattr(stack, "named", False) is True and not block.row_vector
+            require(not named or len(names_of(key)) == wide, f"the block {key!r:.60} has {wide} columns.")
     else:
         weight, columns = np.asarray(stats.weight), stack.columns if stack.row_vector else stack.batch[-1]
         wide = stats.centre.shape[1] if stack.row_vector and hasattr(stats, "centre") else weight.shape[-1]
@@ -191,19 +195,27 @@ def _check_posterior(posterior: Any) -> None:
     if hasattr(posterior, "stated"):
         require(np.shape(posterior.stated) in ((), likelihood.batch), "'stated' is a number for each column.")
         require((np.asarray(posterior.stated, dtype=float) >= 0).all(), "'stated' is at least 0.")
-    _ = posterior.mean, posterior.predictive()
+    _ask(posterior)
+
+
+def _ask(posterior: Any) -> None:
+    """Have a belief answer: what does not fit together cannot; what its kind cannot answer is no fault of the file."""
+    for question in ("mean", "log_evidence", "alerts"):
+        getattr(posterior, question)
+    with suppress(UnsupportedError):
+        posterior.predictive()
 
 
 def _check_product(posterior: Any) -> None:
     keys = getattr(posterior.likelihood, "blocks", {})
     require(keys and list(posterior.beliefs) == list(keys), "there is a belief about each part, in their order.")
-    _ = posterior.mean, posterior.predictive(), posterior.log_evidence, posterior.alerts
+    _ask(posterior)
 
 
 def _check_stack(posterior: Any) -> None:
     members = getattr(posterior.likelihood, "members", 0)
     require(len(posterior.members) == members, "there is a belief about each member.")
-    _ = posterior.mean, posterior.predictive(), posterior.log_evidence, posterior.alerts
+    _ask(posterior)
 
 
 def _check_known(shares: Any) -> None:
@@ -259,9 +271,6 @@ def _check_trace(trace: Any) -> None:
 def _check_fit(fit: Any) -> None:
     require(np.isfinite(fit.n) and fit.n >= 0 and fit.missing >= 0, "numbers of rows are at least 0.")
     belong(fit.distribution, fit.statistics)
-    names = getattr(fit, "names", None)
-    if names is not None:
-        require(len(set(names)) == len(names), "the names of columns are different.")
 
 
 def like_parameters(errors: Any, params: Any) -> Any:

@@ -82,7 +82,7 @@ def laid_out(tree: Any) -> bytes:
 
 def _lines(tree: Any, margin: bytes) -> list[bytes]:
     flat = type(tree) not in _NESTED or not tree or _plain(tree) or (type(tree) is dict and "array" in tree)
-    whole = msgspec.json.encode(tree) if flat or _small(tree) else b""
+    whole = msgspec.json.encode(tree) if flat or _room(tree, WIDTH // 4) >= 0 else b""
     if flat or (whole and len(whole) + len(margin) <= WIDTH):
         return [whole]
     inner = margin + b" "
@@ -101,10 +101,12 @@ def _plain(tree: Any) -> bool:
     return type(tree) is list and not any(type(one) in _NESTED for one in tree)
 
 
-def _small(tree: Any) -> bool:
-    """Whether it may fit into a line, so that it is worth writing it to see."""
-    return len(tree) <= 8 and not any(type(one) in _NESTED and len(one) > 8 for one in _items(tree))
-
-
-def _items(tree: Any) -> Any:
-    return tree.values() if type(tree) is dict else tree
+def _room(tree: Any, left: int) -> int:
+    """What is left of a number of entries after those of a tree; below 0 where it has more."""
+    for one in tree.values() if type(tree) is dict else tree:
+        left -= 1
+        if left >= 0 and type(one) in _NESTED:
+            left = _room(one, left)
+        if left < 0:
+            break
+    return left
