@@ -95,13 +95,19 @@ def _measure(mixture: Any) -> str:
 def hidden(mixture: Any, fit: Any) -> tuple[Statistic, ...]:
     """ICL and the entropy of who made which row, where they are there or quickly found."""
     found = []
-    if "icl" in fit.__dict__ or (fit._intact and np.prod(np.shape(fit._data[0])) * mixture.n <= CELLS):  # noqa: SLF001
+    if "icl" in fit.__dict__ or _small(fit, mixture.n):
         found.append(Statistic("ICL", fit.icl, f"ICL {score(fit.icl)}"))
     entropy = np.sum(getattr(fit.statistics, "entropy", np.nan))
     if mixture.n > 1 and np.isfinite(entropy) and fit.n > 0 and not mixture.hard:
         share = float(entropy) / (fit.n * np.log(mixture.n))
         found.append(Statistic("entropy", share, f"entropy {abs(share):.2f}"))
     return tuple(found)
+
+
+def _small(fit: Any, k: int) -> bool:
+    """Whether the rows are there, as they were, and few enough for one more pass."""
+    data = fit._data  # noqa: SLF001 (its own portrait)
+    return data is not None and bool(np.prod(np.shape(data[0])) * k <= CELLS) and bool(fit._intact)  # noqa: SLF001
 
 
 def _rows(strip: Strip, weights: Array, *, told: bool) -> list[Row]:

@@ -12,7 +12,7 @@ from suffice.core.portrait import Head, Parameter, Portrait, Row, Statistic
 from suffice.core.readings import Reading, count, decimals, number, rounded, score
 from suffice.core.shown import shown
 
-MANY = 5000  # numbers whose standard errors a portrait still computes by itself
+MANY = 2000  # numbers whose standard errors a portrait still computes by itself
 WORK = 2e7  # multiplications that it still does for what needs the rows
 LEVEL = 24  # letters of a level
 LONG = 110  # letters of a prior
