@@ -54,7 +54,7 @@ def of_mixture(mixture: Any, names: Any, fit: Any) -> Portrait:
     strips = _strips(mixture.components, names, mixture.weights)
     told = mixture.n > 1 and any(np.isfinite(one.divergences).any() for one in strips)
     rows = [row for strip in strips for row in _rows(strip, mixture.weights, told=told)]
-    order = sorted(rows, key=lambda row: -np.nan_to_num(row.tells, nan=-1.0)) if told else rows
+    order = sorted(rows, key=lambda row: -row.tells if row.tells >= 0 else 1.0) if told else rows
     if told and len(order) > 1 and order[0].tells > FAINT:
         order[0] = replace(order[0], note="tells members apart most")
     return Portrait(
@@ -95,7 +95,7 @@ def _measure(mixture: Any) -> str:
 def hidden(mixture: Any, fit: Any) -> tuple[Statistic, ...]:
     """ICL and the entropy of who made which row, where they are there or quickly found."""
     found = []
-    if "icl" in fit.__dict__ or (fit._intact and np.prod(np.shape(fit._data[0])) * mixture.n <= CELLS):  # noqa: SLF001
+    if "icl" in fit.__dict__ or _small(fit, mixture.n):
         found.append(Statistic("ICL", fit.icl, f"ICL {score(fit.icl)}"))
     entropy = np.sum(getattr(fit.statistics, "entropy", np.nan))
     if mixture.n > 1 and np.isfinite(entropy) and fit.n > 0 and not mixture.hard:
@@ -104,13 +104,17 @@ def hidden(mixture: Any, fit: Any) -> tuple[Statistic, ...]:
     return tuple(found)
 
 
+def _small(fit: Any, k: int) -> bool:
+    """Whether the rows are there, as they were, and few enough for one more pass."""
+    data = fit._data  # noqa: SLF001 (its own portrait)
+    return data is not None and bool(np.prod(np.shape(data[0])) * k <= CELLS) and bool(fit._intact)  # noqa: SLF001
+
+
 def _rows(strip: Strip, weights: Array, *, told: bool) -> list[Row]:
-    found = []
-    for j, (name, cells) in enumerate(zip(strip.names, strip.readings, strict=True)):
-        own = strip.divergences[:, j]
-        tells = float(np.sum(np.where(weights > 0, weights * own, 0.0))) if told else float("nan")
-        found.append(Row(name, tuple(cells), strip.family, tells))
-    return found
+    mean = np.where(weights[:, None] > 0, weights[:, None] * strip.divergences, 0.0).sum(axis=0)
+    tells = mean.tolist() if told else [float("nan")] * len(strip.names)
+    parts = zip(strip.names, strip.readings, tells, strict=True)
+    return [Row(name, tuple(cells), strip.family, nats) for name, cells, nats in parts]
 
 
 def _apart(strips: list[Strip], k: int) -> tuple[tuple[tuple[Any, float], ...], ...]:

@@ -66,8 +66,8 @@ def alert_lines(alerts: tuple[Alert, ...], width: int) -> list[str]:
 
 # ---- a model without members -----------------------------------------------------------------------------------------
 def _numbers(portrait: Portrait, width: int) -> list[str]:
-    if len(portrait.rows) == 1 and 0 < len(portrait.parameters) <= NUMBERS:
-        return _parameters(portrait.parameters, portrait.heads, width)
+    if len(portrait.rows) == 1 and portrait.parameters:
+        return _parameters(portrait, width)
     names = _names(portrait.rows, width)
     shown_rows = portrait.rows[:COLUMNS]
     first = max((places(name) for name in names[: len(shown_rows)]), default=0)
@@ -82,30 +82,30 @@ def _numbers(portrait: Portrait, width: int) -> list[str]:
             told[-1] = fitted(told[-1] + " …", room)
         out += [(lead if i == 0 else " " * places(lead)) + fitted(line, room) for i, line in enumerate(told)] or [lead]
     out += _left_out(len(portrait.rows) - len(shown_rows), "column")
-    if any(np.isfinite(one.error) for one in portrait.parameters):
+    if any("±" in piece for row in shown_rows for piece in row.cells[0].pieces):
         out.append(
             f"{INSET}±: {'standard error' if portrait.heads[1] == 'std. error' else 'standard deviation of the belief'}"
         )
     return out
 
 
-def _parameters(numbers: tuple[Parameter, ...], heads: tuple[str, ...], width: int) -> list[str]:
+def _parameters(portrait: Portrait, width: int) -> list[str]:
     """One line per parameter: estimate, standard error, 95 % interval."""
-    rows = [("", *heads)]
+    numbers: tuple[Parameter, ...] = portrait.parameters[:NUMBERS]
+    rows = [("", *portrait.heads)]
     for one in numbers:
         ends = f"{number(one.low, 5)} … {number(one.high, 5)}" if np.isfinite(one.error) and not one.fixed else ""
         error = "fixed" if one.fixed else number(one.error, 5)
         rows.append((shown(one.label, max(width // 3, 8)), number(one.value, 5), error, ends))
-    if all(one.fixed or np.isnan(one.error) for one in numbers):
-        rows = [(*row[:2], row[2] if any(one.fixed for one in numbers) else "", "") for row in rows]
-        rows[0] = ("", heads[0], "", "")
+    if not portrait.judged:  # of a distribution without a fit nobody knows how sure it is
+        rows = [(*row[:2], "", "") for row in rows]
     wide = [max(places(row[i]) for row in rows) for i in range(4)]
     lines = []
     for label, value, error, ends in rows:
         line = f"{INSET}{left(label, wide[0])}  {right(value, wide[1])}"
         line += f"  {right(error, wide[2])}" if wide[2] else ""
         lines.append(line + (f"  {ends}" if wide[3] and places(line) + 2 + wide[3] <= width else ""))
-    return lines
+    return lines + _left_out(len(portrait.parameters) - len(numbers), "parameter")
 
 
 def _left_out(count: int, what: str) -> list[str]:
