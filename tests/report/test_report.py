@@ -127,7 +127,7 @@ def test_what_is_missing_is_named(monkeypatch, mixed_fit):
 
 
 def test_wrong_arguments_are_refused(mixed_fit, mixed):
-    with pytest.raises(sf.ParameterError, match="selection= is what sf.select"):
+    with pytest.raises(sf.ParameterError, match=r"selection= is what sf\.select"):
         sf.report.render(mixed_fit, mixed, selection=mixed_fit)
     with pytest.raises(sf.ParameterError, match="Fit it first"):
         sf.report.render(sf.Normal, mixed)
