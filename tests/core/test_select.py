@@ -27,11 +27,12 @@ def test_the_table_and_the_best():
         assert row["bic"] == pytest.approx(fit.n_parameters * np.log(len(x)) - 2 * fit.log_likelihood)
         assert row["entropy"] == entropy
         assert row["icl"] == pytest.approx(row["bic"] - 2 * np.log(proba.max(axis=1)).sum())
+        assert fit.icl == row["icl"]
         assert row["aic"] == pytest.approx(2 * fit.n_parameters - 2 * fit.log_likelihood)
         assert row["log_likelihood"] == pytest.approx(float(np.sum(fit.log_prob(x))))
     heights = {row["n_components"]: row["log_likelihood"] for row in found.table}
     assert heights[1] < heights[2] <= heights[3] + 1e-6
-    assert "2 × Normal by bic, of 4 candidates" in repr(found)
+    assert "2 × Normal by BIC, of 4 candidates" in repr(found)
 
 
 def test_families_are_compared():
@@ -214,6 +215,6 @@ def test_the_table_is_one_of_pandas():
     assert list(frame.columns) == list(found.table[0])
     assert frame["bic"].tolist() == found.table["bic"]
     assert frame["n_components"].dtype.kind == "i"
-    many = replace(found, table=Table(found.table.rows * 20))
-    assert len(repr(many).splitlines()) == 13
-    assert repr(many).endswith("… 30 more")
+    many = replace(found, table=Table(found.table.rows * 40))
+    assert len(repr(many).splitlines()) == 1 + 1 + 60 + 1
+    assert repr(many).endswith("… and 20 more")

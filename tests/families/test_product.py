@@ -175,7 +175,7 @@ def test_ddof_reaches_the_parts_that_have_a_variance():
 def test_alerts_and_the_page_name_the_column():
     fit = sf.fit(sf.Product({"a": sf.Normal(), "b": sf.Bernoulli()}), {"a": [1.0, 2.0], "b": [0, 0]})
     assert [(code, text.split(":")[0]) for code, text in fit.alerts] == [("boundary", "column 'b'")]
-    assert "a: mean" in str(fit)
+    assert "\n  a  Normal     mean 1.50 ± 0.35, std 0.50 ± 0.25\n" in str(fit)
     unseen = sf.fit(sf.Product({"a": sf.Normal(), "b": sf.Bernoulli()}), {"a": [1.0, 2.0], "b": [np.nan, np.nan]})
     assert "column b has no value" in dict(unseen.alerts)["unseen"]
 

@@ -88,7 +88,7 @@ class MixtureAnswers:
         return mixture_bounds(self, errors, reach)
 
     def table(self, fit: Any, width: int) -> list[str]:
-        """The members of a fit as lines of text: each parameter with its standard error, where that is quickly found."""
+        """The members of a fit as lines of text: each parameter with its standard error, where that is quick."""
         from suffice.combinators.mixture_table import lines
 
         return lines(self, fit, width)

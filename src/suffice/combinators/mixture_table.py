@@ -138,15 +138,15 @@ def _numbers(one: Any, params: Any, errors: Any, key: Any = None) -> list[Entry]
 def _matrix(rows: list[list[Entry]], names: list[int], width: int) -> list[str]:
     """Members that have the same entries: one line each, in as many panels as the width of a page needs."""
     labels = [shown(entry.label, max(width - 8, 8)) for entry in rows[0]]
-    shown = _middle(list(range(len(labels))), ENTRIES)
+    wanted = _middle(list(range(len(labels))), ENTRIES)
     cut = _middle(list(range(len(rows))), MEMBERS)
-    head = ["", *(f"… {len(labels) - len(shown) + 1} more" if i is None else labels[i] for i in shown)]
+    head = ["", *(f"… {len(labels) - len(wanted) + 1} more" if i is None else labels[i] for i in wanted)]
     body = []
     for j in cut:
         if j is None:
-            body.append([f"… {len(rows) - len(cut) + 1} more", *("" for _ in shown)])
+            body.append([f"… {len(rows) - len(cut) + 1} more", *("" for _ in wanted)])
         else:
-            body.append([str(names[j]), *("" if i is None else _shown(rows[j][i]) for i in shown)])
+            body.append([str(names[j]), *("" if i is None else _shown(rows[j][i]) for i in wanted)])
     widths = [max(places(row[i]) for row in [head, *body]) for i in range(len(head))]
     out: list[str] = []
     begin = 1

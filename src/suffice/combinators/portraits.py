@@ -1,20 +1,23 @@
-"""Mixtures and products as portraits: a row for each column, what every member says of it, and what it tells of them."""
+"""Mixtures and products as portraits: what every member says of each column, and what the column tells of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from suffice.combinators import telling
 from suffice.combinators.columns import names_of
+from suffice.combinators.compound import width_of
 from suffice.combinators.stack import Stack
 from suffice.core.errors import SufficeError
 from suffice.core.fit_portrait import by_column, column_names, errors_of, parameters, strongest
 from suffice.core.parameters import Array
-from suffice.core.portrait import Head, Portrait, Row, Statistic
-from suffice.core.readings import Reading, percent, score
+from suffice.core.portrait import Head, Parameter, Portrait, Row, Statistic
+from suffice.core.readings import Reading, count, levels_of, number, percent, score
 
 CELLS = 2_000_000  # rows × columns × members of one more pass that a page still makes by itself
 TOP = 3  # columns that are named for each member
@@ -38,12 +41,14 @@ def of_mixture(mixture: Any, names: Any, fit: Any) -> Portrait:
     labels = getattr(mixture, "labels", ()) or tuple(range(mixture.n))
     kinds = [_kind(one) for one in mixture.parts]
     unlike = len(set(kinds)) > 1
-    title = _title(mixture, kinds, fit)
+    title = _title(mixture, kinds)
     if not mixture.ready or mixture.components.lone:
         return Portrait(title, judged=False)
     rows_of = None if fit is None else np.asarray(fit.statistics.count)
     heads = tuple(
-        Head(label, float(mixture.weights[j]), kinds[j] if unlike else "", None if rows_of is None else float(rows_of[j]))
+        Head(
+            label, float(mixture.weights[j]), kinds[j] if unlike else "", None if rows_of is None else float(rows_of[j])
+        )
         for j, label in enumerate(labels)
     )
     strips = _strips(mixture.components, names, mixture.weights)
@@ -64,8 +69,7 @@ def of_mixture(mixture: Any, names: Any, fit: Any) -> Portrait:
     )
 
 
-def _title(mixture: Any, kinds: list[str], fit: Any) -> str:
-    del fit
+def _title(mixture: Any, kinds: list[str]) -> str:
     kind = kinds[0] if len(set(kinds)) == 1 and kinds[0] not in ("Product", "Mixture") else ""
     noun = "class" if getattr(mixture, "labels", ()) else "member"
     plural = noun + ("" if mixture.n == 1 else "es" if noun == "class" else "s")
@@ -91,13 +95,19 @@ def _measure(mixture: Any) -> str:
 def hidden(mixture: Any, fit: Any) -> tuple[Statistic, ...]:
     """ICL and the entropy of who made which row, where they are there or quickly found."""
     found = []
-    if "icl" in fit.__dict__ or (fit._intact and np.prod(np.shape(fit._data[0])) * mixture.n <= CELLS):  # noqa: SLF001
+    if "icl" in fit.__dict__ or _small(fit, mixture.n):
         found.append(Statistic("ICL", fit.icl, f"ICL {score(fit.icl)}"))
     entropy = np.sum(getattr(fit.statistics, "entropy", np.nan))
     if mixture.n > 1 and np.isfinite(entropy) and fit.n > 0 and not mixture.hard:
         share = float(entropy) / (fit.n * np.log(mixture.n))
         found.append(Statistic("entropy", share, f"entropy {abs(share):.2f}"))
     return tuple(found)
+
+
+def _small(fit: Any, k: int) -> bool:
+    """Whether the rows are there, as they were, and few enough for one more pass."""
+    data = fit._data  # noqa: SLF001 (its own portrait)
+    return data is not None and bool(np.prod(np.shape(data[0])) * k <= CELLS) and bool(fit._intact)  # noqa: SLF001
 
 
 def _rows(strip: Strip, weights: Array, *, told: bool) -> list[Row]:
@@ -127,40 +137,28 @@ def _strips(stack: Any, names: Any, weights: Array) -> list[Strip]:
         return _unlike(stack, names, weights)
     if stack.blocks:
         own = _block_names(stack, names)
-        return [
-            strip for key, block in stack.blocks.items() for strip in _strips(block, own[key], weights)
-        ]
-    columns = stack.marginals
+        return [strip for key, block in stack.blocks.items() for strip in _strips(block, own[key], weights)]
+    columns, k = stack.marginals, stack.members
     titles = column_names(stack, names)
     if columns is None:
         event = titles if len(titles) == 1 else (tuple(titles),)
-        readings = [[_safe(stack, one)] for one in range(stack.members)]
-        return [Strip(event, [[r[0] for r in readings]], telling.drawn(stack, weights)[:, None], stack.name)]
-    try:
-        readings = stack.readings()
-    except (SufficeError, AttributeError, TypeError, ValueError, ArithmeticError):
-        readings = _by_parameters(stack, len(titles))
-    try:
-        found = telling.divergences(columns, weights)
-    except (SufficeError, AttributeError, TypeError, ValueError, ArithmeticError):
-        found = np.full((stack.members, len(titles)), np.nan)
+        readings = asked(lambda: stack.readings()[:1], [[Reading((stack.name,))] * k])
+        return [Strip(event, readings, telling.drawn(stack, weights)[:, None], stack.name)]
+    readings = asked(stack.readings, None) or _by_parameters(stack, len(titles))
+    found = asked(lambda: telling.divergences(columns, weights), np.full((k, len(titles)), np.nan))
     return [Strip(titles, readings, found, stack.name)]
 
 
-def _safe(stack: Any, member: int) -> Reading:
-    """What a member says of rows that are one event."""
+def asked(question: Callable[[], Any], otherwise: Any) -> Any:
+    """An answer, or what stands for it: a family of a user's own need not have a mean, quantiles or draws."""
     try:
-        cells = stack.readings()
+        return question()
     except (SufficeError, AttributeError, TypeError, ValueError, ArithmeticError):
-        return Reading((stack.name,))
-    found: Reading = cells[0][member]
-    return found
+        return otherwise
 
 
 def _by_parameters(stack: Any, d: int) -> list[list[Reading]]:
     """A family that has no mean: its numbers by name."""
-    from suffice.core.readings import number
-
     found = []
     for j in range(d):
         cells = []
@@ -175,8 +173,6 @@ def _block_names(product: Any, names: Any) -> dict[Any, Any]:
     """The names of the columns of each block: its key, or its share of the names of the data."""
     if product.named:
         return {key: names_of(key) for key in product.blocks}
-    from suffice.combinators.compound import width_of
-
     widths = [width_of(block) or 1 for block in product.blocks.values()]
     cuts = np.cumsum([0, *widths])
     whole = tuple(names) if names is not None and len(names) == cuts[-1] else tuple(range(int(cuts[-1])))
@@ -192,10 +188,8 @@ def _unlike(stack: Any, names: Any, weights: Array) -> list[Strip]:
         members = [own.get(name, []) for own in each]
         families = dict.fromkeys(leaf.name for parts in members for _, leaf in parts)
         family = next(iter(families)) if len(families) == 1 else ""
-        try:
-            apart = telling.apart(members, weights) if all(members) else np.full(len(each), np.nan)
-        except (SufficeError, AttributeError, TypeError, ValueError, ArithmeticError):
-            apart = np.full(len(each), np.nan)
+        none = np.full(len(each), np.nan)
+        apart = asked(partial(telling.apart, members, weights), none) if all(members) else none
         found.append(Strip((name,), [[_joint_reading(parts) for parts in members]], apart[:, None], family))
     return found
 
@@ -212,9 +206,7 @@ def _leaves(one: Any, names: Any, share: float = 1.0) -> dict[Any, list[tuple[fl
         columns, titles = one.marginals, column_names(one, names)
         if columns is None:
             return {titles[0] if len(titles) == 1 else tuple(titles): [(share, one.stacked)]}
-        return {
-            name: [(share, columns.reshaped(lambda v, j=j: v[:, j : j + 1]))] for j, name in enumerate(titles)
-        }
+        return {name: [(share, columns.reshaped(lambda v, j=j: v[:, j : j + 1]))] for j, name in enumerate(titles)}
     for part in parts:
         for name, leaves in part.items():
             found.setdefault(name, []).extend(leaves)
@@ -223,12 +215,7 @@ def _leaves(one: Any, names: Any, share: float = 1.0) -> dict[Any, list[tuple[fl
 
 def _joint_reading(parts: list[tuple[float, Any]]) -> Reading:
     """What a member says of a column: as its family does, or part by part with their shares."""
-    readings = []
-    for _, leaf in parts:
-        try:
-            readings.append(leaf.readings()[0][0])
-        except (SufficeError, AttributeError, TypeError, ValueError, ArithmeticError):
-            readings.append(_by_parameters(leaf, 1)[0][0])
+    readings: list[Reading] = [(asked(leaf.readings, None) or _by_parameters(leaf, 1))[0][0] for _, leaf in parts]
     if not readings:
         return Reading(("–",))
     if len(readings) == 1:
@@ -243,10 +230,10 @@ def _joint_reading(parts: list[tuple[float, Any]]) -> Reading:
 
 
 def _averaged(shares: list[float], readings: list[Reading]) -> Reading:
-    from suffice.core.readings import levels_of
-
     levels = list(dict.fromkeys(level for one in readings for level in one.numbers))
-    probs = np.array([sum(s * one.numbers.get(level, 0.0) for s, one in zip(shares, readings, strict=True)) for level in levels])
+    probs = np.array(
+        [sum(s * one.numbers.get(level, 0.0) for s, one in zip(shares, readings, strict=True)) for level in levels]
+    )
     return levels_of(levels, probs)
 
 
@@ -261,6 +248,32 @@ def _correlations(one: Any, names: Any) -> tuple[tuple[Any, Any, float], ...]:
     return strongest(one, column_names(one, names), TOP)
 
 
+def of_classes(classes: Any, names: Any, shell: Any) -> Portrait:
+    """The portrait of a classifier: its classes as columns, and how it learned them."""
+    own = of_mixture(classes, names, None)
+    stats = shell.statistics_
+    n, d = float(np.sum(stats.count)), getattr(shell, "n_features_in_", classes.columns or 1)
+    of = f" of {own.title.partition(' of ')[2]}" if " of " in own.title else ""
+    seen = f"{count(n, 'row')} × {count(d, 'column')}"
+    title = f"{type(shell).__name__}, {count(classes.n, 'class')}{of}, {seen}"
+    numbers = [Statistic("parameters", classes.n_parameters, count(classes.n_parameters, "parameter"))]
+    height = classes.evidence(stats)
+    if np.isfinite(height):
+        numbers.insert(0, Statistic("log-likelihood", height, f"log-likelihood of rows and classes {score(height)}"))
+    state = "converged" if shell.converged_ else "NOT converged"
+    return replace(
+        own,
+        title=title,
+        statistics=tuple(numbers),
+        convergence="exact after one pass over the data"
+        if stats.exact
+        else f"{state} after {count(shell.n_iter_, 'pass')}",
+        members=tuple(replace(head, rows=float(stats.count[j])) for j, head in enumerate(own.members)),
+        alerts=tuple(shell.alerts_),
+        judged=True,
+    )
+
+
 # ---- a product alone -------------------------------------------------------------------------------------------------
 def of_product(product: Any, names: Any, fit: Any) -> Portrait:
     """The portrait of a product that stands alone: a row for each column with its parameters and standard errors."""
@@ -273,18 +286,20 @@ def of_product(product: Any, names: Any, fit: Any) -> Portrait:
         )
         return Portrait(title, members=(Head(""),), rows=rows, judged=False)
     errors, own = errors_of(fit), _block_names(product, names)
-    rows, numbers, pairs = [], [], []
+    found: list[Row] = []
+    numbers: list[Parameter] = []
+    pairs: list[tuple[Any, Any, float]] = []
     for key, block in product.blocks.items():
         if block.blocks or hasattr(block, "log_weights"):
             part = block.portrait(own[key])
-            rows += [replace(row, cells=(_folded(part, row),), tells=float("nan"), note="") for row in part.rows]
+            found += [replace(row, cells=(_folded(part, row),), tells=float("nan"), note="") for row in part.rows]
             continue
         columns = column_names(block, own[key])
-        found = parameters(block, columns, None if errors is None else errors[key])
-        numbers += found
-        rows += by_column(block, columns, found, None if errors is None else errors[key])
+        own_numbers = parameters(block, columns, None if errors is None else errors[key])
+        numbers += own_numbers
+        found += by_column(block, columns, own_numbers, None if errors is None else errors[key])
         pairs += strongest(block, columns, TOP)
-    return Portrait(title, members=(Head(""),), rows=tuple(rows), parameters=tuple(numbers),
+    return Portrait(title, members=(Head(""),), rows=tuple(found), parameters=tuple(numbers),
                     correlations=(tuple(pairs),), judged=False)  # fmt: skip
 
 
@@ -293,6 +308,7 @@ def _folded(part: Portrait, row: Row) -> Reading:
     if len(row.cells) == 1:
         return row.cells[0]
     pieces = [
-        f"{percent(head.share or 0.0)} {' '.join(cell.pieces[:1])}" for head, cell in zip(part.members, row.cells, strict=True)
+        f"{percent(head.share or 0.0)} {' '.join(cell.pieces[:1])}"
+        for head, cell in zip(part.members, row.cells, strict=True)
     ]
     return Reading(tuple(pieces))

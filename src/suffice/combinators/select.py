@@ -24,8 +24,13 @@ FOLDS = 5
 SHOWN = 60  # candidates that are printed
 COLUMNS = ("log_likelihood", "n_parameters", "bic", "aic", "icl", "entropy", "held_out")
 HEADS = {
-    **{"log_likelihood": "log L", "n_parameters": "parameters", "bic": "BIC", "aic": "AIC", "icl": "ICL"},
-    **{"entropy": "entropy", "held_out": "held out"},
+    "log_likelihood": "log L",
+    "n_parameters": "parameters",
+    "bic": "BIC",
+    "aic": "AIC",
+    "icl": "ICL",
+    "entropy": "entropy",
+    "held_out": "held out",
 }
 WORDS = ("family", "structure")  # columns of text
 SPARE = ("entropy", "parameters", "AIC", "log L", "ICL")  # what a narrow page can do without, first to last

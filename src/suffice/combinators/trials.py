@@ -73,6 +73,7 @@ class Trials:
         self.rng = np.random.default_rng(group.seed)
         self.staged = self.model.staged(small)
         self.best: Climb | None = None
+        self.ends: list[Climb] = []  # of the climbs that were not given up early
 
     def begin(self) -> None:
         """Short climbs from every partition, of which the most promising go on, and the start of `fit`.
@@ -124,6 +125,7 @@ class Trials:
 
     def _keep(self, there: Climb) -> None:
         """Keep the better of the best and another climb."""
+        self.ends.append(there)
         if self.best is None or there.rank > self.best.rank:
             self.best = there
 
@@ -156,11 +158,15 @@ class Trials:
     def learned(self, start: Any = None) -> Fit:
         """The fit to all rows from a start, or from the best solution on the picture."""
         assert self.best is not None  # noqa: S101 (begin comes first)
-        group = self.group
-        return _heeded(fit(
+        group, best = self.group, self.best
+        found = _heeded(fit(
             self.candidate.mixture, group.rows, weights=group.weights.values, prior=group.prior,
-            start=self.best.distribution.ordered() if start is None else start, random_state=group.seed,
+            start=best.distribution.ordered() if start is None else start, random_state=group.seed,
         ))  # fmt: skip
+        if start is not None or len(self.ends) < 2:
+            return found
+        alike = sum(one.agrees(best) or self._same(one) for one in self.ends)
+        return replace(found, trace=replace(found.trace, starts=len(self.ends), agreeing=alike))
 
     def conclude(self) -> Found:
         """The fit to all rows, and what the candidate says of rows that it has not seen."""

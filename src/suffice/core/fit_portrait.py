@@ -12,8 +12,9 @@ from suffice.core.portrait import Head, Parameter, Portrait, Row, Statistic
 from suffice.core.readings import Reading, count, decimals, number, rounded, score
 from suffice.core.shown import shown
 
-MANY = 5000  # numbers whose standard errors a portrait still computes by itself
+MANY = 2000  # numbers whose standard errors a portrait still computes by itself
 WORK = 2e7  # multiplications that it still does for what needs the rows
+LEVEL = 24  # letters of a level
 LONG = 110  # letters of a prior
 
 
@@ -122,10 +123,7 @@ def of_family(dist: Any, names: Any, fit: Any) -> Portrait:
 
 def column_names(dist: Any, names: Any) -> tuple[Any, ...]:
     """How the columns of a family are called: by the names of the data, else by their places."""
-    if dist.support.core and not dist.row_vector:
-        d = 1
-    else:
-        d = int(dist.columns or 1)
+    d = 1 if dist.support.core and not dist.row_vector else int(dist.columns or 1)
     if names is not None and len(names) == d:
         return tuple(names)
     return tuple(range(d)) if d > 1 else ("value",)
@@ -146,7 +144,9 @@ def parameters(dist: Any, columns: tuple[Any, ...], errors: Any) -> tuple[Parame
             if not label:
                 continue
             wide = not dist.row_vector and len(dist.batch) > 0
-            column = columns[place[0]] if (wide or dist.row_vector) and place and place[0] < len(columns) else columns[0]
+            column = (
+                columns[place[0]] if (wide or dist.row_vector) and place and place[0] < len(columns) else columns[0]
+            )
             if wide:
                 rest = label.removeprefix(f"{name}[{place[0]}").removeprefix(", ")
                 label = name + (f"[{rest}" if rest != "]" else "")
@@ -172,7 +172,7 @@ def by_column(dist: Any, columns: tuple[Any, ...], numbers: tuple[Parameter, ...
         )
     for column in columns:
         own = [one for one in numbers if one.column == column]
-        pieces = tuple(f"{_bare(one.label)} {with_error(one)}" for one in own)
+        pieces = tuple(f"{shown(_bare(one.label), LEVEL)} {with_error(one)}" for one in own)
         found.append(Row(column, (Reading(pieces, {one.label: one.value for one in own}),), family))
     return tuple(found)
 
@@ -192,7 +192,9 @@ def with_error(one: Parameter) -> str:
     return f"{rounded(one.value, places)} ± {rounded(one.error, places)}"
 
 
-def strongest(dist: Any, columns: tuple[Any, ...], most: int = 3, least: float = 0.05) -> tuple[tuple[Any, Any, float], ...]:
+def strongest(
+    dist: Any, columns: tuple[Any, ...], most: int = 3, least: float = 0.05
+) -> tuple[tuple[Any, Any, float], ...]:
     """The strongest correlations of columns that are described together."""
     cov = getattr(dist, "cov", None) if dist.row_vector and dist.ready else None
     if cov is None or np.ndim(cov) != 2 or len(cov) < 2:

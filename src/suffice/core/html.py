@@ -13,7 +13,7 @@ import numpy as np
 
 from suffice.core.portrait import Alert, Portrait
 from suffice.core.readings import Reading, number, percent
-from suffice.core.shown import column, shown
+from suffice.core.shown import column, shown, words
 
 NAME, LEVELS = 60, 4  # letters of a name, and pieces of a cell
 ROWS, MEMBERS = 40, 24  # of a table
@@ -36,7 +36,7 @@ def title(name: Any, most: int = NAME) -> str:
 
 def prose(text: str) -> str:
     """A sentence as HTML."""
-    return escape("".join(one if one == " " else shown(one) for one in text.replace("\n", " ")))
+    return escape(" ".join(words(text)))
 
 
 def of_portrait(portrait: Portrait) -> str:
@@ -44,7 +44,9 @@ def of_portrait(portrait: Portrait) -> str:
     parts = [f"<p style='margin:0'><strong>{prose(portrait.title)}</strong></p>"]
     if portrait.statistics:
         parts.append(f"<p style='margin:0'>{' · '.join(prose(one.text) for one in portrait.statistics)}</p>")
-    parts += [f"<p style='margin:0;{SMALL}'>{prose(text)}</p>" for text in (portrait.prior, portrait.convergence) if text]
+    parts += [
+        f"<p style='margin:0;{SMALL}'>{prose(text)}</p>" for text in (portrait.prior, portrait.convergence) if text
+    ]
     parts.append(_members(portrait) if portrait.measure or len(portrait.members) > 1 else _numbers(portrait))
     if portrait.measure:
         parts.append(f"<p style='margin:0;{SMALL}'>{prose(portrait.measure)}</p>")
@@ -67,9 +69,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[
     body = []
     for row in rows:
         lead = f"<th scope='row' style='{style[0]};font-weight:600'>{row[0]}</th>"
-        body.append(f"<tr>{lead}{''.join(f'<td style={style[i]!r}>{text}</td>' for i, text in enumerate(row) if i)}</tr>")
+        body.append(
+            f"<tr>{lead}{''.join(f'<td style={style[i]!r}>{text}</td>' for i, text in enumerate(row) if i)}</tr>"
+        )
     return (
-        f"<table style='border-collapse:collapse;margin:4px 0'><thead><tr>{top}</tr></thead>"
+        f"<table style='border-collapse:collapse;margin:4px 0;font-size:inherit'><thead><tr>{top}</tr></thead>"
         f"<tbody>{''.join(body)}</tbody></table>"
     )
 
@@ -89,14 +93,14 @@ def bar(share: float, *, most: int = 80) -> str:
     return f"<span style='{style}' aria-hidden='true'></span>"
 
 
-def cell(one: Reading) -> str:
+def cell(one: Reading, most: int = LEVELS) -> str:
     """A reading: its first pieces, and that there are more."""
     if one.levels:
-        pairs = zip(one.levels[:LEVELS], one.pieces, strict=False)
+        pairs = zip(one.levels[:most], one.pieces, strict=False)
         text = ", ".join(f"{safe(level, 24)} {escape(piece)}" for level, piece in pairs)
     else:
-        text = ", ".join(prose(piece) for piece in one.pieces[:LEVELS])
-    return text + (" …" if len(one.pieces) > LEVELS else "")
+        text = ", ".join(prose(piece) for piece in one.pieces[:most])
+    return text + (" …" if len(one.pieces) > most else "")
 
 
 def _members(portrait: Portrait) -> str:
@@ -111,13 +115,16 @@ def _members(portrait: Portrait) -> str:
         heads.append(f"{safe(one.label, 30)}{share}{kind}")
     told = bool(portrait.measure)
     most = max((row.tells for row in portrait.rows if np.isfinite(row.tells)), default=0.0) or 1.0
-    rows = []
+    rows, pieces = [], max(1, 6 // len(kept))
     for row in portrait.rows[:ROWS]:
-        line = [title(row.column), *(cell(row.cells[j]) for j in kept)]
+        line = [title(row.column), *(cell(row.cells[j], pieces) for j in kept)]
         if told:
             value = f"{row.tells:.2f} {bar(row.tells / most, most=50)}" if np.isfinite(row.tells) else ""
             line.append(value)
         rows.append(line)
+    if len(kept) > 2 and any(portrait.apart):
+        named = ["<br>".join(f"{title(name, 30)} {nats:.2f}" for name, nats in portrait.apart[j]) for j in kept]
+        rows.append(["set apart by, nats", *named, *([""] if told else [])])
     more = [f"{len(portrait.rows) - ROWS} more columns"] if len(portrait.rows) > ROWS else []
     more += [f"{len(portrait.members) - len(kept)} more members"] if len(kept) < len(portrait.members) else []
     tail = f"<p style='margin:0;{SMALL}'>… and {' and '.join(more)}</p>" if more else ""
@@ -128,9 +135,13 @@ def _numbers(portrait: Portrait) -> str:
     """A model without members: its numbers, column by column."""
     several = len({one.column for one in portrait.parameters}) > 1
     if several or not portrait.parameters:
-        rows = [[title(row.column), prose(row.family), cell(row.cells[0])] for row in portrait.rows[:ROWS]]
-        signs = any(np.isfinite(one.error) for one in portrait.parameters)
-        return table(["column", "family", "parameters" + (" ± standard error" if signs else "")], rows) if rows else ""
+        kinds = any(row.family for row in portrait.rows)
+        rows = [
+            [title(row.column), *([prose(row.family)] if kinds else []), cell(row.cells[0])]
+            for row in portrait.rows[:ROWS]
+        ]
+        signs = f" ± {portrait.heads[1]}" if any(np.isfinite(one.error) for one in portrait.parameters) else ""
+        return table(["column", *(["family"] if kinds else []), f"parameters{signs}"], rows) if rows else ""
     lines = []
     for one in portrait.parameters[:ROWS]:
         ends = f"{number(one.low, 5)} … {number(one.high, 5)}" if np.isfinite(one.error) else ""
@@ -138,14 +149,16 @@ def _numbers(portrait: Portrait) -> str:
         lines.append([safe(one.label), number(one.value, 5), error, "" if one.fixed else ends])
     more = len(portrait.parameters) - ROWS
     tail = f"<p style='margin:0;{SMALL}'>… and {more} more</p>" if more > 0 else ""
-    return table(["parameter", "estimate", "std. error", "95 % interval"], lines, (1, 2)) + tail
+    return table(["parameter", *portrait.heads], lines, (1, 2)) + tail
 
 
 def _correlations(portrait: Portrait) -> list[str]:
     found = []
     for j, pairs in enumerate(portrait.correlations[:MEMBERS]):
         if pairs:
-            told = ", ".join(f"{title(a, 30)} × {title(b, 30)} {'−' if r < 0 else '+'}{abs(r):.2f}" for a, b, r in pairs)
+            told = ", ".join(
+                f"{title(a, 30)} × {title(b, 30)} {'−' if r < 0 else '+'}{abs(r):.2f}" for a, b, r in pairs
+            )
             who = f" of {safe(portrait.members[j].label, 30)}" if len(portrait.correlations) > 1 else ""
             found.append(f"<p style='margin:0;{SMALL}'>strongest correlations{who}: {told}</p>")
     return found

@@ -21,6 +21,7 @@ SHARPEST = 1e5  # no member is narrower than a three-hundredth of all rows, as f
 class Member(Answers):
     """The part of the contract that mixtures and the loop ask for; every family inherits a general answer."""
 
+    quick_quantiles: ClassVar[bool] = True  # whether they have a formula, so that a page may ask for many
     tolerance: ClassVar[float | None] = None  # relative change of log L that counts as flat; None: only rounding does
 
     def expect(self, x: Any, log_weights: Array, weights: Array | None = None) -> latent.Expectation:

@@ -80,8 +80,8 @@ class Portrait:
         A head for each member, in canonical order; a single one without a share for a model that has none.
     rows
         A row for each column, the most telling first; of a model without members in the order of the data.
-    parameters
-        Of a model without members: its numbers with standard errors and 95 % intervals.
+    parameters, heads
+        Of a model without members: its numbers with standard errors and 95 % intervals, and how these are headed.
     measure
         What ``tells`` of the rows means, in a sentence; "" where nobody is told apart.
     apart
@@ -101,6 +101,7 @@ class Portrait:
     members: tuple[Head, ...] = ()
     rows: tuple[Row, ...] = ()
     parameters: tuple[Parameter, ...] = ()
+    heads: tuple[str, str, str] = ("estimate", "std. error", "95 % interval")
     measure: str = ""
     apart: tuple[tuple[tuple[Any, float], ...], ...] = ()
     correlations: tuple[tuple[tuple[Any, Any, float], ...], ...] = ()

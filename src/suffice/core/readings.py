@@ -45,7 +45,7 @@ def chance(p: float) -> str:
 
 def percent(share: float) -> str:
     """A share of the rows."""
-    if share == 0 or share == 1 or 0.095 <= share < 0.995:
+    if share in {0, 1} or 0.095 <= share < 0.995:
         return f"{100 * share:.0f} %"
     return "<0.1 %" if share < 5e-4 else ">99.9 %" if share > 0.9995 else f"{100 * share:.1f} %"
 

@@ -133,7 +133,7 @@ class Fit(Page):
             msg = f"ICL is of hidden members, and {self.distribution.name} has none; ask bic or aic."
             raise UnsupportedError(msg)
         if not self._intact:
-            msg = "ICL needs the rows of the fit as they were, and they are gone or changed: ask for it before, or fit again."
+            msg = "ICL needs the rows of the fit, and they are gone or changed: ask fit.icl before, or fit again."
             raise DataError(msg)
         return self.bic - 2.0 * float(self.distribution.certainty(*self._data))
 

@@ -14,7 +14,9 @@ def styled(page: str) -> Any:
     for i, line in enumerate(page.split("\n")):
         alarmed = alarmed or line == "alerts:"
         quiet = line.startswith(("  tells:", "  ±:")) or line == "alerts: none"
-        style = "bold" if i == 0 else "yellow" if alarmed or line.startswith("NOT converged") else "dim" if quiet else ""
+        style = (
+            "bold" if i == 0 else "yellow" if alarmed or line.startswith("NOT converged") else "dim" if quiet else ""
+        )
         out.append(("\n" if i else "") + line, style=style)
     return out
 

@@ -17,6 +17,7 @@ LONGEST = 40  # letters of a name that a page shows where nothing is narrower
 ELLIPSIS = "…"
 HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))  # categories that have no look of their own
 NO_WIDTH = frozenset(("Mn", "Me"))
+PILE = 2  # marks that one letter may carry
 
 
 def shown(name: Any, width: int = LONGEST) -> str:
@@ -31,7 +32,22 @@ def shown(name: Any, width: int = LONGEST) -> str:
     if not text:
         return "''"
     head = text[: 4 * max(width, 1)]  # the rest is cut anyway
-    return fitted(("".join(map(_visible, head)) + (ELLIPSIS if len(text) > len(head) else "")), width)
+    return fitted(visible(head) + (ELLIPSIS if len(text) > len(head) else ""), width)
+
+
+def visible(text: str) -> str:
+    """The text with escapes for what cannot be seen: marks that stand on no letter, or in piles, among it."""
+    out, pile = [], PILE
+    for letter in text:
+        mark = not letter.isascii() and unicodedata.category(letter) in NO_WIDTH
+        pile = pile + 1 if mark else 0
+        out.append(_escaped(letter) if mark and pile > PILE else _visible(letter))
+    return "".join(out)
+
+
+def _escaped(letter: str) -> str:
+    code = ord(letter)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def column(name: Any, width: int = LONGEST) -> str:
@@ -41,7 +57,7 @@ def column(name: Any, width: int = LONGEST) -> str:
 
 
 def _plain(value: Any) -> str:
-    if isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(value) < 1e15:
+    if isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(float(value)) < 1e15:
         return str(int(value))
     return str(value)
 
@@ -50,8 +66,7 @@ def _visible(letter: str) -> str:
     if letter.isascii():
         return letter if letter.isprintable() else repr(letter)[1:-1]
     if unicodedata.category(letter) in HIDDEN:
-        code = ord(letter)
-        return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+        return _escaped(letter)
     return " " if letter.isspace() else letter
 
 
@@ -72,7 +87,8 @@ def fitted(text: str, width: int) -> str:
     """The text, cut to a width with an ellipsis; marks count as letters, so that no pile of them hides the cut."""
     if places(text) <= width and len(text) <= 2 * width:
         return text
-    kept, used = [], 0
+    kept: list[str] = []
+    used = 0
     for letter in text:
         used += _place(letter)
         if used > width - 1 or len(kept) >= 2 * width:
@@ -121,9 +137,13 @@ def _broken(text: str, room: int) -> int:
 
 
 def sentence(text: str, width: int, first: str = "", then: str = "") -> list[str]:
-    """Prose in lines of a width; what cannot be seen is made visible."""
-    visible = "".join(letter if letter == " " else _visible(letter) for letter in text.replace("\n", " "))
-    return wrapped(visible.split(), width, first=first, then=then)
+    """Prose in lines of a width."""
+    return wrapped(words(text), width, first=first, then=then)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, visible and none of them endless."""
+    return [visible(word) if len(word) <= 2 * LONGEST else shown(word, 2 * LONGEST) for word in text.split()]
 
 
 def minus(text: str) -> str:

@@ -13,6 +13,7 @@ from suffice.core.readings import Reading, number, percent
 from suffice.core.shown import LONGEST, column, fitted, left, places, right, sentence, shown, wrapped
 
 WIDTH, NARROWEST, WIDEST = 80, 40, 160  # of a line where nobody says, and where a terminal does
+LEAST = 30  # letters of a line, whoever asks
 COLUMNS, MEMBERS, NUMBERS = 16, 24, 12  # that a page shows
 CELL = 22  # letters of a cell that a narrow page gives to a member before it begins a new bank
 LINES = 2  # of a column that stands alone
@@ -22,7 +23,7 @@ INSET = "  "
 def line_width(width: int | None = None) -> int:
     """The width of a line: as asked, that of the terminal where one is printed to, else 80."""
     if width is not None:
-        return max(int(width), 20)
+        return max(int(width), LEAST)
     if not (hasattr(sys.stdout, "isatty") and sys.stdout.isatty()):
         return WIDTH
     return int(np.clip(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST, WIDEST))
@@ -65,8 +66,8 @@ def alert_lines(alerts: tuple[Alert, ...], width: int) -> list[str]:
 
 # ---- a model without members -----------------------------------------------------------------------------------------
 def _numbers(portrait: Portrait, width: int) -> list[str]:
-    if len(portrait.rows) == 1 and 0 < len(portrait.parameters) <= NUMBERS:
-        return _parameters(portrait.parameters, width)
+    if len(portrait.rows) == 1 and portrait.parameters:
+        return _parameters(portrait, width)
     names = _names(portrait.rows, width)
     shown_rows = portrait.rows[:COLUMNS]
     first = max((places(name) for name in names[: len(shown_rows)]), default=0)
@@ -82,27 +83,29 @@ def _numbers(portrait: Portrait, width: int) -> list[str]:
         out += [(lead if i == 0 else " " * places(lead)) + fitted(line, room) for i, line in enumerate(told)] or [lead]
     out += _left_out(len(portrait.rows) - len(shown_rows), "column")
     if any(np.isfinite(one.error) for one in portrait.parameters):
-        out.append(f"{INSET}±: standard error")
+        out.append(
+            f"{INSET}±: {'standard error' if portrait.heads[1] == 'std. error' else 'standard deviation of the belief'}"
+        )
     return out
 
 
-def _parameters(numbers: tuple[Parameter, ...], width: int) -> list[str]:
+def _parameters(portrait: Portrait, width: int) -> list[str]:
     """One line per parameter: estimate, standard error, 95 % interval."""
-    rows = [("", "estimate", "std. error", "95 % interval")]
+    numbers: tuple[Parameter, ...] = portrait.parameters[:NUMBERS]
+    rows = [("", *portrait.heads)]
     for one in numbers:
         ends = f"{number(one.low, 5)} … {number(one.high, 5)}" if np.isfinite(one.error) and not one.fixed else ""
         error = "fixed" if one.fixed else number(one.error, 5)
         rows.append((shown(one.label, max(width // 3, 8)), number(one.value, 5), error, ends))
-    if all(one.fixed or np.isnan(one.error) for one in numbers):
-        rows = [(*row[:2], row[2] if any(one.fixed for one in numbers) else "", "") for row in rows]
-        rows[0] = ("", "estimate", "", "")
+    if not portrait.judged:  # of a distribution without a fit nobody knows how sure it is
+        rows = [(*row[:2], "", "") for row in rows]
     wide = [max(places(row[i]) for row in rows) for i in range(4)]
     lines = []
     for label, value, error, ends in rows:
         line = f"{INSET}{left(label, wide[0])}  {right(value, wide[1])}"
         line += f"  {right(error, wide[2])}" if wide[2] else ""
         lines.append(line + (f"  {ends}" if wide[3] and places(line) + 2 + wide[3] <= width else ""))
-    return lines
+    return lines + _left_out(len(portrait.parameters) - len(numbers), "parameter")
 
 
 def _left_out(count: int, what: str) -> list[str]:
@@ -130,14 +133,16 @@ def _members(portrait: Portrait, width: int) -> list[str]:
             used += needs[end] + 2
             end += 1
         extra = room - (last if not begin else 0) - used
-        wide = _spread(portrait, rows, kept[begin:end], needs[begin:end], extra)
+        wide = _spread(portrait.members, rows, kept[begin:end], needs[begin:end], extra)
         ends = [*tells] if last and not begin else None
         out += _bank(portrait, rows, names, first, kept[begin:end], wide, ends, width)
         begin = end
     out += _left_out(len(portrait.rows) - len(rows), "column")
     if len(kept) < len(portrait.members):
         share = 1.0 - sum(portrait.members[j].share or 0.0 for j in kept)
-        out.append(f"{INSET}… and {len(portrait.members) - len(kept)} more members, {percent(max(share, 0.0))} of the rows")
+        out.append(
+            f"{INSET}… and {len(portrait.members) - len(kept)} more members, {percent(max(share, 0.0))} of the rows"
+        )
     if portrait.measure:
         out += sentence(portrait.measure + _signs(rows), width, first=INSET, then=INSET)
     return out + _apart(portrait, kept, width)
@@ -178,7 +183,9 @@ def _first(one: Reading) -> str:
     return lead + (one.pieces[0] if one.pieces else "") + (" …" if len(one.pieces) > 1 else "")
 
 
-def _spread(portrait: Portrait, rows: tuple[Row, ...], kept: list[int], needs: list[int], extra: int) -> list[int]:
+def _spread(
+    members: tuple[Head, ...], rows: tuple[Row, ...], kept: list[int], needs: list[int], extra: int
+) -> list[int]:
     """Widths of a bank's columns: what is left over goes to cells that have more to say."""
     wants = [max([n, *(places(cell(row.cells[j], 200)) for row in rows)]) for j, n in zip(kept, needs, strict=True)]
     wide = list(needs)
@@ -187,7 +194,12 @@ def _spread(portrait: Portrait, rows: tuple[Row, ...], kept: list[int], needs: l
             if wide[i] < want and extra > 0:
                 wide[i] += 1
                 extra -= 1
-    return wide
+    used = (
+        [max(places(cell(row.cells[j], w)) for row in rows) for j, w in zip(kept, wide, strict=True)] if rows else wide
+    )
+    heads = [places(title_of(members[j])) for j in kept]
+    kinds = [places(members[j].family) for j in kept]
+    return [min(w, max(both)) for w, *both in zip(wide, used, heads, kinds, strict=True)]
 
 
 def _bank(
@@ -245,7 +257,9 @@ def _apart(portrait: Portrait, kept: list[int], width: int) -> list[str]:
     """The columns that set each member apart, where more than two are to be told apart by more than two columns."""
     if len(portrait.members) < 3 or len(portrait.rows) < 3 or not any(portrait.apart):
         return []
-    out = sentence("what sets each apart, in nats by which it differs from all together:", width, first=INSET, then=INSET)
+    out = sentence(
+        "what sets each apart, in nats by which it differs from all together:", width, first=INSET, then=INSET
+    )
     for j in kept:
         pieces = [f"{column(name, max(width // 3, 8))} {nats:.2f}" for name, nats in portrait.apart[j]]
         label = shown(portrait.members[j].label, max(width // 4, 4))
@@ -258,13 +272,19 @@ def _correlations(portrait: Portrait, width: int) -> list[str]:
     if not any(portrait.correlations):
         return []
     named = len(portrait.correlations) > 1
-    out = [f"{INSET}strongest correlations:"] if named else []
+    out = [f"{INSET}strongest correlations:"] if named or width < NARROWEST else []
     for j, pairs in enumerate(portrait.correlations[:MEMBERS]):
         if not pairs:
             continue
         most = max(width // 3 - 4, 6)
         pieces = [f"{column(a, most)} × {column(b, most)} {_signed(r)}" for a, b, r in pairs]
-        label = shown(portrait.members[j].label, max(width // 4, 4)) + ": " if named else "strongest correlations: "
+        label = (
+            shown(portrait.members[j].label, max(width // 4, 4)) + ": "
+            if named
+            else ""
+            if out
+            else "strongest correlations: "
+        )
         lines = wrapped(pieces, width - 1, joint=", ", first=INSET + label, then=INSET * 2)
         out += [f"{line}," for line in lines[:-1]] + lines[-1:]
     return out

@@ -72,7 +72,8 @@ class Bernoulli(ExponentialFamily):
 
     def readings(self) -> list[list[Reading]]:
         return [
-            [Reading((f"yes {chance(p)}",), {"yes": float(p)}) for p in column] for column in np.asarray(self.stacked.p).T
+            [Reading((f"yes {chance(p)}",), {"yes": float(p)}) for p in column]
+            for column in np.asarray(self.stacked.p).T
         ]
 
     @property

@@ -18,12 +18,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from suffice.combinators.classes import Classes, Labelled
 from suffice.combinators.dependence import Dependence, dependence
 from suffice.combinators.evidence import Explanation, explain
+from suffice.combinators.portraits import of_classes
 from suffice.core.decision import decide
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, SufficeWarning, UnsupportedError
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
+from suffice.core.portrait import Portrait
 from suffice.core.sketch import taken
+from suffice.core.summary import page
 from suffice.core.weights import Weights
 from suffice.estimators.rows import by_name, missing_cell, one_row
 from suffice.estimators.targets import Targets, checked_priors, in_order, targets
@@ -421,6 +424,16 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             return cells.get(name(column), cells.get(column))
 
         return explain(self.distribution_, rows, label, against, name, value)
+
+    def portrait(self) -> Portrait:
+        """What there is to say about the classes, as values: what each says of every column, and what that tells."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return of_classes(self.distribution_, None if names is None else tuple(names), self)
+
+    def summary(self, width: int | None = None) -> str:
+        """The classes as a page of text: their shares, what each says of every column, and which columns tell most."""
+        return page(self.portrait(), width)
 
     def dependence(self, X: Any, y: Any, sample_weight: Any = None) -> Dependence:
         """What independent columns ignore: the information of every pair of columns given the class.

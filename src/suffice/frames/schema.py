@@ -73,7 +73,9 @@ class Schema(Product, register=False):
         widths = [max(places(row[i]) for row in rows) for i in range(len(HEAD))]
         lines = []
         for row in rows:
-            padded = [right(text, w) if i == 3 else left(text, w) for i, (text, w) in enumerate(zip(row, widths, strict=True))]
+            padded = [
+                right(text, w) if i == 3 else left(text, w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
+            ]
             lines.append("  ".join(padded).rstrip())
         return "\n".join(lines)
 
