@@ -16,7 +16,8 @@ MOST = 12  # columns of a picture
 ACROSS = 3  # panels side by side
 LEVELS = 10  # labels of a column that are shown
 WHOLE = 60  # whole numbers that have a bar each
-FINE = 161  # points of a curve
+FINE = 121  # points of a curve
+FILLED = 6  # members whose shares are filled; more of them would hide each other
 LINES = 30  # of a profile
 
 
@@ -126,17 +127,19 @@ def _curves(exhibit: Exhibit, column: Column, drawn: list[tuple[int, int]], ax: 
     else:
         x = grid(parts, low, high, FINE)
     shares = [w * heights(part, x) for w, part in zip(column.weights, column.parts, strict=True)]
+    tallest = np.inf
     if cells is not None and len(cells):
         edges = np.append(x, x[-1] + 1) - 0.5 if few else bins(cells)
-        ax.hist(cells, edges, weights=held, density=True, color=BAR, edgecolor="white", lw=0.4, label="observed")
+        bars, _ = np.histogram(cells, edges, weights=held, density=True)
+        ax.stairs(bars, edges, fill=True, color=BAR, label="observed")
+        tallest = float(bars.max())
     total = np.sum(shares, axis=0)
     ax.plot(x, total, color=DARK, lw=2, marker="." if few else "", label="fitted")
     for j, i in drawn:
         look = {"marker": marker(i), "ms": 3, "lw": 1, "ls": ":"} if few else {"lw": 1.4}
         ax.plot(x, shares[j], color=colour(i), label=_called(exhibit, j), **look)
-        if not few:
+        if not few and len(drawn) <= FILLED:
             ax.fill_between(x, shares[j], color=colour(i), alpha=0.12, lw=0)
-    tallest = max((bar.get_height() for bar in ax.patches), default=np.inf)
     top = float(np.max(total[np.isfinite(total)], initial=0.0))
     top = max(min(top, 2 * tallest), tallest if np.isfinite(tallest) else 0.0)
     ax.set_ylim(0, 1.08 * (top or 1.0))
@@ -210,9 +213,9 @@ def profile(found: Any, data: Any = None, *, columns: Any = None) -> Any:
     sheet = figure(5.6 if panels == 1 else 9.6, 1.5 + 0.3 * max(tall, 3))
     made = np.atleast_1d(sheet.subplots(1, panels))
     if numbers:
-        _means(exhibit, numbers, made[0])
+        _means(exhibit, numbers, made[0], tall)
     if lines:
-        _chances(exhibit, lines, made[-1])
+        _chances(exhibit, lines, made[-1], tall)
     handles, names = made[0].get_legend_handles_labels()
     sheet.legend(handles[:12], names[:12], loc="outside upper left", ncols=4, frameon=False, fontsize=8)
     return tuple(made)
@@ -231,7 +234,7 @@ def _spaced(count: int, place: int) -> float:
     return 0.0 if count < 2 else 0.44 * (place / (count - 1) - 0.5)
 
 
-def _means(exhibit: Exhibit, columns: list[Column], ax: Any) -> None:
+def _means(exhibit: Exhibit, columns: list[Column], ax: Any, tall: int) -> None:
     drawn = _drawn(exhibit) or [(0, 0)]
     for order, (j, i) in enumerate(drawn):
         middle, reach = [], []
@@ -245,11 +248,11 @@ def _means(exhibit: Exhibit, columns: list[Column], ax: Any) -> None:
         look = {"ls": "", "marker": marker(i), "ms": 6.5, "mec": "white", "mew": 0.6}
         ax.plot(middle, place, color=colour(i), label=_called(exhibit, j), **look)
     ax.axvline(0.0, color=GREY, lw=1)
-    _lines(ax, [plain(column.label, 24) for column in columns])
+    _lines(ax, [plain(column.label, 24) for column in columns], tall)
     ax.set(xlabel="std from the mean of all rows")
 
 
-def _chances(exhibit: Exhibit, lines: list[tuple[Column, int]], ax: Any) -> None:
+def _chances(exhibit: Exhibit, lines: list[tuple[Column, int]], ax: Any, tall: int) -> None:
     whole = [float(column.weights @ column.probabilities[:, level]) for column, level in lines]
     ax.plot(whole, np.arange(len(lines)), "|", color=GREY, ms=13, mew=2, zorder=1)
     drawn = _drawn(exhibit) or [(0, 0)]
@@ -258,15 +261,16 @@ def _chances(exhibit: Exhibit, lines: list[tuple[Column, int]], ax: Any) -> None
         place = np.arange(len(lines)) + _spaced(len(drawn), order)
         look = {"ls": "", "marker": marker(i), "ms": 6.5, "mec": "white", "mew": 0.6, "clip_on": False}
         ax.plot(chances, place, color=colour(i), label=_called(exhibit, j), zorder=3, **look)
-    _lines(ax, [f"{plain(column.label, 16)} = {plain(column.levels[level], 14)}" for column, level in lines])
+    _lines(ax, [f"{plain(column.label, 16)} = {plain(column.levels[level], 14)}" for column, level in lines], tall)
     ax.set(xlabel="probability", xlim=(0, 1))
 
 
-def _lines(ax: Any, names: list[str]) -> None:
+def _lines(ax: Any, names: list[str], tall: int) -> None:
+    """Name the lines; two pictures side by side have them equally far apart."""
     for place in range(len(names)):
         ax.axhline(place, color=BAR, lw=0.7, zorder=0)
     ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_ylim(tall - 0.5, -0.5)
     dress(ax)
     ax.margins(x=0.04)
     ax.tick_params(axis="y", length=0)

@@ -19,7 +19,7 @@ JITTER = 0.28  # of labels, so that rows do not hide each other
 LEVELS = 8  # labels with a tick
 
 
-def pairs(found: Any, data: Any = None, *, columns: Any = None, most: int = MOST) -> Any:
+def pairs(found: Any, data: Any = None, *, columns: Any = None, most: int = MOST, rows: int = SHOWN) -> Any:
     """Draw rows in every pair of some columns, in the colour of their most probable member.
 
     Small and pale points are rows whose member is in doubt: size and opacity fall with the entropy of who made them.
@@ -31,7 +31,7 @@ def pairs(found: Any, data: Any = None, *, columns: Any = None, most: int = MOST
     found
         A fit, a fitted estimator, or a distribution.
     data
-        Rows to show, 2,000 at most, chosen by seed 0; a fit knows its own.
+        Rows to show, as many as ``rows`` at most, chosen by seed 0; a fit knows its own.
     columns
         Names or places; by default the ``most`` telling of who made a row.
 
@@ -43,8 +43,8 @@ def pairs(found: Any, data: Any = None, *, columns: Any = None, most: int = MOST
     --------
     >>> grid = sf.plot.pairs(sf.fit(sf.Mixture(sf.infer(df), 3), df))  # doctest: +SKIP
     """
-    if most < 1:
-        msg = f"plot.pairs shows at least one column; got most={most!r}."
+    if most < 1 or rows < 1:
+        msg = f"plot.pairs shows at least one column and one row; got most={most!r}, rows={rows!r}."
         raise ParameterError(msg)
     exhibit = Exhibit.of(found, data)
     chosen = exhibit.most_telling(most) if columns is None else exhibit.chosen(columns)
@@ -55,15 +55,15 @@ def pairs(found: Any, data: Any = None, *, columns: Any = None, most: int = MOST
     if len(chosen) == 1:
         only = panel(exhibit, chosen[0], axes(None, (5.6, 3.6)), legend=True)
         return np.array([[only]], dtype=object)
-    return _matrix(exhibit, chosen)
+    return _matrix(exhibit, chosen, rows)
 
 
-def _matrix(exhibit: Exhibit, chosen: list[Column]) -> Any:
+def _matrix(exhibit: Exhibit, chosen: list[Column], rows: int) -> Any:
     """The lower half of all pairs, with the columns themselves on the diagonal."""
     d = len(chosen)
     sheet = figure(1.3 + 1.9 * d, 0.9 + 1.8 * d)
     made = sheet.subplots(d, d)
-    few = exhibit.fewer(SHOWN)
+    few = exhibit.fewer(rows)
     places = [exhibit.columns.index(column) for column in chosen]
     for a, b in np.ndindex(d, d):
         if b > a:

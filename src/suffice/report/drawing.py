@@ -17,7 +17,7 @@ from suffice.canvas import BAR, BLUE, DARK, GREY, MEMBERS
 SVG = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
 LONG = re.compile(r"-?\d+\.\d{3,}(?![\d.e])")  # numbers finer than anyone can see
-DPI = 110  # of points, which are drawn as an image
+DPI = 100  # of points, which are drawn as an image
 # Colours that follow the page's light or dark dress; members keep theirs, but for the darkest.
 INK = {
     DARK: "var(--ink)",
@@ -113,8 +113,16 @@ def _rename(one: ET.Element, used: set[str], prefix: str) -> None:
             one.set(key, value.replace("url(#", f"url(#{prefix}-"))
         elif key in {"style", "fill", "stroke"}:
             one.set(key, _inked(value))
-        elif key in {"d", "x", "y", "transform", "width", "height"}:
+        elif key == "d":
+            one.set(key, _shortened(value))
+        elif key in {"x", "y", "transform", "width", "height"}:
             one.set(key, LONG.sub(_rounded, value))
+
+
+def _shortened(path: str) -> str:
+    """A path in fewer letters: lines need no letter of their own where nothing but lines follows."""
+    short = " ".join(LONG.sub(_rounded, path).split())
+    return short if any(letter in short for letter in "QCA") else short.replace(" L ", " ")
 
 
 def _rounded(found: re.Match[str]) -> str:

@@ -15,6 +15,7 @@ from suffice.report.words import reading
 CARDS = 24
 WEAK = 0.1  # correlation that is not worth a line
 NAME = 40  # letters
+LINES = 40  # columns of a card
 
 
 def cards(exhibit: Exhibit) -> tuple[list[dict[str, Any]], int]:
@@ -41,7 +42,8 @@ def _card(exhibit: Exhibit, j: int, i: int) -> dict[str, Any]:
             {"name": shown(name, NAME), "here": said[name], "all": _whole(known.get(name)), "nats": f"{nats:.2f}"}
             for name, nats in (portrait.apart[j] if portrait.apart else ())
         ],
-        "values": [{"name": shown(name, NAME), "here": text} for name, text in said.items()],
+        "values": [{"name": shown(name, NAME), "here": text} for name, text in list(said.items())[:LINES]],
+        "more": max(len(said) - LINES, 0),
         "ties": [
             {"pair": f"{shown(a, NAME)} and {shown(b, NAME)}", "r": number(r, 2)}
             for a, b, r in portrait.correlations[j]

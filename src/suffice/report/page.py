@@ -25,7 +25,11 @@ from suffice.plot_columns import panel
 from suffice.report import classes, members, simulated, strange
 from suffice.report.drawing import Sheets
 
-FITTED = 16  # columns with a figure of their own
+FITTED = 16  # columns with a figure of their own,
+CURVES = 96  # as far as their curves are not more than this
+POINTS = 1200  # rows of the pairs
+COLUMNS = 200  # lines of the table of columns
+COMPARED = 60  # columns of the tables of simulated rows
 CANDIDATES = 20  # lines of the table of runners-up
 PARAMETERS = 100  # numbers of a single distribution
 DOUBT = 0.9  # probability of the most probable member below which a row is in doubt
@@ -107,6 +111,16 @@ class Page:
             why = finding.why if finding.family is None else "not in the model"
             lines.append({"name": shown(name), "family": "–", "kind": "", "why": shown(f"left out: {why}", 160),
                           "missing": percent(finding.missing), "tells": ""})  # fmt: skip
+        if len(lines) > COLUMNS:
+            rest = {
+                "name": f"… {len(lines) - COLUMNS} more",
+                "family": "",
+                "kind": "",
+                "why": "",
+                "missing": "",
+                "tells": "",
+            }
+            lines = [*lines[:COLUMNS], rest]
         return lines
 
     def _findings(self, schema: Any) -> dict[Any, Any]:
@@ -175,7 +189,7 @@ class Page:
     # ---- figures -----------------------------------------------------------------------------------------------------
     def fitted(self) -> dict[str, Any]:
         """A figure for each of the most telling columns."""
-        chosen = self.exhibit.most_telling(FITTED)
+        chosen = self.exhibit.most_telling(int(np.clip(CURVES // (len(self.key) + 1), 4, FITTED)))
 
         def drawn(column: Column) -> Any:
             return self.sheets.draw(
@@ -191,7 +205,7 @@ class Page:
         if len(self.exhibit.drawable) < 2:
             return None
         names = ", ".join(shown(column.label) for column in self.exhibit.most_telling(4))
-        return self.sheets.draw(f"rows in pairs of the columns {names}", lambda: plot.pairs(self.exhibit))
+        return self.sheets.draw(f"rows in pairs of the columns {names}", lambda: plot.pairs(self.exhibit, rows=POINTS))
 
     def profile(self) -> Any:
         """The members side by side."""
@@ -223,7 +237,7 @@ class Page:
             drawn, n = simulated.simulate(self.exhibit, self.seed)
         except (SufficeError, NotImplementedError) as error:
             return {"why": shown(error, 300)}
-        found = simulated.comparison(self.exhibit, drawn)
+        found = simulated.comparison(self.exhibit, drawn, COMPARED)
         telling = {column.name for column in self.exhibit.most_telling(simulated.PANELS)}
 
         def against(pair: simulated.Pair) -> Any:

@@ -41,13 +41,20 @@ def simulate(exhibit: Exhibit, seed: int) -> tuple[Exhibit, int]:
     return replace(exhibit, rows=rows, row_weights=None), n
 
 
-def comparison(exhibit: Exhibit, drawn: Exhibit) -> dict[str, Any]:
-    """The tables: numbers by their moments and quantiles, labels by their shares, and correlations."""
-    pairs = [Pair(a, b) for a, b in zip(exhibit.columns, drawn.columns, strict=True) if a.kind != "vector"]
+def comparison(exhibit: Exhibit, drawn: Exhibit, most: int) -> dict[str, Any]:
+    """The tables of the most telling columns: numbers by moments and quantiles, labels by shares, and correlations."""
+    kept = {column.name for column in exhibit.most_telling(most)}
+    pairs = [Pair(a, b) for a, b in zip(exhibit.columns, drawn.columns, strict=True) if a.name in kept]
     amounts = [_amounts(pair) for pair in pairs if pair.real.kind != "label"]
     labels = [row for pair in pairs if pair.real.kind == "label" for row in _labels(pair)]
     found = _correlations(pairs)
-    return {"pairs": pairs, "amounts": amounts, "labels": labels, "correlations": found}
+    return {
+        "left_out": len(exhibit.columns) - len(pairs),
+        "pairs": pairs,
+        "amounts": amounts,
+        "labels": labels,
+        "correlations": found,
+    }
 
 
 def _amounts(pair: Pair) -> dict[str, Any]:
