@@ -132,6 +132,12 @@ def test_arrays_mappings_and_single_rows_come_back_as_they_came():
     many = MIXED.impute({"x": [1.0], "y": [None], "kind": ["a"], "yes": [1], "count": [2]})
     assert many["y"][0] == one["y"]
     np.testing.assert_array_equal(sf.Normal(2.0, 1.0).impute([1.0, np.nan]), [1.0, 2.0])
+    row = pd.Series({"x": 1.0, "y": None, "kind": "a", "yes": 1, "count": 2})
+    assert MIXED.impute(row)["y"] == one["y"]
+    column = pd.Series([1.0, None], name="a")
+    np.testing.assert_array_equal(sf.Normal(2.0, 1.0).impute(column), [1.0, 2.0])
+    with pytest.raises(sf.DataError, match="different lengths"):
+        GAUSSIANS.impute([[1.0, 2.0, 3.0], [1.0]])
     whole = np.zeros((2, 3))
     np.testing.assert_array_equal(GAUSSIANS.impute(whole), whole)
 

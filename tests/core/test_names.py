@@ -58,3 +58,22 @@ def test_inside_a_block_of_a_product_places_are_those_of_the_block():
     block = sf.Product({"width": sf.Normal(), ("1", "flat"): sf.MultivariateNormal()})
     fit = sf.fit(block, {**COLUMNS, "flat": np.zeros(60)})
     assert any("column 'flat' is constant" in text for _, text in fit.alerts)
+
+
+def test_a_single_column_of_any_name_is_asked_by_it():
+    rows = pd.DataFrame({"weights": COLUMNS["width"]})
+    for model in (
+        sf.Normal(),
+        sf.MultivariateNormal(),
+        sf.Mixture(sf.Normal(), 2),
+        sf.Mixture(sf.MultivariateNormal(), 2),
+    ):
+        fit = sf.fit(model, rows, random_state=0)
+        drawn = fit.sample(4, random_state=1)
+        assert list(drawn) == ["weights"]
+        np.testing.assert_array_equal(drawn["weights"], np.ravel(fit.distribution.sample(4, random_state=1)))
+        other = rows.assign(more=1.0)[["more", "weights"]]
+        np.testing.assert_allclose(fit.log_prob(other), fit.log_prob(rows), rtol=1e-14)
+        assert fit.marginal("weights").mean == pytest.approx(float(np.ravel(fit.distribution.mean)[0]), rel=1e-12)
+        holed = other.assign(weights=other["weights"].where(other.index != 3))
+        assert fit.impute(holed)["weights"][3] == pytest.approx(fit.marginal("weights").mean, rel=1e-12)

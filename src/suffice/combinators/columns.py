@@ -64,6 +64,8 @@ def _share(answer: Any, place: int, axis: int) -> Any:
         return tuple(_share(one, place, axis) for one in answer)
     if hasattr(answer, "row_vector"):
         return answer.of_column(answer.column_labels[place])
+    if np.ndim(answer) == axis:  # of the only column
+        return answer
     cell = np.asarray(answer)[(slice(None),) * axis + (place,)]
     return float(cell) if np.ndim(cell) == 0 else cell
 

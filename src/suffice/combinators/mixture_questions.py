@@ -14,7 +14,7 @@ from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.engines import local
 
-OUTCOMES = 1 << 20  # of a table that is summed
+OUTCOMES = 1 << 18  # of a table that is summed
 LEAST = 1e-17  # probability beyond which whole numbers are left out of it
 
 

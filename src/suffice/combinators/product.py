@@ -431,10 +431,11 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
             for key, values in drawn.items():
                 if isinstance(values, dict):  # a block whose columns have names of their own
                     columns.update(values)
-                elif isinstance(key, tuple):
+                elif isinstance(key, tuple) and (len(key) > 1 or values.ndim > 1):
                     columns.update({name: values[..., i] for i, name in enumerate(key)})
                 else:
-                    columns[key] = values if self.lone or self.blocks[key].row_vector else values[..., 0]
+                    (name,) = names_of(key)
+                    columns[name] = values if self.lone or self.blocks[key].row_vector else values[..., 0]
             return columns
         lead = (n,) if self.lone else (n, self.members)
         arrays = [np.asarray(values) for values in drawn.values()]

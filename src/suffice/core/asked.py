@@ -39,6 +39,9 @@ class Asked:
             )
             raise UnsupportedError(msg)
         data = list(data) if hasattr(data, "__next__") else data
+        if hasattr(data, "to_frame") and hasattr(data, "items"):  # one row of a frame, or one column
+            row = model.column_names is not None and any(name in data.keys() for name in model.column_names)  # noqa: SIM118
+            data = dict(data.items()) if row else listed(data)
         x = _named(data)
         if x is None:
             return cls._by_place(model, listed(data))
@@ -147,6 +150,8 @@ def _array(x: Any) -> Array:
         return x
     try:
         found = np.array(x, dtype=object)
+        if any(isinstance(cell, (list, tuple, np.ndarray)) for cell in found.ravel()):
+            raise ValueError  # noqa: TRY301 (rows of different lengths that NumPy keeps as they are)
         return found.astype(float) if all(_number(cell) for cell in found.ravel()) else found
     except ValueError as error:
         msg = "the rows have different lengths; give each as many cells, None for a missing one."

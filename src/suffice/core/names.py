@@ -78,7 +78,8 @@ def label_of(asked: Any, labels: tuple[Any, ...], owner: str) -> Any:
     whole = isinstance(asked, (int, np.integer)) and not isinstance(asked, bool)
     if places and whole and -len(labels) <= asked < len(labels):
         return int(asked) % len(labels)
-    raise ParameterError(f"{owner} has no column {asked!r:.60}. {offer(asked, labels)}")
+    shown = repr(asked) if np.ndim(asked) == 0 else f"like this {type(asked).__name__}"
+    raise ParameterError(f"{owner} has no column {shown:.60}. {offer(asked, labels)}")
 
 
 def offer(asked: Any, labels: Iterable[Any]) -> str:

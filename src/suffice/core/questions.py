@@ -51,8 +51,7 @@ class Questions(Member):
 
     def with_column_names(self, names: tuple[Any, ...]) -> Any:
         """The same distribution with names for its columns: a product of a single part, or of parts with names."""
-        one = len(names) == 1 and not self.row_vector
-        return _product({names[0] if one else tuple(names): self})
+        return _product({tuple(names): self})
 
     def with_column(self, name: Any, column: Any) -> Any:
         """A product of this, whose columns have names, and one more column."""

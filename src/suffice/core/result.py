@@ -134,7 +134,8 @@ class Fit(Page):
     def _for(self, x: Any) -> Any:
         """Who reads such rows: columns with the names of the fit go by name, in any order, others by place."""
         there = names_of_data(x)
-        return self._named if there is not None and not set(there).isdisjoint(self.names or ()) else self.distribution
+        in_place = there is None or there == self.names or set(there).isdisjoint(self.names or ())
+        return self.distribution if in_place else self._named
 
     def log_prob(self, x: Any) -> Any:
         """Log density of each row."""
