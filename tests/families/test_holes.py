@@ -114,7 +114,8 @@ FORMS = {
     **dict.fromkeys(["full", "VVV"], triangles(shared=False)),
     **dict.fromkeys(["tied", "EEE"], triangles(shared=True)),
     **{name: composed(name) for name in COMPOSED},
-    "diag": composed("VVI"), "spherical": composed("VII"),
+    "diag": composed("VVI"),
+    "spherical": composed("VII"),
 }
 
 
