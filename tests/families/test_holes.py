@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from sklearn.covariance import EmpiricalCovariance
 from sklearn.datasets import load_iris
 
 import suffice as sf
@@ -554,6 +555,7 @@ def test_a_linear_discriminant_moves_rows_to_where_they_are_expected():
     filled[0, 1] = guess
     assert_allclose(model.transform(row), model.transform(filled), rtol=1e-12)
     assert_allclose(expected_rows(row, shares, stack.mean, stack.cov), filled, rtol=1e-12)
+    assert_allclose(model.transform(np.full((1, 4), np.nan)), model.transform(model.xbar_[None]), atol=1e-12)
 
 
 def test_rows_of_unknown_class_may_have_holes():
@@ -563,14 +565,22 @@ def test_rows_of_unknown_class_may_have_holes():
         assert kind().fit(x, hidden).score(x, SPECIES) > 0.93
 
 
+@pytest.mark.parametrize("kind", [sf.LinearDiscriminantAnalysis, sf.QuadraticDiscriminantAnalysis])
+@pytest.mark.parametrize("shrinkage", [0.1, "oas", "auto"])
+def test_covariances_are_shrunk_about_as_far_with_holes_as_without(kind, shrinkage):
+    few, whole = holed(IRIS, 23, 0.01), kind(shrinkage=shrinkage).fit(IRIS, SPECIES)
+    model, near = kind(shrinkage=shrinkage).fit(holed(IRIS, 23), SPECIES), kind(shrinkage=shrinkage).fit(few, SPECIES)
+    assert model.score(holed(IRIS, 23), SPECIES) > 0.93
+    assert_allclose(near.covariance_, whole.covariance_, atol=0.03)
+    plain = kind().fit(few, SPECIES)
+    shrunk = np.abs(np.array(near.covariance_) - plain.covariance_).max()
+    assert shrunk > 3 * np.abs(np.array(near.covariance_) - whole.covariance_).max() or shrinkage != 0.1
+
+
 def test_options_that_need_complete_rows_say_so():
     x = holed(IRIS, 23)
-    assert sf.QuadraticDiscriminantAnalysis(shrinkage="oas").fit(x, SPECIES).score(x, SPECIES) > 0.93
-    assert sf.LinearDiscriminantAnalysis(shrinkage=0.1).fit(x, SPECIES).score(x, SPECIES) > 0.93
-    with pytest.raises(sf.UnsupportedError, match="with holes leave only one covariance"):
-        sf.LinearDiscriminantAnalysis(shrinkage="oas").fit(x, SPECIES)
-    with pytest.raises(sf.UnsupportedError, match="some cells are missing"):
-        sf.QuadraticDiscriminantAnalysis(shrinkage="auto").fit(x, SPECIES)
+    with pytest.raises(sf.UnsupportedError, match=r"complete rows.*use shrinkage"):
+        sf.QuadraticDiscriminantAnalysis(covariance_estimator=EmpiricalCovariance()).fit(x, SPECIES)
     with pytest.raises(sf.UnsupportedError, match="takes several passes"):
         sf.Density().partial_fit(x)
 
