@@ -382,6 +382,7 @@ def named_fit(found: Fit, names: Any) -> Fit:
 
 def unseen(columns: list[str]) -> str:
     """What to tell of columns without any value."""
+    columns = list(dict.fromkeys(columns))
     if not columns[1:]:
         return f"column {columns[0]} has no value at all; its parameters are those of the prototype."
     return f"columns {', '.join(columns)} have no value at all; their parameters are those of the prototype."
@@ -394,7 +395,10 @@ def resolved(prototype: Any, prior: Any, stats: Any) -> Any:
     if prototype.blocks:
         parts = zip(prototype.blocks.items(), stats.parts, strict=True)
         return {key: resolved(block, prior, part) for (key, block), part in parts}
-    weak = prototype.weak_prior(stats)
+    try:
+        weak = prototype.weak_prior(stats)
+    except UnsupportedError:  # of a part without any value, which was not estimated either
+        return None
     return prototype.like(weak) if weak.batch else weak
 
 

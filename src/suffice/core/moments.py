@@ -81,7 +81,7 @@ class Scatter(Additive):
 
     An E-step keeps what its members need: only the ``diagonal`` of the matrices, or only their sum, (1, d, d). Where
     rows had holes, they are expected given parameters, and not ``exact``: ``entropy`` (k,) is that of the cells which
-    were not seen, and ``seen`` (k, d) the weight of those that were.
+    were not seen, and ``seen`` (k, d, d) the weight of the rows in which both of two columns were, as far as is kept.
     """
 
     weight: Array
@@ -101,7 +101,13 @@ class Scatter(Additive):
     @property
     def cells(self) -> Array:
         """Σ w of the cells that were seen, (k, d)."""
-        whole = np.broadcast_to(self.weight[:, None], self.centre.shape)
+        return np.asarray(np.einsum("kii->ki", self.pairs))
+
+    @property
+    def pairs(self) -> Array:
+        """Σ w of the rows in which both of two columns were seen, (k, d, d)."""
+        d = self.centre.shape[1]
+        whole = np.broadcast_to(self.weight[:, None, None], (len(self.weight), d, d))
         return whole if self.seen is None else self.seen
 
     @property
@@ -154,12 +160,12 @@ class Scatter(Additive):
         )
         if self.exact and other.exact:
             return whole
-        return replace(whole, exact=False, entropy=self.hidden + other.hidden, seen=self.cells + other.cells)
+        return replace(whole, exact=False, entropy=self.hidden + other.hidden, seen=self.pairs + other.pairs)
 
     def __mul__(self, factor: float) -> Scatter:
         factor = checked_factor(factor)
         part = replace(self, weight=self.weight * factor, scatter=self.scatter * factor)
-        return part if self.exact else replace(part, entropy=self.hidden * factor, seen=self.cells * factor)
+        return part if self.exact else replace(part, entropy=self.hidden * factor, seen=self.pairs * factor)
 
     def __sub__(self, other: Scatter) -> Scatter:
         same_kind(self, other)

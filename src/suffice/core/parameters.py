@@ -153,7 +153,7 @@ def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
         msg = f"{owner}: {name} must be {domain.words}; got {shown}{where}."
         raise ParameterError(msg)
     array.flags.writeable = False
-    return np.broadcast_to(array, np.shape(value)) if array.size < np.size(value) else array
+    return np.broadcast_to(array, np.shape(value)) if array.shape != np.shape(value) else array
 
 
 def _distinct(array: Array) -> Array:

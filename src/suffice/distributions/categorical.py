@@ -293,6 +293,12 @@ class Categorical(Indicators):
             raise DataError(msg)
 
     # ---- learning -----------------------------------------------------------------------------------------------
+    def estimate(self, stats: Any, prior: Any = None) -> Self:
+        """As every family does; where no row has a label there are no levels, and nothing to learn."""
+        self.check_owner(stats)
+        model = self.for_statistics(stats)
+        return super().estimate(stats, prior) if any(map(len, model.named)) else model
+
     def maximise(self, stats: Any) -> Self:
         count = stats.on(self.named)
         if "probs" in self.tied:
@@ -388,6 +394,9 @@ class Categorical(Indicators):
 
     def weak_prior(self, stats: Any) -> Dirichlet:
         """One pseudo-row of each level."""
+        if not any(map(len, self.for_statistics(stats).named)):
+            msg = "Categorical: no label was seen, so a prior has none to speak of; declare some in levels=…."
+            raise UnsupportedError(msg)
         return self.for_statistics(stats).aligned(Dirichlet([2.0]))
 
     # ---- asking -------------------------------------------------------------------------------------------------
@@ -395,9 +404,12 @@ class Categorical(Indicators):
         arrays = [as_array(levels) for levels in self.named]
         kind = arrays[0].dtype if len({array.dtype.kind for array in arrays}) == 1 else np.dtype(object)
         kind = max((array.dtype for array in arrays), key=lambda d: d.itemsize) if kind.kind == "U" else kind
+        kind = kind if all(map(len, arrays)) else np.dtype(object)  # without levels every cell is missing
         rows = np.empty((n, *self.batch), dtype=kind)
         uniform: Array = np.asarray(rng.random(rows.shape))
         for member, column in np.ndindex(*self.batch):
+            if not len(arrays[column]):
+                continue
             ladder: Array = np.cumsum(self.probs[member, column, : len(arrays[column])])
             place = (ladder / ladder[-1]).searchsorted(uniform[:, member, column], side="right")
             rows[:, member, column] = arrays[column][place]

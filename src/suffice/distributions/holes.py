@@ -154,7 +154,7 @@ class Expected:
         self.scatter: Array | float = 0.0
         self.weights: list[Array] = []  # (g, k)
         self.aways: list[Array] = []  # (g, k, d)
-        self.entropy, self.seen = np.zeros(len(mean)), np.zeros(mean.shape)
+        self.entropy, self.seen = np.zeros(len(mean)), np.zeros((*mean.shape, mean.shape[1]))
 
     def add(self, group: Group, known: Told, found: list[Scatter]) -> None:
         """Add patterns, of whose seen cells the scatter is given."""
@@ -183,8 +183,8 @@ class Expected:
         self.weights.append(weight)
         self.aways.append(np.take_along_axis(away, back[:, None, :], axis=-1))
         self.entropy = self.entropy + (weight * known.entropy).sum(axis=0)
-        cells = back < o  # (g, d)
-        self.seen = self.seen + weight.T @ cells
+        cells = (back < o).astype(float)  # (g, d)
+        self.seen = self.seen + (weight.T[:, None, :] * cells.T) @ cells
 
     def scatters(self) -> Scatter:
         """The expected statistics of all rows."""
@@ -227,9 +227,8 @@ def filled(seen: Moments, count: Array, mean: Array, std: Array) -> Scatter:
     whole = replace(seen, family="") + guess
     squares = whole.scatter[:, :, None] * np.eye(whole.scatter.shape[1])
     entropy = (absent * (HALF_LOG_TAU + 0.5 + np.log(std))).sum(axis=1)
-    return Scatter(
-        count, whole.centre, whole.shift, squares, exact=False, diagonal=True, entropy=entropy, seen=seen.weight
-    )
+    cells = seen.weight[:, :, None] * np.eye(len(whole.scatter[0]))
+    return Scatter(count, whole.centre, whole.shift, squares, exact=False, diagonal=True, entropy=entropy, seen=cells)
 
 
 def chosen(w: Weights, index: Array) -> Weights:

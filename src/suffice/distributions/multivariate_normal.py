@@ -532,6 +532,7 @@ class MultivariateNormal(ExponentialFamily):
         stack, found = self.stacked, list[Alert]()
         if "cov" not in self.free:
             return self._idle(stats)
+        found.extend(self._apart(stats))
         least = self.form.common(spread_floor(np.asarray(stack.mean)))
         for index in np.flatnonzero(stats.weight > 0)[: 1 if self.shared else None]:
             rank, columns = deficiency(stack.cov[index], least[index])
@@ -545,6 +546,22 @@ class MultivariateNormal(ExponentialFamily):
                 )
                 found.append(("singular", text))
         return tuple(found) or self._idle(stats)
+
+    def _apart(self, stats: Any) -> tuple[Alert, ...]:
+        """Columns that no row has together, where the structure has a covariance of them."""
+        if stats.exact or self.keeps == "diagonal":
+            return ()
+        both = stats.pairs.sum(axis=0)
+        seen = np.diagonal(both) > 0
+        pairs = np.argwhere(np.triu((both == 0) & seen & seen[:, None], 1)).tolist()
+        if not pairs:
+            return ()
+        more = f", and so are {len(pairs) - 1} other pairs" if pairs[1:] else ""
+        text = (
+            f"columns {pairs[0][0]} and {pairs[0][1]} are never seen in one row{more}: nothing but the other columns "
+            "tells how they vary together, and where those do not, their covariance is that of the start."
+        )
+        return (("unidentified", text),)
 
     def _idle(self, stats: Any) -> tuple[Alert, ...]:
         """Columns that tell the members nothing, where the structure takes no harm from them."""

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from suffice.combinators.classes import Classes
 from suffice.core.parameters import Array
 from suffice.core.statistics import share
-from suffice.distributions.holes import expected_rows
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.engines import local
 from suffice.estimators.discriminant import Discriminant
@@ -158,17 +157,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Rows along the axes that tell the classes apart, (n, at most n_components); missing cells as expected."""
         check_is_fitted(self)
         rows = np.asarray(self._validated(X, reset=False))
-        return self._moved(self._completed(rows), self.scalings_[:, : self._n_features_out])
-
-    def _completed(self, rows: Array) -> Array:
-        """The rows, with what is expected of missing cells given the others."""
-        holes = np.flatnonzero(np.isnan(rows).any(axis=1))
-        if not len(holes):
-            return rows
-        stack, whole = self.distribution_.components, np.array(rows, dtype=float)
-        shares = self.distribution_.predict_proba(rows[holes])
-        whole[holes] = expected_rows(rows[holes], shares, np.asarray(stack.mean), np.asarray(stack.cov[:1]))
-        return whole
+        return self._moved(self._completed(self.distribution_, rows), self.scalings_[:, : self._n_features_out])
 
     def _moved(self, rows: Array, axes: Array) -> Array:
         """(rows − origin) · axes."""
