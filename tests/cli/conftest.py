@@ -43,7 +43,7 @@ def process(environment):
 
     def call(*words, **more):
         command = [sys.executable, "-m", "suffice", *map(str, words)]
-        return subprocess.run(
+        return subprocess.run(  # noqa: S603
             command, env=environment, capture_output=True, text=True, timeout=120, check=False, **more
         )
 

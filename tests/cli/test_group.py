@@ -17,7 +17,7 @@ def test_help_loads_click_and_nothing_heavy(environment):
         "assert CliRunner().invoke(cli, ['fit', '--help']).exit_code == 0\n"
         "print(sorted({'numpy', 'scipy', 'pyarrow', 'rich', 'sklearn'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"
 
 
@@ -52,7 +52,7 @@ def test_completion_scripts(run, shell, sign):
 def test_completion_completes(environment):
     asked = {**environment, "_SUFFICE_COMPLETE": "bash_complete", "COMP_WORDS": "suffice ins", "COMP_CWORD": "1"}
     script = "from suffice.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", script], env=asked, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", script], env=asked, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.stdout.strip() == "plain,inspect"
 
 

@@ -26,7 +26,7 @@ def overlapping(tmp_path_factory):
 def until(line, words, environment, number):
     """Start a command, and send it a signal once it has said something."""
     command = [sys.executable, "-m", "suffice", *map(str, words)]
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603
         command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     told = ""
@@ -74,7 +74,7 @@ def test_interrupted_before_anything_was_learned(overlapping, environment, tmp_p
         "from suffice.cli import main\nmain()"
     )
     command = [sys.executable, "-c", script]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)  # noqa: S603
     assert done.returncode == 130, done.stderr
     assert "nothing was written" in done.stderr
     assert "Traceback" not in done.stderr
