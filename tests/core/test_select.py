@@ -218,3 +218,20 @@ def test_the_table_is_one_of_pandas():
     many = replace(found, table=Table(found.table.rows * 40))
     assert len(repr(many).splitlines()) == 1 + 1 + 60 + 1
     assert repr(many).endswith("… and 20 more")
+
+
+def test_a_callback_is_told_of_every_candidate_once():
+    told = []
+    found = sf.select(sf.Normal(), two_groups(60), n_components=[1, 2, 3], random_state=0, callback=told.append)
+    assert sorted(row["n_components"] for row in told) == [1, 2, 3]
+    assert {row["n_parameters"] for row in told} == set(found.table["n_parameters"])
+
+
+def test_an_interrupting_callback_keeps_what_was_found():
+    def stop(row):
+        if row["n_components"] == 2:
+            raise KeyboardInterrupt
+
+    found = sf.select(sf.Normal(), two_groups(60), n_components=[1, 2, 3], random_state=0, callback=stop)
+    assert sorted(found.table["n_components"]) == [1, 2]
+    assert found.alerts[0][0] == "interrupted"
