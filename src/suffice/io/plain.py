@@ -142,7 +142,7 @@ def read(node: Any, path: str, inner: Reader) -> Any:
 
 
 def _refuse_giants(labels: list[Any], path: str) -> None:
-    """Refuse many whole numbers beyond 64 bits: they can be chosen to have one hash, and a set of such takes forever."""
+    """Refuse many whole numbers beyond 64 bits: they can be chosen to share a hash, and a set of such takes forever."""
     if sum(type(one) is int and one.bit_length() > 64 for one in labels) > GIANTS:
         raise refused(path, f"there are more than {GIANTS} whole numbers beyond 64 bits.")
 
