@@ -285,3 +285,8 @@ def test_the_posterior_of_a_stack_is_that_of_each_member():
         assert post[j].belief == alone.belief
         assert post.log_evidence[j] == pytest.approx(alone.log_evidence, rel=1e-12)
     assert [one.name for one in post.predictive().each] == ["StudentT", "Lomax"]
+
+
+def test_a_column_that_is_given_twice_is_refused():
+    with pytest.raises(sf.ParameterError, match="column 'a' stands in two parts"):
+        sf.Product([("a", sf.Normal()), ("a", sf.Poisson())])

@@ -316,6 +316,21 @@ def test_too_large_a_file_is_not_read(tmp_path):
     assert loads(small, limit=len(small)) == sf.Normal()
 
 
+def test_documents_that_are_made_to_take_long_are_refused_at_once():
+    before = time.perf_counter()
+    alike = [k * (2**61 - 1) for k in range(16, 60_000)]  # one hash
+    levels = {"suffice": "1", "kind": "Categorical", "levels": [alike], "probs": None}
+    with pytest.raises(sf.ModelFileError, match=r"levels\[0\]: there are more than 1000 whole numbers beyond 64 bits"):
+        loads(json.dumps(levels))
+    parts = [[f"c{i}", {"kind": "Normal"}] for i in range(5000)]
+    with pytest.raises(sf.ModelFileError, match="column 'c4999' stands in two parts"):
+        loads(json.dumps({"suffice": "1", "kind": "Product", "parts": [*parts, parts[-1]]}))
+    pairs = [[i % 9999, None] for i in range(10_000)]
+    with pytest.raises(sf.ModelFileError, match="the key 0 of a dictionary is there twice"):
+        loads(json.dumps({"suffice": "1", "kind": "Product", "parts": {"dict": pairs}}))
+    assert time.perf_counter() - before < 10
+
+
 def test_loads_takes_text_too_and_nothing_else():
     assert loads(dumps(sf.Normal()).decode()) == sf.Normal()
     assert loads(bytearray(dumps(sf.Normal()))) == sf.Normal()

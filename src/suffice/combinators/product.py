@@ -5,6 +5,7 @@ Over 400 lines: every verb of the contract, asked of each part; `columns` reads 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -77,9 +78,10 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
                     f"Product: the part for column {key!r} must be a distribution, such as Normal(); got {block!r:.60}."
                 )
                 raise ParameterError(msg)
-        columns = [name for key in self.blocks for name in names_of(key)]
+        keys = [pair[0] for pair in parts] if self.named else list(self.blocks)
+        columns = [name for key in keys for name in names_of(key)]
         if len(set(columns)) < len(columns):
-            twice = next(name for name in columns if columns.count(name) > 1)
+            twice = next(name for name, times in Counter(columns).items() if times > 1)
             msg = f"Product: column {twice!r} stands in two parts; give each column once."
             raise ParameterError(msg)
         sizes = {block.batch[0] if not block.lone else None for block in self.blocks.values()}

@@ -22,6 +22,7 @@ NUMBERS = frozenset(
 SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 EMPTY = 1 << 16  # cells of an array without any that its other axes would have
 TEXT = 1 << 24  # letters that an array of text holds room for, beside those that are there
+GIANTS = 1000  # whole numbers beyond 64 bits side by side
 _MOMENT = re.compile(r"(datetime64|timedelta64)\[[0-9]{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]")
 _DATE = re.compile(r"NaT|-?[0-9T:.-]{4,60}")
 _WORDS = re.compile(r"<U([0-9]{1,9})")
@@ -129,6 +130,7 @@ def _cells(array: Array, path: str, inner: Writer) -> list[Any]:
 def read(node: Any, path: str, inner: Reader) -> Any:
     """The data of a tree, checked; ``inner`` reads what is in containers."""
     if type(node) is list:
+        _refuse_giants(node, path)
         return tuple(inner(one, f"{path}[{i}]") for i, one in enumerate(node))
     if type(node) is not dict:
         return node
@@ -137,6 +139,12 @@ def read(node: Any, path: str, inner: Reader) -> Any:
         msg = f"an object here has the fields {', '.join(map(repr, node)) or 'none'}, which mean nothing together."
         raise refused(path, msg)
     return reader(node, path, inner)
+
+
+def _refuse_giants(labels: list[Any], path: str) -> None:
+    """Refuse many whole numbers beyond 64 bits: they can be chosen to share a hash, and a set of such takes forever."""
+    if sum(type(one) is int and one.bit_length() > 64 for one in labels) > GIANTS:
+        raise refused(path, f"there are more than {GIANTS} whole numbers beyond 64 bits.")
 
 
 def _read_float(node: dict[str, Any], path: str, inner: Reader) -> float:
@@ -158,13 +166,15 @@ def _read_list(node: dict[str, Any], path: str, inner: Reader) -> list[Any]:
 
 
 def _read_set(node: dict[str, Any], path: str, inner: Reader) -> frozenset[Any]:
-    found = [inner(one, f"{path}[{i}]") for i, one in enumerate(_listed(node, "set", path))]
+    found = read(_listed(node, "set", path), path, inner)
     return frozenset(_hashable(one, path) for one in found)
 
 
 def _read_dict(node: dict[str, Any], path: str, inner: Reader) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
-    for i, pair in enumerate(_listed(node, "dict", path)):
+    pairs = _listed(node, "dict", path)
+    _refuse_giants([pair[0] for pair in pairs if type(pair) is list and pair], path)
+    for i, pair in enumerate(pairs):
         if type(pair) is not list or len(pair) != 2:
             raise refused(path, f"entry {i} of a dictionary is a key and a value; got {pair!r:.40}.")
         key = _hashable(inner(pair[0], f"{path} key {i}"), path)
@@ -227,6 +237,7 @@ def _read_array(node: dict[str, Any], path: str, inner: Reader) -> Array:
 def _filled(cells: list[Any], dtype: Any, path: str, inner: Reader) -> Array:
     """An array (n,) of a type, or the reason why the cells are not of it."""
     if dtype == "object":
+        _refuse_giants(cells, path)
         found = np.empty(len(cells), dtype=object)
         for i, one in enumerate(cells):
             found[i] = inner(one, f"{path}[{i}]")
