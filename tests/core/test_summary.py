@@ -206,6 +206,8 @@ def test_correlations_of_columns_that_are_described_together():
     assert first[0][:2] == ("a", "b")
     assert first[0][2] == pytest.approx(0.95)
     assert second == ()
+    shared = sf.Mixture(sf.MultivariateNormal(np.arange(6.0).reshape(2, 3), np.stack([cov, cov]), structure="EEE"))
+    assert shared.portrait(("a", "b", "c")).correlations == (first,)
     fit = sf.fit(sf.MultivariateNormal(), np.random.default_rng(0).multivariate_normal(np.zeros(3), cov, 500))
     r = np.corrcoef(fit._data[0].T)[0, 1]
     assert f"strongest correlations: column 0 × column 1 +{r:.2f}" in str(fit)

@@ -64,7 +64,7 @@ def of_mixture(mixture: Any, names: Any, fit: Any) -> Portrait:
         rows=tuple(order),
         measure=_measure(mixture) if told else "",
         apart=_apart(strips, mixture.n) if told and len(rows) > 1 else (),
-        correlations=tuple(_correlations(one, names) for one in mixture.parts),
+        correlations=_once(tuple(_correlations(one, names) for one in mixture.parts)),
         judged=False,
     )
 
@@ -233,6 +233,11 @@ def _averaged(shares: list[float], readings: list[Reading]) -> Reading:
         [sum(s * one.numbers.get(level, 0.0) for s, one in zip(shares, readings, strict=True)) for level in levels]
     )
     return levels_of(levels, probs)
+
+
+def _once(found: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The correlations of each member, or those of all where they share them."""
+    return found[:1] if len(found) > 1 and len(set(found)) == 1 else found
 
 
 def _correlations(one: Any, names: Any) -> tuple[tuple[Any, Any, float], ...]:

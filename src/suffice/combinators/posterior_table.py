@@ -38,7 +38,7 @@ def portrait(post: Any) -> Portrait:
         members=shares,
         rows=rows if len(live) else (),
         apart=tuple(own.apart[j] for j in live) if own.apart else (),
-        correlations=tuple(own.correlations[j] for j in live) if own.correlations else (),
+        correlations=own.correlations if len(own.correlations) < k else tuple(own.correlations[j] for j in live),
         measure=own.measure if len(live) > 1 else "",
         notes=_emptied(post, np.flatnonzero(count < ROW)) if len(live) < k else (),
         alerts=tuple(post.alerts),

@@ -87,7 +87,8 @@ class Portrait:
     apart
         For each member the columns that set it apart, best first, as (column, D(member‖all) in nats).
     correlations
-        For each member the strongest ones of columns that are described together, as (column, column, r).
+        For each member the strongest ones of columns that are described together, as (column, column, r); one entry for
+        all members that share them.
     notes
         What else to know to read it.
     alerts
