@@ -1,6 +1,7 @@
 """Columns that vary together.
 
-Over 400 lines: one family that is fitted, shared, restricted, floored, conditioned on what is seen, and believed in.
+Over 400 lines: one family that is fitted, shared, restricted, floored, conditioned on what is seen, completed where
+cells are missing, and believed in.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class MultivariateNormal(ExponentialFamily):
     (fixed), "tied" (one for all members), or three letters for volume, shape and orientation, each equal in all
     members (E), variable (V) or the identity (I): "EII" … "VVV". A singular estimate is floored, with an alert:
     variances at four times the resolution of float64 around the mean, eigenvalues of the correlation matrix at
-    d·10⁻¹². A row without any cell is missing; ``log_prob`` of a row with holes is that of the cells that it has.
+    d·10⁻¹². A row without any cell is missing; ``log_prob`` of a row with holes is that of the cells that it has. A fit
+    of such rows maximises the likelihood of those cells, by EM: the others are expected given what was seen.
 
     >>> sf.fit(sf.MultivariateNormal(), [[0.0, 1.0], [2.0, 1.0], [1.0, 4.0]]).distribution.mean
     array([1., 2.])
@@ -468,7 +470,7 @@ class MultivariateNormal(ExponentialFamily):
         from suffice.distributions.gaussian_chart import GaussianChart
 
         (rows, weights), known = data, GaussianChart(self.stacked)
-        width = 8 * (known.size + rows.shape[1] + 1)
+        width = rows.shape[1]  # long slices: each looks at every pattern of holes
         with np.errstate(all="ignore"):
             found = local.reduce(lambda part: known.information(rows[part], weights[part].dense()), len(rows), width)
             errors = known.errors(Knowledge.of(found))
