@@ -193,18 +193,18 @@ class MultivariateNormal(ExponentialFamily):
         stats = Scatter(*kernel(x[whole], **holes.chosen(w, np.flatnonzero(whole)).arguments))
         some = np.flatnonzero(kept & ~whole)
         if some.size:
-            stats = stats + self._expected(x[some], holes.chosen(w, some), kernel)
+            stats = stats + self._expected(x[some], holes.chosen(w, some), pooled=len(stats.scatter) < self.members)
         if not np.isfinite(stats.scatter).all():
             msg = f"{self.name}: the squares of the data exceed the range of float64; divide the columns by a constant."
             raise DataError(msg)
         return stats
 
-    def _expected(self, x: Array, w: Weights, kernel: Callable[..., Any]) -> Scatter:
+    def _expected(self, x: Array, w: Weights, *, pooled: bool) -> Scatter:
         """The statistics of rows with holes, as these parameters complete them."""
         mean, cov = np.asarray(self.mean), np.asarray(self.cov)
         if self.keeps == "diagonal":
             return holes.gather_columns(x, w, mean, np.sqrt(self.var))
-        return holes.gather(x, w, mean, cov[:1] if self.shared else cov, kernel)
+        return holes.gather(x, w, mean, cov[:1] if self.shared else cov, pooled=pooled)
 
     def first_statistics(self, x: Any, weights: Any = None) -> Any:
         """With holes: as the mean and variance of each column, in whoever has cells of it, complete the rows."""
