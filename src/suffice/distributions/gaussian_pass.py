@@ -48,8 +48,8 @@ def expect_with_holes(model: Any, x: Array, log_weights: Array, weights: Array |
     """The E-step of rows that all have some cells, and not all: as the members complete them."""
     mean = np.asarray(model.mean)
     if model.keeps != "diagonal":
-        cov, kernel = np.asarray(model.cov), kernels.shared_scatter if model.shared else kernels.scatter
-        return holes.expect(x, log_weights, weights, mean, cov[:1] if model.shared else cov, kernel)
+        cov = np.asarray(model.cov)[:1] if model.shared else np.asarray(model.cov)
+        return holes.expect(x, log_weights, weights, mean, cov, pooled=model.shared)
     std = np.sqrt(np.einsum("kii->ki", model.cov))
     found = Normal(mean, std).expect(x, log_weights, weights)
     return replace(found, statistics=holes.filled(found.statistics, found.count, mean, std))

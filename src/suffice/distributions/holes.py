@@ -8,9 +8,8 @@ equally many seen cells are computed together, as stacks (groups, members, …).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from suffice.distributions.covariance import inverse_of_lower
 from suffice.distributions.normal import HALF_LOG_TAU
 
 TOGETHER = 1 << 18  # numbers of a stack of matrices: 2 MB
+MANY = 64  # rows of a pattern that are worth a call of their own
 
 
 # ---- groups ----------------------------------------------------------------------------------------------------------
@@ -39,6 +39,15 @@ class Group:
     def whole(self) -> slice:
         """The rows of all patterns, which stand one after the other."""
         return slice(self.rows[0].start, self.rows[-1].stop)
+
+    @property
+    def which(self) -> Array:
+        """The pattern of each row."""
+        return np.repeat(np.arange(len(self.rows)), [rows.stop - rows.start for rows in self.rows])
+
+    def cells(self, x: Array) -> Array:
+        """The seen cells of all rows in order, (n, o)."""
+        return np.take_along_axis(x[self.whole], self.columns[self.which, : self.size], axis=1)
 
 
 @dataclass(frozen=True)
@@ -136,12 +145,31 @@ def scores(x: Array, mean: Array, cov: Array) -> Array:
 def _score_group(x: Array, group: Group, known: Told, out: Array) -> None:
     """Write the scores of a group's rows into ``out``, which has room for them alone."""
     k, o, begin = known.mean.shape[1], group.size, group.whole.start
-    for index, rows in enumerate(group.rows):
-        whiten = np.broadcast_to(known.whiten[index], (k, o, o))
-        log_det = np.broadcast_to(known.log_det[index], k)
-        here = slice(rows.start - begin, rows.stop - begin)
-        seen = _cells(x, rows, group.columns[index], group)
-        out[here] = kernels.gaussian_log_prob(seen, known.mean[index, :, :o], whiten, log_det) if o else 0.0
+    if not o:
+        out[:] = 0.0
+    elif len(out) < MANY * len(group.rows):
+        _score_few(group.cells(x), group.which, known, out)
+    else:
+        for index, rows in enumerate(group.rows):
+            whiten = np.broadcast_to(known.whiten[index], (k, o, o))
+            log_det = np.broadcast_to(known.log_det[index], k)
+            cells = np.ascontiguousarray(x[rows, group.columns[index, :o]])
+            here = slice(rows.start - begin, rows.stop - begin)
+            out[here] = kernels.gaussian_log_prob(cells, known.mean[index, :, :o], whiten, log_det)
+
+
+def _score_few(cells: Array, which: Array, known: Told, out: Array) -> None:
+    """The same where patterns have few rows each: all of them at once, each row with the factor of its pattern."""
+    o = cells.shape[1]
+    step = max(TOGETHER // (o * o), 1)
+    for begin in range(0, len(cells), step):
+        part = slice(begin, begin + step)
+        mine = which[part]
+        for member in range(out.shape[1]):
+            own = min(member, known.whiten.shape[1] - 1)
+            away = cells[part] - known.mean[mine, member, :o]
+            z = (known.whiten[mine, own] @ away[:, :, None])[:, :, 0]
+            out[part, member] = known.log_det[mine, own] - HALF_LOG_TAU * o - 0.5 * np.einsum("nd,nd->n", z, z)
 
 
 # ---- expectations ----------------------------------------------------------------------------------------------------
@@ -156,12 +184,11 @@ class Expected:
         self.aways: list[Array] = []  # (g, k, d)
         self.entropy, self.seen = np.zeros(len(mean)), np.zeros((*mean.shape, mean.shape[1]))
 
-    def add(self, group: Group, known: Told, found: list[Scatter]) -> None:
-        """Add patterns, of whose seen cells the scatter is given."""
+    def add(self, group: Group, known: Told, cells: Array, w: Weights, *, pooled: bool) -> None:
+        """Add the rows of patterns, of which the seen cells (n, o) and the weights are given."""
         o = group.size
-        weight = np.stack([one.weight for one in found])
-        centre, shift = np.stack([one.centre for one in found]), np.stack([one.shift for one in found])
-        inner = np.stack([one.scatter for one in found])  # (g, k or 1, o, o)
+        weight, centre, shift, inner = _scatters(cells, group.which, len(group.rows), w)
+        inner = inner.sum(axis=1, keepdims=True) if pooled else inner  # (g, k or 1, o, o)
         about = np.where(weight[..., None] > 0, (centre - known.mean[..., :o]) + shift, 0.0)
         away = np.concatenate([about, (known.slope @ about[..., None])[..., 0]], axis=-1)
         across = known.slope @ inner
@@ -199,19 +226,28 @@ class Expected:
         return Scatter(weight, centre, shift, scatter + between, exact=False, entropy=self.entropy, seen=self.seen)
 
 
-def gather(x: Array, w: Weights, mean: Array, cov: Array, kernel: Callable[..., Any]) -> Scatter:
+def _scatters(cells: Array, which: Array, g: int, w: Weights) -> list[Array]:
+    """Weight (g, k), centre and shift (g, k, o), and scatter (g, k, o, o) of complete rows, by pattern and member."""
+    k = w.members
+    if w.codes is not None:
+        codes = np.where(w.codes >= 0, which * k + w.codes, -1)
+        found = kernels.scatter(cells, weights=w.values, codes=codes, members=g * k, work=w.work)
+        return [one.reshape(g, k, *one.shape[1:]) for one in found]
+    each = [
+        kernels.scatter(cells, weights=w.of_member(j).values, codes=which, members=g, work=w.work) for j in range(k)
+    ]
+    return [np.stack(one, axis=1) for one in zip(*each, strict=True)]
+
+
+def gather(x: Array, w: Weights, mean: Array, cov: Array, *, pooled: bool) -> Scatter:
     """The expected statistics of rows with holes that belong to members with these means and covariances.
 
-    ``kernel`` gathers the scatter of complete rows: that of each member, or of all together.
+    ``pooled`` keeps one scatter for all members together.
     """
     patterns = Patterns.of(x)
     x, w, found = x[patterns.order], chosen(w, patterns.order), Expected(mean)
     for group in patterns.stacks(mean.size * x.shape[1]):
-        seen = [
-            Scatter(*kernel(_cells(x, rows, columns, group), **w[rows].arguments))
-            for rows, columns in zip(group.rows, group.columns, strict=True)
-        ]
-        found.add(group, told(mean, cov, group), seen)
+        found.add(group, told(mean, cov, group), group.cells(x), w[group.whole], pooled=pooled)
     return found.scatters()
 
 
@@ -238,7 +274,7 @@ def chosen(w: Weights, index: Array) -> Weights:
 
 
 def expect(
-    x: Array, log_weights: Array, weights: Array | None, mean: Array, cov: Array, kernel: Callable[..., Any]
+    x: Array, log_weights: Array, weights: Array | None, mean: Array, cov: Array, *, pooled: bool
 ) -> Expectation:
     """One E-step over rows with holes: scores, responsibilities and expected statistics from one factor of a group."""
     patterns = Patterns.of(x)
@@ -258,17 +294,9 @@ def expect(
             likelihood += float(np.where(held[here] > 0, held[here] * total, 0.0).sum())
         undecided += float(held[here] @ entropy)
         count += parts.sum(axis=0)
-        seen = [
-            Scatter(*kernel(_cells(x, rows, columns, group), parts[rows.start - here.start : rows.stop - here.start]))
-            for rows, columns in zip(group.rows, group.columns, strict=True)
-        ]
-        expected.add(group, known, seen)
+        shares = Weights(len(parts), parts, members=len(mean))
+        expected.add(group, known, group.cells(x), shares, pooled=pooled)
     return Expectation(likelihood, undecided, expected.scatters(), count)
-
-
-def _cells(x: Array, rows: slice, columns: Array, group: Group) -> Array:
-    """The seen cells of a pattern's rows."""
-    return np.ascontiguousarray(x[rows, columns[: group.size]])
 
 
 def expected_rows(x: Array, shares: Array, mean: Array, cov: Array) -> Array:
@@ -279,7 +307,7 @@ def expected_rows(x: Array, shares: Array, mean: Array, cov: Array) -> Array:
         known, o = told(mean, cov, group), group.size
         for index, rows in enumerate(group.rows):
             columns = group.columns[index]
-            seen, slopes = _cells(rows_in_order, rows, columns, group), known.slope[index]
+            seen, slopes = rows_in_order[rows, columns[:o]], known.slope[index]
             guess = held[rows] @ known.mean[index, :, o:]
             for member, own in enumerate(known.mean[index, :, :o]):
                 guess += held[rows, member, None] * ((seen - own) @ slopes[min(member, len(slopes) - 1)].T)

@@ -1,6 +1,7 @@
 """Columns that vary together.
 
-Over 400 lines: one family that is fitted, shared, restricted, floored, conditioned on what is seen, and believed in.
+Over 400 lines: one family that is fitted, shared, restricted, floored, conditioned on what is seen, completed where
+cells are missing, and believed in.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class MultivariateNormal(ExponentialFamily):
     (fixed), "tied" (one for all members), or three letters for volume, shape and orientation, each equal in all
     members (E), variable (V) or the identity (I): "EII" … "VVV". A singular estimate is floored, with an alert:
     variances at four times the resolution of float64 around the mean, eigenvalues of the correlation matrix at
-    d·10⁻¹². A row without any cell is missing; ``log_prob`` of a row with holes is that of the cells that it has.
+    d·10⁻¹². A row without any cell is missing; ``log_prob`` of a row with holes is that of the cells that it has. A fit
+    of such rows maximises the likelihood of those cells, by EM: the others are expected given what was seen.
 
     >>> sf.fit(sf.MultivariateNormal(), [[0.0, 1.0], [2.0, 1.0], [1.0, 4.0]]).distribution.mean
     array([1., 2.])
@@ -235,18 +237,18 @@ class MultivariateNormal(ExponentialFamily):
         stats = Scatter(*kernel(x[whole], **holes.chosen(w, np.flatnonzero(whole)).arguments))
         some = np.flatnonzero(kept & ~whole)
         if some.size:
-            stats = stats + self._expected(x[some], holes.chosen(w, some), kernel)
+            stats = stats + self._expected(x[some], holes.chosen(w, some), pooled=len(stats.scatter) < self.members)
         if not np.isfinite(stats.scatter).all():
             msg = f"{self.name}: the squares of the data exceed the range of float64; divide the columns by a constant."
             raise DataError(msg)
         return stats
 
-    def _expected(self, x: Array, w: Weights, kernel: Callable[..., Any]) -> Scatter:
+    def _expected(self, x: Array, w: Weights, *, pooled: bool) -> Scatter:
         """The statistics of rows with holes, as these parameters complete them."""
         mean, cov = np.asarray(self.mean), np.asarray(self.cov)
         if self.keeps == "diagonal":
             return holes.gather_columns(x, w, mean, np.sqrt(self.var))
-        return holes.gather(x, w, mean, cov[:1] if self.shared else cov, kernel)
+        return holes.gather(x, w, mean, cov[:1] if self.shared else cov, pooled=pooled)
 
     def first_statistics(self, x: Any, weights: Any = None) -> Any:
         """With holes: as the mean and variance of each column, in whoever has cells of it, complete the rows."""
@@ -512,7 +514,7 @@ class MultivariateNormal(ExponentialFamily):
         from suffice.distributions.gaussian_chart import GaussianChart
 
         (rows, weights), known = data, GaussianChart(self.stacked)
-        width = 8 * (known.size + rows.shape[1] + 1)
+        width = rows.shape[1]  # long slices: each looks at every pattern of holes
         with np.errstate(all="ignore"):
             found = local.reduce(lambda part: known.information(rows[part], weights[part].dense()), len(rows), width)
             errors = known.errors(Knowledge.of(found))

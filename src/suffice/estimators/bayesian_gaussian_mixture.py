@@ -36,7 +36,7 @@ class BayesianGaussianMixture(MixtureShell):
 
     Takes the arguments of ``sklearn.mixture.BayesianGaussianMixture`` and shows its attributes: to change over, change
     the import. From the same start each pass is scikit-learn's; steps are extrapolated, and taken back where they would
-    lower the bound. Beyond it: ``sample_weight`` (weight 2 is the row twice) and ``partial_fit``.
+    lower the bound. Beyond it: ``sample_weight`` (weight 2 is the row twice), missing cells and ``partial_fit``.
 
     Parameters
     ----------

@@ -22,8 +22,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     The log-odds of two classes are w · x + b with :math:`w = \Sigma^{-1}(\mu_1 - \mu_0)` and
     :math:`b = \frac12(\mu_0^T\Sigma^{-1}\mu_0 - \mu_1^T\Sigma^{-1}\mu_1) + \log(\pi_1/\pi_0)`. Beyond scikit-learn:
-    ``sample_weight``, ``partial_fit``, ``merge`` and ``unlearn``, rows of unknown class (NaN or None in y),
-    ``predict(X, loss=…)``, ``with_priors``, and ``explain`` with one term for each column.
+    ``sample_weight``, missing cells, ``partial_fit``, ``merge`` and ``unlearn``, rows of unknown class (NaN or None in
+    y), ``predict(X, loss=…)``, ``with_priors``, and ``explain`` with one term for each column.
 
     Differences on purpose: Σ is the scatter around the class means divided by the number of rows, also with ``priors``
     given, by which scikit-learn's lsqr and eigen weigh the covariances of the classes. All solvers are one computation,
