@@ -28,6 +28,7 @@ def strangest(exhibit: Exhibit) -> list[dict[str, Any]]:
     order = np.argsort(np.where(np.isnan(heights), np.inf, heights), kind="stable")[:ROWS]
     few = exhibit.at(order)
     excess = surprises(few) - _usual(exhibit)
+    excess[:, [column.kind == "vector" for column in few.columns]] = np.nan
     found = []
     for place, row in enumerate(order.tolist()):
         least = LEAST if len(few.columns) > 1 else -np.inf  # the only cell it is, then
