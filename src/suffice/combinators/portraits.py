@@ -54,7 +54,7 @@ def of_mixture(mixture: Any, names: Any, fit: Any) -> Portrait:
     strips = _strips(mixture.components, names, mixture.weights)
     told = mixture.n > 1 and any(np.isfinite(one.divergences).any() for one in strips)
     rows = [row for strip in strips for row in _rows(strip, mixture.weights, told=told)]
-    order = sorted(rows, key=lambda row: -np.nan_to_num(row.tells, nan=-1.0)) if told else rows
+    order = sorted(rows, key=lambda row: -row.tells if row.tells >= 0 else 1.0) if told else rows
     if told and len(order) > 1 and order[0].tells > FAINT:
         order[0] = replace(order[0], note="tells members apart most")
     return Portrait(
@@ -111,12 +111,10 @@ def _small(fit: Any, k: int) -> bool:
 
 
 def _rows(strip: Strip, weights: Array, *, told: bool) -> list[Row]:
-    found = []
-    for j, (name, cells) in enumerate(zip(strip.names, strip.readings, strict=True)):
-        own = strip.divergences[:, j]
-        tells = float(np.sum(np.where(weights > 0, weights * own, 0.0))) if told else float("nan")
-        found.append(Row(name, tuple(cells), strip.family, tells))
-    return found
+    mean = np.where(weights[:, None] > 0, weights[:, None] * strip.divergences, 0.0).sum(axis=0)
+    tells = mean.tolist() if told else [float("nan")] * len(strip.names)
+    parts = zip(strip.names, strip.readings, tells, strict=True)
+    return [Row(name, tuple(cells), strip.family, nats) for name, cells, nats in parts]
 
 
 def _apart(strips: list[Strip], k: int) -> tuple[tuple[tuple[Any, float], ...], ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.em import FALL
 from suffice.core.errors import SufficeError
 from suffice.core.portrait import Head, Parameter, Portrait, Row, Statistic
 from suffice.core.readings import Reading, count, decimals, number, rounded, score
@@ -89,7 +90,8 @@ def _passes(fit: Any) -> str:
     heights = trace.objective if len(trace.objective) else trace.log_likelihood
     if len(heights) > 1:
         what = "likelihood" if fit.prior is None else "log posterior"
-        fell = int(np.sum(np.diff(heights) < -1e-9 * (1 + np.abs(heights[:-1]))))
+        with np.errstate(invalid="ignore"):  # an infinite likelihood has no difference to another
+            fell = int(np.sum(np.diff(heights) < -FALL * (1 + np.abs(heights[:-1]))))
         rose = "rose at every step" if not fell else f"fell at {fell} of {count(len(heights) - 1, 'step')}"
         parts.append(f"the {what} {rose}")
     return "; ".join(parts)
@@ -131,7 +133,7 @@ def column_names(dist: Any, names: Any) -> tuple[Any, ...]:
 
 def parameters(dist: Any, columns: tuple[Any, ...], errors: Any) -> tuple[Parameter, ...]:
     """Every number of a family under the name of its column, with its standard error where that is known."""
-    if not dist.ready:
+    if not dist.ready or (dist.row_vector and dist.n_parameters > MANY):  # a covariance of many columns is not read
         return ()
     bounds = None if errors is None else dist.bounds(errors, 1.959963984540054)
     found = []
@@ -161,17 +163,19 @@ def by_column(dist: Any, columns: tuple[Any, ...], numbers: tuple[Parameter, ...
     Columns that are described together have those of their marginals; correlations are told apart from them.
     """
     found, family = [], dist.name
-    own = dist.marginals if dist.row_vector and dist.ready else None
-    if own is not None:
+    alone = dist.marginals if dist.row_vector and dist.ready else None
+    if alone is not None:
         known = {name: error for name, error in (errors or {}).items() if np.shape(error) == np.shape(columns)}
-        unknown = {name: np.full(len(columns), np.nan) for name in own.params if name not in known}
+        unknown = {name: np.full(len(columns), np.nan) for name in alone.params if name not in known}
         numbers = tuple(
             Parameter(column, name, float(value), float({**known, **unknown}[name][j]))
-            for name, values in own.params.items()
+            for name, values in alone.params.items()
             for j, (column, value) in enumerate(zip(columns, np.asarray(values)[0], strict=True))
         )
-    for column in columns:
-        own = [one for one in numbers if one.column == column]
+    parts: dict[Any, list[Parameter]] = {column: [] for column in columns}
+    for one in numbers:
+        parts[one.column].append(one)
+    for column, own in parts.items():
         pieces = tuple(f"{shown(_bare(one.label), LEVEL)} {with_error(one)}" for one in own)
         found.append(Row(column, (Reading(pieces, {one.label: one.value for one in own}),), family))
     return tuple(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def decimals(spread: float) -> int:
 
 def rounded(value: float, places: int) -> str:
     """A number with so many decimals; in powers of ten where that would be long."""
-    if not np.isfinite(value):
+    if not isfinite(value):
         return number(value)
     text = f"{value:.4g}" if abs(value) >= 1e7 or places > 6 else f"{value:.{places}f}"
     return minus(text.removeprefix("-") if float(text) == 0 else text)
@@ -71,8 +72,8 @@ def spreads(means: Any, stds: Any) -> list[list[Reading]]:
         known = std[np.isfinite(std) & (std > 0)]
         places = decimals(float(known.min())) if known.size else 2
         found.append([
-            Reading((f"{rounded(m, places)} ± {rounded(s, places)}",), {"mean": float(m), "std": float(s)})
-            for m, s in zip(mean, std, strict=True)
+            Reading((f"{rounded(m, places)} ± {rounded(s, places)}",), {"mean": m, "std": s})
+            for m, s in zip(mean.tolist(), std.tolist(), strict=True)
         ])  # fmt: skip
     return found
 

@@ -82,7 +82,7 @@ def _numbers(portrait: Portrait, width: int) -> list[str]:
             told[-1] = fitted(told[-1] + " …", room)
         out += [(lead if i == 0 else " " * places(lead)) + fitted(line, room) for i, line in enumerate(told)] or [lead]
     out += _left_out(len(portrait.rows) - len(shown_rows), "column")
-    if any(np.isfinite(one.error) for one in portrait.parameters):
+    if any("±" in piece for row in shown_rows for piece in row.cells[0].pieces):
         out.append(
             f"{INSET}±: {'standard error' if portrait.heads[1] == 'std. error' else 'standard deviation of the belief'}"
         )
