@@ -58,9 +58,9 @@ def dress(ax: Any) -> None:
     ax.tick_params(colors="#444444")
 
 
-def title(ax: Any, text: str) -> None:
-    """What the picture is, above it, in as many lines as its width asks for."""
-    inches = ax.get_position().width * ax.figure.get_size_inches()[0]
+def title(ax: Any, text: str, beside: int = 0) -> None:
+    """What the picture is, above it, in as many lines as its width asks for; ``beside``: letters left of the axes."""
+    inches = ax.get_position().width * ax.figure.get_size_inches()[0] - beside * LETTER
     ax.set_title(textwrap.fill(text, max(int(inches / LETTER), 20)), fontsize=10, loc="left")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.columns import keyed, settled
+from suffice.combinators.compound import Table
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.product import Product
 from suffice.combinators.stack import Stack
@@ -27,6 +28,7 @@ from suffice.core.parameters import Array
 from suffice.core.result import Fit
 from suffice.core.shown import shown
 from suffice.core.sketch import fingerprint, taken
+from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
 from suffice.distributions.bernoulli import Bernoulli
 from suffice.distributions.categorical import Categorical
@@ -34,6 +36,7 @@ from suffice.distributions.multivariate_normal import MultivariateNormal
 
 BLOCK = 65_536  # rows that are scored at once
 SAMPLED = 100_000  # rows that are taken from files
+IN_MEMORY = (np.ndarray, Labels, Sparse, Table)  # rows that can be drawn as they are
 FADED = 1e-3  # weight of a member that is hardly there
 SEED = 0  # of every choice of rows
 
@@ -430,7 +433,7 @@ def _rows(fit: Fit | None, model: Any, data: Any) -> tuple[Any, Array | None]:
     """The rows as the model reads them, with the weights they had in the fit where they are those of the fit."""
     own = None if fit is None or fit._data is None else fit._data  # noqa: SLF001 (a picture of the fit's own rows)
     if data is None:
-        if own is None or not fit._intact:  # type: ignore[union-attr]  # noqa: SLF001
+        if own is None or not isinstance(own[0], IN_MEMORY) or not fit._intact:  # type: ignore[union-attr]  # noqa: SLF001
             return None, None
         return own[0], _plain_weights(own[1])
     rows = model.read(data)

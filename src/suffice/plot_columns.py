@@ -209,13 +209,12 @@ def profile(found: Any, data: Any = None, *, columns: Any = None) -> Any:
         msg = "plot.profile draws columns of numbers, counts or labels; this model has vectors alone."
         raise ParameterError(msg)
     panels = bool(numbers) + bool(lines)
-    tall = max(len(numbers), len(lines))
-    sheet = figure(5.6 if panels == 1 else 9.6, 1.5 + 0.3 * max(tall, 3))
+    sheet = figure(5.6 if panels == 1 else 9.6, 1.5 + 0.3 * max(len(numbers), len(lines), 3))
     made = np.atleast_1d(sheet.subplots(1, panels))
     if numbers:
-        _means(exhibit, numbers, made[0], tall)
+        _means(exhibit, numbers, made[0])
     if lines:
-        _chances(exhibit, lines, made[-1], tall)
+        _chances(exhibit, lines, made[-1])
     handles, names = made[0].get_legend_handles_labels()
     sheet.legend(handles[:12], names[:12], loc="outside upper left", ncols=4, frameon=False, fontsize=8)
     return tuple(made)
@@ -234,7 +233,7 @@ def _spaced(count: int, place: int) -> float:
     return 0.0 if count < 2 else 0.44 * (place / (count - 1) - 0.5)
 
 
-def _means(exhibit: Exhibit, columns: list[Column], ax: Any, tall: int) -> None:
+def _means(exhibit: Exhibit, columns: list[Column], ax: Any) -> None:
     drawn = _drawn(exhibit) or [(0, 0)]
     for order, (j, i) in enumerate(drawn):
         middle, reach = [], []
@@ -248,11 +247,11 @@ def _means(exhibit: Exhibit, columns: list[Column], ax: Any, tall: int) -> None:
         look = {"ls": "", "marker": marker(i), "ms": 6.5, "mec": "white", "mew": 0.6}
         ax.plot(middle, place, color=colour(i), label=_called(exhibit, j), **look)
     ax.axvline(0.0, color=GREY, lw=1)
-    _lines(ax, [plain(column.label, 24) for column in columns], tall)
+    _lines(ax, [plain(column.label, 24) for column in columns])
     ax.set(xlabel="std from the mean of all rows")
 
 
-def _chances(exhibit: Exhibit, lines: list[tuple[Column, int]], ax: Any, tall: int) -> None:
+def _chances(exhibit: Exhibit, lines: list[tuple[Column, int]], ax: Any) -> None:
     whole = [float(column.weights @ column.probabilities[:, level]) for column, level in lines]
     ax.plot(whole, np.arange(len(lines)), "|", color=GREY, ms=13, mew=2, zorder=1)
     drawn = _drawn(exhibit) or [(0, 0)]
@@ -261,16 +260,15 @@ def _chances(exhibit: Exhibit, lines: list[tuple[Column, int]], ax: Any, tall: i
         place = np.arange(len(lines)) + _spaced(len(drawn), order)
         look = {"ls": "", "marker": marker(i), "ms": 6.5, "mec": "white", "mew": 0.6, "clip_on": False}
         ax.plot(chances, place, color=colour(i), label=_called(exhibit, j), zorder=3, **look)
-    _lines(ax, [f"{plain(column.label, 16)} = {plain(column.levels[level], 14)}" for column, level in lines], tall)
+    _lines(ax, [f"{plain(column.label, 16)} = {plain(column.levels[level], 14)}" for column, level in lines])
     ax.set(xlabel="probability", xlim=(0, 1))
 
 
-def _lines(ax: Any, names: list[str], tall: int) -> None:
-    """Name the lines; two pictures side by side have them equally far apart."""
+def _lines(ax: Any, names: list[str]) -> None:
     for place in range(len(names)):
         ax.axhline(place, color=BAR, lw=0.7, zorder=0)
     ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(tall - 0.5, -0.5)
+    ax.set_ylim(len(names) - 0.5, -0.5)
     dress(ax)
     ax.margins(x=0.04)
     ax.tick_params(axis="y", length=0)

@@ -9,7 +9,8 @@ import numpy as np
 from suffice.canvas import BLUE, DARK, GREY, RED, axes, dress, plain, title
 from suffice.combinators.evidence import Explanation, shown
 
-NAME, VALUE, CLASS = 24, 14, 24  # letters of a column, a cell, a class
+NAME, VALUE, CLASS, SHORT = 24, 14, 24, 16  # letters of a column, a cell, a class above and below the picture
+ROOM = 8  # letters of a tick that the title's width reckons with
 MOST = 14  # bars; the smallest of more are drawn as one
 
 
@@ -62,9 +63,11 @@ def evidence(explanation: Explanation, *, ax: Any = None) -> Any:
     ax.set_xlim(low - (room if low < 0 else room / 4), high + (room if high > 0 else room / 4))
     ax.tick_params(axis="y", length=0)
     label, against = plain(explanation.label, CLASS), plain(explanation.against, CLASS)
-    ax.set_xlabel(f"← for {against}  ·  nats  ·  for {label} →")
+    ax.set_xlabel(f"← {plain(explanation.against, SHORT)} · nats · {plain(explanation.label, SHORT)} →")
     sure = f"= {explanation.probability:.3g}" if explanation.probability < 0.9995 else "> 0.999"
-    title(ax, f"{label} against {against}: log-odds {_signed(total)}, p {sure}")
+    title(
+        ax, f"{label} against {against}: log-odds {_signed(total)}, p {sure}", max(len(name) for name, _ in bars) - ROOM
+    )
     return ax
 
 

@@ -137,7 +137,8 @@ def traces(found: Any, ax: Any = None) -> Any:
     height = _objective(best)
     told = "log posterior" if getattr(found, "prior", None) is not None else "log-likelihood"
     ax, top = axes(ax), height[-1]
-    others = [path for path in paths if path is not best]
+    kept = next((i for i, path in enumerate(paths) if np.array_equal(_objective(path), height)), 0)
+    others = [path for i, path in enumerate(paths) if i != kept]
     for index, path in enumerate(others):
         y = _objective(path) - top
         label = f"{len(others)} other start{'s'[: len(others) != 1]}" if index == 0 else None

@@ -267,7 +267,7 @@ class Page:
         case = classes.doubtful(self.exhibit, self.true)
         why = None
         if case is not None:
-            why = self.sheets.draw(f"evidence of row {case[0]}", lambda: plot.evidence(case[1]))
+            why = self.sheets.draw(f"evidence of row {case[0]}", lambda: _evidence(case[1]))
         return {
             "table": table,
             "drawing": drawing,
@@ -306,6 +306,11 @@ class Page:
         if kinds == "Product":
             return f"{count} {'classes' if self.named else 'members'}{columns}"
         return f"{count} × {kinds}{columns}"
+
+
+def _evidence(case: Any) -> Any:
+    """The evidence of a row, in a figure that a narrow page can show."""
+    return plot.evidence(case, ax=axes(None, (5.4, 1.3 + 0.3 * min(len(case.terms) + 2, 16))))
 
 
 def _version(name: str) -> str:

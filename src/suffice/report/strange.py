@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.core.parameters import Array
 from suffice.core.readings import number
-from suffice.core.shown import shown
+from suffice.core.shown import minus, shown
 from suffice.exhibit import Exhibit, without
 from suffice.report.words import cell, reading
 
@@ -28,9 +28,11 @@ def strangest(exhibit: Exhibit) -> list[dict[str, Any]]:
     order = np.argsort(np.where(np.isnan(heights), np.inf, heights), kind="stable")[:ROWS]
     few = exhibit.at(order)
     excess = surprises(few) - _usual(exhibit)
+    excess[:, [column.kind == "vector" for column in few.columns]] = np.nan
     found = []
     for place, row in enumerate(order.tolist()):
-        worst = [int(i) for i in np.argsort(-excess[place], kind="stable")[:CELLS] if excess[place, i] >= LEAST]
+        least = LEAST if len(few.columns) > 1 else -np.inf  # the only cell it is, then
+        worst = [int(i) for i in np.argsort(-excess[place], kind="stable")[:CELLS] if excess[place, i] >= least]
         found.append({
             "row": f"{row:,}", "log_prob": number(heights[row]),
             "member": shown(few.members[few.owners[place]], 24),
@@ -68,5 +70,5 @@ def _cell(exhibit: Exhibit, place: int, which: int, excess: float) -> dict[str, 
         "name": shown(column.label),
         "value": cell(column, column.cells[place]),
         "usual": reading(column, owner),
-        "excess": "∞" if np.isinf(excess) else f"{excess:.1f}",
+        "excess": "+∞" if np.isinf(excess) else minus(f"{excess:+.1f}"),
     }
