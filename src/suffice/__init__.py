@@ -16,7 +16,9 @@ __version__ = "0.1.0"
 _NAMES = {
     "suffice.core.decision": "decide",
     "suffice.core.distribution": "Distribution",
-    "suffice.core.errors": "ArgumentError DataError ParameterError SufficeError SufficeWarning UnsupportedError",
+    "suffice.core.errors": (
+        "ArgumentError DataError ModelFileError ParameterError SufficeError SufficeWarning UnsupportedError"
+    ),
     "suffice.core.fit": "fit posterior",
     "suffice.core.posterior": "Posterior",
     "suffice.core.result": "Fit",
@@ -28,8 +30,10 @@ _NAMES = {
         "Weibull"
     ),
     "suffice.combinators": "Mixture Product Stack StickBreaking",
+    "suffice.combinators.merging": "merge",
     "suffice.combinators.order": "align",
     "suffice.combinators.select": "Selection select",
+    "suffice.frames.scan": "Scan scan",
     "suffice.frames.schema": "Schema infer",
     "suffice.estimators": (
         "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "
@@ -37,9 +41,16 @@ _NAMES = {
     ),
     "suffice.estimators.compare": "compare",
     "suffice.estimators.comparison": "Comparison",
+    "suffice.io": "load save",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-_MODULES = {"theory": "suffice.core.theory", "testing": "suffice.testing", "plot": "suffice.plot"}
+_MODULES = {
+    "io": "suffice.io",
+    "plot": "suffice.plot",
+    "report": "suffice.report",
+    "testing": "suffice.testing",
+    "theory": "suffice.core.theory",
+}
 
 __all__ = ["__version__", *sorted(_HOME), *sorted(_MODULES)]  # noqa: PLE0604 (names are strings)
 

@@ -6,6 +6,7 @@ import textwrap
 from typing import Any
 
 from suffice.core.errors import SufficeError
+from suffice.core.shown import shown
 
 BLUE, GREY, RED = "#1f5fa8", "#8a8f98", "#c2462e"
 DARK = "#333333"
@@ -14,10 +15,28 @@ MEMBERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LETTER = 0.078  # inches of a letter of a title
 DASHES = ("-", "--", ":", "-.")
+BAR = "#d4d7dc"  # of data, behind what was learned of them
 
 
 class MissingExtraError(SufficeError, ImportError):
     """An optional part of suffice needs a package that is not installed."""
+
+
+def plain(text: Any, most: int = 40) -> str:
+    r"""A name or value as Matplotlib shows it: one short line, in which dollars are no mathematics.
+
+    >>> plain("$x_$")
+    '\\$x_\\$'
+    """
+    return shown(text, most).replace("$", r"\$")
+
+
+def figure(width: float, height: float) -> Any:
+    """A new figure without axes."""
+    ax = axes(None, (width, height))
+    found = ax.figure
+    ax.remove()
+    return found
 
 
 def axes(ax: Any, size: tuple[float, float] = (6.4, 3.8)) -> Any:
@@ -39,9 +58,9 @@ def dress(ax: Any) -> None:
     ax.tick_params(colors="#444444")
 
 
-def title(ax: Any, text: str) -> None:
-    """What the picture is, above it, in as many lines as its width asks for."""
-    inches = ax.get_position().width * ax.figure.get_size_inches()[0]
+def title(ax: Any, text: str, beside: int = 0) -> None:
+    """What the picture is, above it, in as many lines as its width asks for; ``beside``: letters left of the axes."""
+    inches = ax.get_position().width * ax.figure.get_size_inches()[0] - beside * LETTER
     ax.set_title(textwrap.fill(text, max(int(inches / LETTER), 20)), fontsize=10, loc="left")
 
 

@@ -1,4 +1,7 @@
-"""Pictures: likelihoods, beliefs, mixtures, how they are learned, evidence, comparisons. Needs the extra ``plot``."""
+"""Pictures: likelihoods, beliefs, mixtures, their columns and rows, how they are learned, evidence, comparisons.
+
+Needs the extra ``plot``.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,30 @@ from suffice.canvas import BLUE, GREY, RED, MissingExtraError, axes, dress
 from suffice.combinators.variational_posterior import VariationalPosterior
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.fit import fit
-from suffice.core.likelihood import likelihood_interval, profile
+from suffice.core.likelihood import likelihood_interval
+from suffice.core.likelihood import profile as likelihood_profile
 from suffice.core.parameters import Array
+from suffice.plot_columns import fitted, profile
 from suffice.plot_comparison import comparison
 from suffice.plot_evidence import evidence
-from suffice.plot_learning import members, selection, trace
+from suffice.plot_learning import members, selection, trace, traces
 from suffice.plot_mixture import mixture
+from suffice.plot_pairs import pairs
 
-__all__ = ["MissingExtraError", "comparison", "evidence", "likelihood", "mixture", "posterior", "selection", "trace"]
+__all__ = [
+    "MissingExtraError",
+    "comparison",
+    "evidence",
+    "fitted",
+    "likelihood",
+    "mixture",
+    "pairs",
+    "posterior",
+    "profile",
+    "selection",
+    "trace",
+    "traces",
+]
 
 POINTS = 241
 
@@ -45,7 +64,7 @@ def likelihood(
     learned = fit(distribution, data, weights=weights)
     best, height = float(learned.params[name]), learned.log_likelihood
     x = _around(distribution, name, low, best, high)
-    y = profile(distribution, data, name, x, weights=weights) - height
+    y = likelihood_profile(distribution, data, name, x, weights=weights) - height
     cut = -_half_chi2(level)
     ax.plot(x, np.where(y > 4 * cut, y, np.nan), color=BLUE, lw=2)
     inside = (x >= low) & (x <= high)

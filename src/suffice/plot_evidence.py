@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.canvas import BLUE, DARK, GREY, RED, axes, dress, title
-from suffice.combinators.evidence import Explanation, named, shown
+from suffice.canvas import BLUE, DARK, GREY, RED, axes, dress, plain, title
+from suffice.combinators.evidence import Explanation, shown
 
+NAME, VALUE, CLASS, SHORT = 24, 14, 24, 16  # letters of a column, a cell, a class above and below the picture
+ROOM = 8  # letters of a tick that the title's width reckons with
 MOST = 14  # bars; the smallest of more are drawn as one
 
 
@@ -44,7 +46,7 @@ def evidence(explanation: Explanation, *, ax: Any = None) -> Any:
     for place, height, length in zip(places, heights, lengths, strict=True):
         side = 4 if height >= 0 else -4
         ax.annotate(
-            f"{height:+.2f}".replace("-", "−"),
+            _signed(height),
             (length, place),
             (side, 0),
             textcoords="offset points",
@@ -60,16 +62,25 @@ def evidence(explanation: Explanation, *, ax: Any = None) -> Any:
     room = 0.16 * (high - low or 1.0)
     ax.set_xlim(low - (room if low < 0 else room / 4), high + (room if high > 0 else room / 4))
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(f"←  for {explanation.against!r}      nats      for {explanation.label!r}  →")
+    label, against = plain(explanation.label, CLASS), plain(explanation.against, CLASS)
+    ax.set_xlabel(f"← {plain(explanation.against, SHORT)} · nats · {plain(explanation.label, SHORT)} →")
+    sure = f"= {explanation.probability:.3g}" if explanation.probability < 0.9995 else "> 0.999"
     title(
-        ax,
-        f"{explanation.label!r} against {explanation.against!r}: log-odds {total:+.2f}, p "
-        + (f"= {explanation.probability:.3g}" if explanation.probability < 0.9995 else "> 0.999"),
+        ax, f"{label} against {against}: log-odds {_signed(total)}, p {sure}", max(len(name) for name, _ in bars) - ROOM
     )
     return ax
 
 
+def _signed(value: float) -> str:
+    return (f"{value:+.2f}" if np.isfinite(value) else f"{value:+}".replace("inf", "∞")).replace("-", "−")
+
+
 def _tick(explanation: Explanation, name: Any) -> str:
+    """A column and its cell; columns that are described together are named as far as there is room for them."""
     value = explanation.values.get(name)
-    text = f"{named(name)} = {shown(value)}"
-    return text if len(text) <= 44 else text[:43] + "…"
+    if not isinstance(name, tuple) or len(name) == 1:
+        one = name[0] if isinstance(name, tuple) else name
+        return f"{plain(one, NAME)} = {plain(shown(value), VALUE)}"
+    kept = 1 + (len(str(name[0])) + len(str(name[1])) + 2 <= NAME)
+    rest = len(name) - kept
+    return ", ".join(plain(one, NAME // kept) for one in name[:kept]) + (f" and {rest} more" if rest else "")

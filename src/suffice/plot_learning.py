@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.canvas import BLUE, DASHES, GREY, RED, axes, colour, dress, marker, title
+from suffice.canvas import BLUE, DASHES, GREY, RED, axes, colour, dress, marker, plain, title
 from suffice.combinators.select import CRITERIA, Selection
 from suffice.combinators.variational_posterior import VariationalPosterior
 from suffice.core.em import Trace
@@ -39,7 +39,8 @@ def selection(chosen: Selection, criterion: str | None = None, ax: Any = None) -
     lines: dict[str, list[dict[str, Any]]] = {}
     for row in sorted(chosen.table, key=lambda row: int(row["n_components"])):
         label = row["structure"] or row["family"]
-        lines.setdefault(f"{row['family']} {label}" if families and row["structure"] else label, []).append(row)
+        name_of = f"{row['family']} {label}" if families and row["structure"] else label
+        lines.setdefault(plain(name_of, 28), []).append(row)
     ax = axes(ax, (7.2, 4.2))
     for index, (label, rows) in enumerate(lines.items()):
         x, y = [row["n_components"] for row in rows], [row[name] for row in rows]
@@ -114,6 +115,54 @@ def trace(found: Any, ax: Any = None) -> Any:
     dress(ax)
     ax.margins(0.03, 0.08)
     return ax
+
+
+def traces(found: Any, ax: Any = None) -> Any:
+    """Draw how the log-likelihood climbed from every start of a fit; the one that was kept is blue.
+
+    Heights are below its end; lines that do not reach 0 are starts that found a worse optimum.
+
+    Returns the Matplotlib axes.
+
+    Examples
+    --------
+    >>> fit = sf.fit(sf.Mixture(sf.Normal(), 2), [1, 2, 1, 7, 9, 8.0], random_state=0, n_init=3)
+    >>> ax = sf.plot.traces(fit)  # doctest: +SKIP
+    """
+    best = getattr(found, "trace", None)
+    if not isinstance(best, Trace):
+        msg = f"plot.traces draws what sf.fit of a mixture gives; got {type(found).__name__}."
+        raise ParameterError(msg)
+    paths = getattr(found, "starts", ()) or (best,)
+    height = _objective(best)
+    told = "log posterior" if getattr(found, "prior", None) is not None else "log-likelihood"
+    ax, top = axes(ax), height[-1]
+    kept = next((i for i, path in enumerate(paths) if np.array_equal(_objective(path), height)), 0)
+    others = [path for i, path in enumerate(paths) if i != kept]
+    for index, path in enumerate(others):
+        y = _objective(path) - top
+        label = f"{len(others)} other start{'s'[: len(others) != 1]}" if index == 0 else None
+        ax.plot(np.arange(1, len(y) + 1), y, color=GREY, lw=1.1, alpha=0.8, label=label)
+        ax.plot([len(y)], y[-1:], "o", color=GREY, ms=3.5)
+    ax.plot(np.arange(1, len(height) + 1), height - top, color=BLUE, lw=2.2, label="kept", zorder=4)
+    ax.plot([len(height)], [0.0], "o", color=BLUE, ms=5, zorder=5)
+    ends = [_objective(path)[-1] for path in paths]
+    near = sum(end >= top - 1e-6 * (1 + abs(top)) for end in ends)
+    state = "converged" if found.converged else "NOT converged"
+    if others:
+        title(ax, f"{len(paths)} starts, {near} ended at the best {told}, {top:,.2f}; {state}")
+    else:
+        title(ax, f"one start: {state} at {told} {top:,.2f}")
+    ax.set(xlabel="pass that was kept", ylabel=f"{told} − that of the best")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    dress(ax)
+    ax.margins(0.03, 0.08)
+    ax.legend(frameon=False, fontsize=8, loc="lower right")
+    return ax
+
+
+def _objective(path: Trace) -> Any:
+    return path.objective if len(path.objective) else path.log_likelihood
 
 
 # ---- beliefs --------------------------------------------------------------------------------------------------------

@@ -6,23 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from suffice.canvas import DARK, DASHES, axes, colour, dress, marker, title
+from suffice.canvas import BAR, DARK, DASHES, axes, colour, dress, marker, plain, title
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.product import Product
-from suffice.combinators.stack import Stack
 from suffice.combinators.variational_posterior import VariationalPosterior
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.result import Fit
-from suffice.distributions.categorical import Categorical
+from suffice.curves import bins, extent, grid, heights, is_discrete
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import Normal
+from suffice.exhibit import Column, Exhibit, homes, ranked
 
-POINTS = 801  # of a curve
-TAIL = np.array([1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2])
-LEVELS = (*TAIL, *np.linspace(0.03, 0.97, 48), *(1 - TAIL[::-1]))  # of a member, through which its curve goes
 SHOWN = 5000  # rows that a picture can hold
-BLOCK = 65_536  # rows that are scored at once
 NAMED = 14  # members that a legend names
 ROUND = np.linspace(0, 2 * np.pi, 145)  # an ellipse
 
@@ -52,37 +48,32 @@ def mixture(found: Any, data: Any = None, ax: Any = None, *, columns: Any = (0, 
     >>> fit = sf.fit(sf.Mixture(sf.Normal(), 2), [1, 2, 1, 7, 9, 8.0], random_state=0)
     >>> ax = sf.plot.mixture(fit)  # doctest: +SKIP
     """
-    model, rows, weights, note = _given(found, data)
-    known = [label for label, _, _ in _homes(model.parts[0])]
+    model = _mixture_of(found)
+    exhibit = Exhibit.of(found, data)
     asked = columns if isinstance(columns, (tuple, list)) else (columns,)
-    wanted = [0] if len(known) == 1 else [_place(known, column) for column in asked]
+    wanted = exhibit.chosen([0] if len(exhibit.names) == 1 else asked)
     if len(wanted) not in (1, 2):
         msg = f"columns are one or two, as in columns=(0, 1); got {columns!r}."
         raise ParameterError(msg)
-    labels = [f"column {known[i]}" if isinstance(known[i], int) else str(known[i]) for i in wanted]
+    for column in wanted:
+        if column.kind not in {"number", "count"}:
+            raise _refuse(model.parts[0], column)
+    labels, note = [plain(column.label) for column in wanted], f", {exhibit.note}" if exhibit.note else ""
     if len(wanted) == 1:
-        part = Mixture([_single(one, wanted[0]) for one in model.parts], weights=model.weights)
-        cells = None if rows is None else _cells(model, rows, wanted[0])
-        return _density(part, cells, weights, "value" if known == [0] else labels[0], note, axes(ax))
-    places = [_normal(one, wanted) for one in model.parts]
-    table = None if rows is None else [_cells(model, rows, column) for column in wanted]
-    who = None if rows is None else _owners(model, rows)
+        part = Mixture(list(wanted[0].parts), weights=model.weights)
+        return _density(part, wanted[0].cells, exhibit.row_weights, labels[0], note, axes(ax))
+    places = [_normal(one, [exhibit.columns.index(column) for column in wanted]) for one in model.parts]
+    table = None if exhibit.rows is None else [column.cells for column in wanted]
+    who = None if exhibit.rows is None else exhibit.owners
     return _scatter(model, places, table, who, labels, note, axes(ax, (5.8 if model.n <= 4 else 7.4, 5.0)))
 
 
-def _given(found: Any, data: Any) -> tuple[Any, Any, Any, str]:
-    """The mixture, rows as it reads them, their weights, and what a title adds."""
-    rows = weights = None
-    note = ""
-    if isinstance(found, Fit):
-        if data is None and found._intact:  # noqa: SLF001 (a picture of the fit's own rows)
-            rows, held = found._data  # noqa: SLF001
-            weights = None if held.values is None else held.dense()[:, 0]
-        model: Any = found.distribution
-    elif isinstance(found, VariationalPosterior):
-        model, note = found.mixture.at_expected, ", at the expected parameters"
-    else:
-        model = getattr(found, "distribution_", found)
+def _mixture_of(found: Any) -> Any:
+    """The mixture to draw."""
+    if isinstance(found, VariationalPosterior):
+        return found.mixture.at_expected
+    model = found.distribution if isinstance(found, Fit) else getattr(found, "distribution_", found)
+    model = getattr(getattr(model, "mixture", None), "at_expected", model)
     if not isinstance(model, Mixture):
         got = getattr(model, "name", type(model).__name__)
         msg = f"plot.mixture draws a Mixture, its fit or its posterior; got {got}. {CAN}"
@@ -90,7 +81,7 @@ def _given(found: Any, data: Any) -> tuple[Any, Any, Any, str]:
     if not model.ready:
         msg = "this Mixture has no parameters yet; fit it to data, or give its members some."
         raise ParameterError(msg)
-    return model, rows if data is None else model.read(data), weights, note
+    return model
 
 
 CAN = (
@@ -99,57 +90,9 @@ CAN = (
 )
 
 
-def _refuse(part: Any) -> UnsupportedError:
-    return UnsupportedError(f"plot.mixture has no such picture of members that are {part.name}. {CAN}")
-
-
-def _homes(part: Any) -> list[tuple[Any, Any, int]]:
-    """The columns of a member in their order: label, key of its block, place in the block."""
-    if not isinstance(part, Product):
-        return [(i, None, i) for i in range(part.columns or 1)]
-    found: list[tuple[Any, Any, int]] = []
-    for key, block in part.blocks.items():
-        names = list(key) if isinstance(key, tuple) else [key]
-        width = block.columns or 1
-        if len(names) == 1 and width > 1:
-            names = [f"{key}[{i}]" for i in range(width)]
-        found += [(name, key, i) for i, name in enumerate(names)]
-    return found
-
-
-def _place(known: list[Any], column: Any) -> int:
-    if column in known:
-        return known.index(column)
-    if isinstance(column, (int, np.integer)) and -len(known) <= column < len(known):
-        return int(column) % len(known)
-    msg = f"the columns are {', '.join(map(repr, known))}; got {column!r}."
-    raise ParameterError(msg)
-
-
-def _single(part: Any, column: int) -> Any:
-    """One column of a member as a distribution of numbers."""
-    if isinstance(part, Mixture):
-        return Mixture([_single(one, column) for one in part.parts], weights=part.weights)
-    if isinstance(part, Product):
-        _, key, place = _homes(part)[column]
-        return _single(part.blocks[key], place)
-    if isinstance(part, MultivariateNormal):
-        return Normal(float(part.mean[column]), float(np.sqrt(part.cov[column, column])))
-    if part.row_vector or part.support.core or isinstance(part, Categorical):
-        raise _refuse(part)
-    return part.reshaped(lambda value: value[column]) if part.batch else part
-
-
-def _cells(reader: Any, rows: Any, column: int) -> Array:
-    """One column of rows as numbers, where what has read them keeps it."""
-    if isinstance(reader, Mixture):
-        return _cells(reader.components, rows, column)
-    if isinstance(reader, Stack):
-        return _cells(reader.parts[0], reader.views(rows)[0], column)
-    if isinstance(reader, Product):
-        _, key, place = _homes(reader)[column]
-        return _cells(reader.blocks[key], rows.parts[list(reader.blocks).index(key)], place)
-    return np.asarray(np.reshape(rows, (len(rows), -1))[:, column], dtype=float)
+def _refuse(part: Any, column: Column | None = None) -> UnsupportedError:
+    name = part.name if column is None else column.family
+    return UnsupportedError(f"plot.mixture has no such picture of members that are {name}. {CAN}")
 
 
 # ---- one column -----------------------------------------------------------------------------------------------------
@@ -162,17 +105,17 @@ def _density(model: Any, cells: Any, weights: Any, name: str, note: str, ax: Any
         count = f", {len(cells):,} rows"
     drawn = _drawn(model, None if cells is None else model.predict(cells))
     shown = [model.parts[j] for j in drawn]
-    low, high = _extent(shown, cells)
-    discrete = all(_is_discrete(part) for part in model.parts)
-    x = np.arange(np.floor(low), np.ceil(high) + 1) if discrete else _grid(shown, low, high)
-    shares = np.stack([w * _heights(part, x) for w, part in zip(model.weights, model.parts, strict=True)])
+    low, high = extent(shown, cells)
+    discrete = all(is_discrete(part) for part in model.parts)
+    x = np.arange(np.floor(low), np.ceil(high) + 1) if discrete else grid(shown, low, high)
+    shares = np.stack([w * heights(part, x) for w, part in zip(model.weights, model.parts, strict=True)])
     if cells is not None and len(cells):
-        bins = np.append(x, x[-1] + 1) - 0.5 if discrete else _bins(cells)
-        ax.hist(cells, bins, weights=weights, density=True, color="#d4d7dc", edgecolor="white", lw=0.4, label="data")
+        edges = np.append(x, x[-1] + 1) - 0.5 if discrete else bins(cells)
+        ax.hist(cells, edges, weights=weights, density=True, color=BAR, edgecolor="white", lw=0.4, label="data")
     style: dict[str, Any] = {"ls": ":", "ms": 4} if discrete else {}
     total = shares.sum(axis=0)
     ax.plot(x, total, color=DARK, lw=2.2, label="mixture", **({**style, "marker": "."} if discrete else {}))
-    for i, j in enumerate(drawn):
+    for j, i in ranked(model.weights, drawn):
         look = {**style, "marker": marker(i)} if discrete else {"ls": DASHES[1 + i // 7 % 3]}
         ax.plot(x, shares[j], color=colour(i), lw=1.7, label=_label(model, j), **look)
         if not discrete:
@@ -187,54 +130,12 @@ def _density(model: Any, cells: Any, weights: Any, name: str, note: str, ax: Any
     return ax
 
 
-def _heights(part: Any, x: Array) -> Array:
-    with np.errstate(all="ignore"):
-        return np.asarray(np.exp(part.log_prob(x)))
-
-
-def _is_discrete(part: Any) -> bool:
-    return all(map(_is_discrete, part.parts)) if isinstance(part, Mixture) else bool(part.discrete)
-
-
-def _extent(parts: list[Any], cells: Any) -> tuple[float, float]:
-    """Where to draw: the data, and the bulk of each member."""
-    ends = [] if cells is None or not len(cells) else [float(cells.min()), float(cells.max())]
-    for part in parts:
-        ends += _bulk(part)
-    low, high = min(ends), max(ends)
-    if cells is not None and len(cells):  # a member with few rows may be far wider than the data
-        span = max(float(np.ptp(cells)), 1e-12 * max(abs(high), 1.0))
-        low, high = max(low, float(cells.min()) - 0.3 * span), min(high, float(cells.max()) + 0.3 * span)
-    return low, high
-
-
-def _bulk(part: Any, levels: Any = (0.001, 0.999)) -> list[float]:
-    """Quantiles of a member; of a mixture, of each of its own."""
-    if isinstance(part, Mixture):
-        return [end for inner in part.parts for end in _bulk(inner, levels)]
-    return [float(part.quantile(q)) for q in levels]
-
-
-def _grid(parts: list[Any], low: float, high: float) -> Array:
-    """Where curves are computed: everywhere, and close enough for the narrowest member."""
-    knots = [knot for part in parts for knot in _bulk(part, LEVELS) if low <= knot <= high]
-    return np.unique([*np.linspace(low, high, POINTS), *knots])
-
-
-def _bins(cells: Array) -> Array:
-    """Half as wide as Freedman and Diaconis have them, for mixtures have gaps; no less than 10 and no more than 120."""
-    low, high = np.quantile(cells, [0.25, 0.75])
-    width = (high - low) / len(cells) ** (1 / 3)
-    count = np.ptp(cells) / width if width > 0 else 30.0
-    return np.histogram_bin_edges(cells, int(np.clip(count, 10, 120)))
-
-
 # ---- two columns ----------------------------------------------------------------------------------------------------
 def _normal(part: Any, columns: list[int]) -> tuple[Array, Array]:
     """Mean (2,) and covariance (2, 2) of a member in two columns."""
     if isinstance(part, Product):
-        homes = _homes(part)
-        (_, first, a), (_, second, b) = (homes[column] for column in columns)
+        known = homes(part)
+        (_, first, a), (_, second, b) = (known[column] for column in columns)
         if first == second:
             return _normal(part.blocks[first], [a, b])
         means, covs = zip(*(_normal(part.blocks[key], [i]) for key, i in ((first, a), (second, b))), strict=True)
@@ -247,13 +148,6 @@ def _normal(part: Any, columns: list[int]) -> tuple[Array, Array]:
     raise _refuse(part)
 
 
-def _owners(model: Any, rows: Any) -> Array:
-    """The most probable member of each row, (n,)."""
-    begins = range(0, len(rows), BLOCK)
-    found = [model.scores(rows[begin : begin + BLOCK]).argmax(axis=1) for begin in begins]
-    return np.concatenate(found) if found else np.zeros(0, int)
-
-
 def _scatter(model: Any, places: Any, cells: Any, who: Any, labels: list[str], note: str, ax: Any) -> Any:
     """Rows by their most probable member, and each member's mean and ellipses."""
     count = ""
@@ -264,11 +158,11 @@ def _scatter(model: Any, places: Any, cells: Any, who: Any, labels: list[str], n
         if len(chosen) > SHOWN:
             chosen = np.sort(np.random.default_rng(0).choice(chosen, SHOWN, replace=False))
             count = f", {SHOWN:,} of {len(who):,} rows"
-        for i, j in enumerate(drawn):
+        for j, i in ranked(model.weights, drawn):
             mine = chosen[who[chosen] == j]
             look = {"s": 16, "alpha": 0.55, "lw": 0, "marker": marker(i), "color": colour(i)}
             ax.scatter(cells[0][mine], cells[1][mine], label=_label(model, j), rasterized=True, **look)
-    for i, j in enumerate(drawn):
+    for j, i in ranked(model.weights, drawn):
         mean, cov = places[j]
         values, vectors = np.linalg.eigh(cov)
         circle = np.stack([np.cos(ROUND), np.sin(ROUND)])

@@ -384,7 +384,7 @@ ERRORS = {
     ),
     "mean of labels": (lambda: sf.Categorical(["a", "b"]).mean, UnsupportedError, ["labels", "mean", "probs"]),
     "cdf of a product": (
-        lambda: sf.Product([sf.Normal(0, 1)]).cdf(0.0),
+        lambda: sf.Product([sf.Normal(0, 1), sf.Normal(0, 1)]).cdf(0.0),
         UnsupportedError,
         ["Product", "cdf", "blocks"],
     ),

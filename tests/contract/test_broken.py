@@ -231,7 +231,8 @@ BROKEN = [
 
 def test_the_right_family_keeps_every_law():
     report = testing.check_distribution(Waiting(2.0))
-    assert len(report.passed) >= len(testing.laws()) - 2, report
+    assert "closed" in report.not_applicable["JSON round-trips bitwise"]  # files hold suffice's own families
+    assert len(report.passed) >= len(testing.laws()) - 3, report
 
 
 @pytest.mark.parametrize(("kind", "name"), BROKEN, ids=lambda one: getattr(one, "__name__", str(one).replace(" ", "_")))

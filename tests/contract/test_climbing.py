@@ -92,7 +92,7 @@ def test_nothing_falls_and_the_bound_is_tight(name):
     def check(seed, k, n, weighted, holes, accelerate, weak):
         rng = np.random.default_rng(seed)
         mixture, prototype = truth(name, rng, k)
-        x = rows_of(mixture, rng, n, holes and name not in STRUCTURES)
+        x = rows_of(mixture, rng, n, holes)
         model = sf.Mixture(prototype) if isinstance(prototype, list) else sf.Mixture(prototype, k)
         weights = rng.uniform(0.1, 3.0, n) if weighted else None
         prior = {"weights": sf.Dirichlet([1.5])} if weak else None

@@ -41,7 +41,7 @@ def test_numeric_information_agrees_with_closed_forms():
 def test_the_page_names_family_rows_holes_parameters_and_alerts():
     page = str(sf.fit(sf.Bernoulli(), [0, 0, None]))
     assert page.startswith("Bernoulli by maximum likelihood, 3 rows, 1 cell missing\n")
-    assert "1 parameter ·" in page
+    assert "· 1 parameter ·" in page
     assert "\n  ! boundary: p = 0" in page
     assert "–" in page.splitlines()[4]  # no standard error on a boundary
     fixed = str(sf.fit(sf.Normal(std=2).fix("std"), [1.0]))
@@ -49,12 +49,15 @@ def test_the_page_names_family_rows_holes_parameters_and_alerts():
     assert any(line.split() == ["std", "2", "fixed"] for line in fixed.splitlines())
 
 
-def test_the_page_leaves_out_the_middle_of_many_parameters():
+def test_the_page_leaves_out_what_is_too_much():
     page = str(sf.fit(sf.Normal(), np.random.default_rng(0).normal(size=(50, 20))))
-    assert "… 28 more" in page
-    assert "mean[0]" in page
-    assert "std[19]" in page
-    assert "mean[10]" not in page
+    assert "\n  column 15  " in page
+    assert "column 16" not in page
+    assert "\n  … and 4 more columns\n" in page
+    letters = str(sf.fit(sf.Categorical(), list("abcdefghijklmnop")))
+    assert "probs[l]" in letters
+    assert "probs[m]" not in letters
+    assert "\n  … and 4 more parameters\n" in letters
 
 
 def test_repr_is_one_line_with_alert_codes():

@@ -303,12 +303,12 @@ def test_what_the_rows_do_not_tell_is_nan():
     points = sf.fit(sf.Mixture(sf.Normal(), 2), [1.0, 1.0, 1.0, 5.0, 5.0, 5.0], random_state=0)
     assert np.isnan(points.standard_errors["mean"]).all()
     np.testing.assert_allclose(points.standard_errors["weights"], np.sqrt(0.25 / 6))
-    assert "not known" in points.summary()
+    assert "not known" in points.summary(errors=True)
     rng = np.random.default_rng(12)
     begin = sf.Mixture([sf.Normal(0, 1), sf.Normal(0.01, 1)])  # all but equal members: the information is singular
     stuck = sf.fit(sf.Mixture(sf.Normal(), 2), rng.normal(size=400), start=begin, max_iter=1)
     assert np.isnan(stuck.standard_errors["mean"]).all()
-    assert "not known" in stuck.summary()
+    assert "not known" in stuck.summary(errors=True)
 
 
 def test_a_pickled_fit_says_that_the_rows_are_gone():
@@ -316,7 +316,7 @@ def test_a_pickled_fit_says_that_the_rows_are_gone():
     copy = pickle.loads(pickle.dumps(fit))  # noqa: S301 (our own bytes)
     with pytest.raises(sf.UnsupportedError, match="need the rows"):
         _ = copy.standard_errors
-    assert "no longer in memory" in copy.summary()
+    assert "no longer in memory" in copy.summary(errors=True)
     known = fit.standard_errors
     again = pickle.loads(pickle.dumps(fit))  # noqa: S301 (our own bytes)
     np.testing.assert_array_equal(again.standard_errors["mean"], known["mean"])
@@ -352,4 +352,4 @@ def test_every_family_has_errors_in_the_shape_of_its_parameters(name):
     fit = sf.fit(sf.Mixture(one, 2), x, random_state=0, max_iter=50)
     assert shapes(fit.standard_errors) == shapes(fit.params)
     assert shapes({key: value[0] for key, value in fit.interval().items()}) == shapes(fit.params)
-    assert "weight" in fit.summary()
+    assert "weight" in fit.summary(errors=True)

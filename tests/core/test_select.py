@@ -27,11 +27,12 @@ def test_the_table_and_the_best():
         assert row["bic"] == pytest.approx(fit.n_parameters * np.log(len(x)) - 2 * fit.log_likelihood)
         assert row["entropy"] == entropy
         assert row["icl"] == pytest.approx(row["bic"] - 2 * np.log(proba.max(axis=1)).sum())
+        assert fit.icl == row["icl"]
         assert row["aic"] == pytest.approx(2 * fit.n_parameters - 2 * fit.log_likelihood)
         assert row["log_likelihood"] == pytest.approx(float(np.sum(fit.log_prob(x))))
     heights = {row["n_components"]: row["log_likelihood"] for row in found.table}
     assert heights[1] < heights[2] <= heights[3] + 1e-6
-    assert "2 × Normal by bic, of 4 candidates" in repr(found)
+    assert "2 × Normal by BIC, of 4 candidates" in repr(found)
 
 
 def test_families_are_compared():
@@ -214,6 +215,23 @@ def test_the_table_is_one_of_pandas():
     assert list(frame.columns) == list(found.table[0])
     assert frame["bic"].tolist() == found.table["bic"]
     assert frame["n_components"].dtype.kind == "i"
-    many = replace(found, table=Table(found.table.rows * 20))
-    assert len(repr(many).splitlines()) == 13
-    assert repr(many).endswith("… 30 more")
+    many = replace(found, table=Table(found.table.rows * 40))
+    assert len(repr(many).splitlines()) == 1 + 1 + 60 + 1
+    assert repr(many).endswith("… and 20 more")
+
+
+def test_a_callback_is_told_of_every_candidate_once():
+    told = []
+    found = sf.select(sf.Normal(), two_groups(60), n_components=[1, 2, 3], random_state=0, callback=told.append)
+    assert sorted(row["n_components"] for row in told) == [1, 2, 3]
+    assert {row["n_parameters"] for row in told} == set(found.table["n_parameters"])
+
+
+def test_an_interrupting_callback_keeps_what_was_found():
+    def stop(row):
+        if row["n_components"] == 2:
+            raise KeyboardInterrupt
+
+    found = sf.select(sf.Normal(), two_groups(60), n_components=[1, 2, 3], random_state=0, callback=stop)
+    assert sorted(found.table["n_components"]) == [1, 2]
+    assert found.alerts[0][0] == "interrupted"

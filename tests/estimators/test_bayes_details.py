@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from palmerpenguins import load_penguins
+from sklearn.base import clone
 
 import suffice as sf
-from suffice.core.errors import DataError, SufficeError, SufficeWarning
+from suffice.core.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
 
 PENGUINS = load_penguins()
 X, Y = PENGUINS.drop(columns="species"), PENGUINS["species"]
@@ -57,9 +58,22 @@ def test_priors_and_losses_by_name():
     "model",
     [sf.LinearDiscriminantAnalysis(), sf.QuadraticDiscriminantAnalysis(), sf.BayesClassifier(sf.MultivariateNormal())],
 )
-def test_holes_under_a_covariance_are_refused_with_a_remedy(model):
-    with pytest.raises(ValueError, match=r"row 3, column 0 is missing.*NaiveBayes"):
-        model.fit(X[NUMBERS], Y)
+def test_holes_under_a_covariance_take_several_passes(model):
+    assert clone(model).fit(X[NUMBERS], Y).n_iter_ == 1  # row 3 has no cell at all, and counts for nothing
+    holes, whole = X[NUMBERS].copy(), X[NUMBERS].dropna()
+    holes.iloc[5, 1] = np.nan
+    holes.iloc[7::7, 2] = np.nan
+    assert model.fit(holes, Y).score(holes, Y) > 0.97
+    assert model.n_iter_ > 1
+    with pytest.raises(UnsupportedError, match=r"partial_fit sees rows once.*row 5, column 1 is missing"):
+        clone(model).partial_fit(holes, Y, classes=np.unique(Y))
+    with pytest.raises(UnsupportedError, match="missing cells under a covariance"):
+        model.unlearn(whole[:3], Y[:3])
+    known = clone(model).fit(whole, Y[whole.index])
+    with pytest.raises(UnsupportedError, match=r"unlearn sees rows once.*row 5, column 1 is missing"):
+        known.unlearn(holes[:7], Y[:7])
+    with pytest.raises(UnsupportedError, match="Fit all rows again"):
+        known.merge(model)
 
 
 def test_errors_name_what_is_wrong():

@@ -285,14 +285,13 @@ def test_rows_of_unknown_class_take_part(model):
     assert_array_equal(np.sign(model.decision_function(rows)) > 0, half == 1)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("kind", [sf.LinearDiscriminantAnalysis, sf.QuadraticDiscriminantAnalysis])
-def test_holes_are_refused_as_scikit_learn_refuses_them(kind, bad):
+def test_infinite_cells_are_refused(kind):
     model, rows = kind().fit(X, Y), X.copy()
-    rows[3, 4] = bad
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
+    rows[3, 4] = np.inf
+    with pytest.raises(ValueError, match="row 3, column 4 has inf"):
         kind().fit(rows, Y)
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
+    with pytest.raises(ValueError, match="infinity"):
         model.predict(rows)
 
 

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture as Theirs
 
 import suffice as sf
@@ -210,12 +211,25 @@ def test_holes_climb_under_every_diagonal_structure(kind):
     assert model.score(X) > least + 0.5
 
 
-def test_holes_in_full_covariances_are_refused_with_a_remedy():
-    with pytest.raises(ValueError, match=r"contains NaN: row \d+, column \d.*covariance_type='diag'"):
-        sf.GaussianMixture(3).fit(holed())
-    model = sf.GaussianMixture(3, random_state=0).fit(IRIS)
-    with pytest.raises(ValueError, match="contains NaN"):
-        model.predict(holed())
+@pytest.mark.parametrize("init", ["kmeans", "k-means++", "random", "random_from_data"])
+def test_holes_in_full_covariances(init):
+    X = holed()
+    model = sf.GaussianMixture(3, init_params=init, n_init=4, random_state=0, tol=1e-9, max_iter=2000, reg_covar=0.0)
+    model.fit(X)
+    assert (np.diff(model.lower_bounds_) > -1e-9).all()
+    assert_allclose(model.score(X), model.lower_bound_, rtol=1e-8)
+    assert adjusted_rand_score(load_iris().target, model.predict(X)) > (0.7 if init == "kmeans" else 0.4)
+
+
+def test_means_and_precisions_to_begin_at_may_be_given_with_holes():
+    X = holed()
+    begin = sf.GaussianMixture(3, random_state=0, tol=1e-9, max_iter=2000).fit(X)
+    given = {"means_init": begin.means_, "weights_init": begin.weights_, "precisions_init": begin.precisions_}
+    model = sf.GaussianMixture(3, **given, tol=1e-9, max_iter=2000).fit(X)
+    assert_allclose(model.score(X), begin.score(X), rtol=1e-6)
+    assert_allclose(model.means_, begin.means_, rtol=1e-3)
+    near = sf.GaussianMixture(3, means_init=begin.means_, tol=1e-9, max_iter=2000).fit(X)
+    assert near.score(X) > begin.score(X) - 0.02
 
 
 # ---- as an estimator -----------------------------------------------------------------------------------------------

@@ -172,8 +172,6 @@ BY_NAME = sf.Product({"u": sf.Normal(), "v": sf.Normal()})
 )
 def test_every_library_gives_the_same_bits_and_names_are_checked(model, table, holes):
     if holes:
-        if not model.__sklearn_tags__().input_tags.allow_nan:
-            pytest.skip("describes columns together: complete rows only")
         table = table.astype({"u": "Float64" if table is REAL else "Int64"})
         table.loc[3, "u"] = pd.NA
     answers = []

@@ -53,7 +53,7 @@ def test_a_product_is_the_sum_of_its_parts(prior):
 
 def test_missing_cells_are_left_out_column_by_column():
     fit = sf.fit(sf.Product(PARTS), DATA)
-    assert fit.missing == 4  # a vector counts as one
+    assert fit.missing == 5
     assert fit.params["age"]["mean"] == pytest.approx(np.nanmean(DATA["age"]), rel=1e-14)
     assert fit.params["visits"]["rate"] == pytest.approx(np.nanmean(DATA["visits"]), rel=1e-14)
     empty = dict.fromkeys(DATA, np.full(1, np.nan))
@@ -151,7 +151,7 @@ def test_marginals_are_parts_and_parts_of_parts():
     assert p.marginal("age") == p.blocks["age"]
     assert p.marginal("age", "visits") == sf.Product({"age": p.blocks["age"], "visits": p.blocks["visits"]})
     plane = p.blocks["x", "y"]
-    assert p.marginal("y") == sf.MultivariateNormal(plane.mean[1:], plane.cov[1:, 1:])
+    assert p.marginal("y") == sf.Normal(plane.mean[1], plane.std[1])
     with pytest.raises(sf.ParameterError, match="has the columns"):
         p.marginal("sex")
 
@@ -175,7 +175,7 @@ def test_ddof_reaches_the_parts_that_have_a_variance():
 def test_alerts_and_the_page_name_the_column():
     fit = sf.fit(sf.Product({"a": sf.Normal(), "b": sf.Bernoulli()}), {"a": [1.0, 2.0], "b": [0, 0]})
     assert [(code, text.split(":")[0]) for code, text in fit.alerts] == [("boundary", "column 'b'")]
-    assert "a: mean" in str(fit)
+    assert "\n  a  Normal     mean 1.50 ± 0.35, std 0.50 ± 0.25\n" in str(fit)
     unseen = sf.fit(sf.Product({"a": sf.Normal(), "b": sf.Bernoulli()}), {"a": [1.0, 2.0], "b": [np.nan, np.nan]})
     assert "column b has no value" in dict(unseen.alerts)["unseen"]
 
@@ -285,3 +285,8 @@ def test_the_posterior_of_a_stack_is_that_of_each_member():
         assert post[j].belief == alone.belief
         assert post.log_evidence[j] == pytest.approx(alone.log_evidence, rel=1e-12)
     assert [one.name for one in post.predictive().each] == ["StudentT", "Lomax"]
+
+
+def test_a_column_that_is_given_twice_is_refused():
+    with pytest.raises(sf.ParameterError, match="column 'a' stands in two parts"):
+        sf.Product([("a", sf.Normal()), ("a", sf.Poisson())])

@@ -108,7 +108,7 @@ def test_the_bound_never_falls(name: str, accelerate: Any, monkeypatch: Any) -> 
     monkeypatch.setenv("SUFFICE_STRICT", "1")
     case = CASES[name]
     weights = np.random.default_rng(2).random(N)
-    for rows in [case.rows] + [_with_holes(case.rows)] * (name in WITH_HOLES):
+    for rows in [case.rows] + [_with_holes(case.rows)] * (name in (*WITH_HOLES, "multivariate")):
         post = sf.posterior(
             sf.Mixture(case.prototype, 3),
             rows,

@@ -10,6 +10,7 @@ import numpy as np
 
 from suffice.core.distribution import Alert
 from suffice.core.errors import SufficeError, SufficeWarning
+from suffice.core.fit import unseen as without_cells
 from suffice.core.latent import BLOCK_CELLS
 from suffice.core.parameters import Array
 from suffice.core.sketch import taken
@@ -71,8 +72,11 @@ def completed(stack: Any, stats: Any, count: Array, belief: Any, rows: Any = Non
 
 
 def unseen(classes: Any, stats: Any) -> Iterator[Alert]:
-    """An alert for each class and column of which it has no cell, though it has rows."""
-    weight = np.asarray(stats.members.weight).reshape(classes.n, -1)
+    """An alert for each class and column of which it has no cell, though it has rows; and for columns without any."""
+    weight = np.asarray(classes.components.seen_cells(stats.members)).reshape(classes.n, -1)
+    nobody = np.flatnonzero(~weight.any(axis=0))
+    if len(nobody) and weight.any():
+        yield "unseen", without_cells([classes.components.column_label(int(column)) for column in nobody])
     for index, column in np.argwhere((weight == 0) & (stats.count > 0)[:, None] & weight.any(axis=0)).tolist():
         text = (
             f"class {classes.label_of(index)} ({stats.count[index]:g} rows) has no cell of column "

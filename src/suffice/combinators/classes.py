@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -14,15 +15,18 @@ from suffice.combinators.stack import Readings, side_by_side
 from suffice.combinators.starts import floors_of, owned
 from suffice.core.distribution import Alert
 from suffice.core.em import climb
-from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.fit import fit
 from suffice.core.latent import Joint, share_out
 from suffice.core.member import check_named
 from suffice.core.parameters import Array
 from suffice.core.sketch import taken
 from suffice.core.statistics import Parts, levelled, pooled
+from suffice.core.streamed import Codes, Stream, Streamed
 from suffice.core.weights import Weights
+from suffice.distributions.categorical import Categorical
 from suffice.engines import local
+from suffice.frames.table import Frame
 from suffice.kernels import choosing
 
 GUESS = 1.0  # rows' worth of what is unknown that each class begins with: none begins without a spread
@@ -74,6 +78,31 @@ class Labelled:
         return np.asarray((self.codes < 0)[:, None] | (self.codes[:, None] == np.arange(k)))
 
 
+class LabelledFiles(Streamed):
+    """Rows of files with a column that names their classes, every one of them; slices are `Labelled`."""
+
+    complete = True
+
+    def __init__(self, rows: Streamed, codes: Codes) -> None:
+        """Read the classes beside the rows."""
+        read, names = rows.stream.read, rows.stream.columns
+
+        def labelled(frame: Any) -> Labelled:
+            features = Frame({name: frame.raw(name) for name in names}, len(frame))
+            return Labelled(read(features), codes.of(frame))
+
+        super().__init__(Stream(rows.stream.source, (*names, codes.name), labelled))
+        self.rows, self.codes = rows, codes
+
+    def through(self, change: Any) -> LabelledFiles:
+        changed = copy(self)
+        changed.stream = super().through(change).stream
+        return changed
+
+
+KNOWN = (Labelled, LabelledFiles)
+
+
 @dataclass(frozen=True)
 class Learned:
     """Classes, the statistics that tell them, whether the passes came to rest, and how many there were."""
@@ -108,12 +137,26 @@ class Classes(Mixture, register=False):
 
     labels: Any = field(default=(), kw_only=True)
 
+    def with_members(self, members: Any, weights: Array) -> Any:
+        return Classes(members, weights=weights, labels=self.labels)
+
+    def with_class_column(self, name: Any) -> Mixture:
+        """A mixture of the same members in which the class is one more column."""
+        model = self if self.column_names is not None else self.with_column_names(self.column_labels)
+        if name in model.column_labels:
+            msg = f"there is a column {name!r} already; give the classes another name."
+            raise ParameterError(msg)
+        labels = self.labels or tuple(range(self.n))
+        sure = np.eye(self.n)
+        parts = [one.with_column(name, Categorical(labels, sure[j])) for j, one in enumerate(model.parts)]
+        return Mixture(parts, weights=self.weights)
+
     # ---- rows ---------------------------------------------------------------------------------------------------
     def read(self, x: Any) -> Any:
         return replace(x, rows=super().read(x.rows)) if isinstance(x, Labelled) else super().read(x)
 
     def shaped(self, rows: Any) -> Self:
-        return super().shaped(rows.rows if isinstance(rows, Labelled) else rows)
+        return super().shaped(rows.rows if isinstance(rows, KNOWN) else rows)
 
     def staged(self, rows: Any) -> Any:
         return replace(rows, rows=super().staged(rows.rows)) if isinstance(rows, Labelled) else super().staged(rows)
@@ -122,7 +165,7 @@ class Classes(Mixture, register=False):
         return int(self.components._width(rows))  # noqa: SLF001 (the same contract, one level down)
 
     def gather_width(self, rows: Any) -> int:
-        known = isinstance(rows, Labelled) and rows.complete
+        known = isinstance(rows, KNOWN) and rows.complete
         return int(self.components.gather_width(rows.rows)) if known else super().gather_width(rows)
 
     def gather(self, x: Any, w: Weights) -> Joint:
@@ -185,19 +228,21 @@ class Classes(Mixture, register=False):
             beliefs = {**beliefs, "components": weak}
         return beliefs
 
-    def settle_labelled(self, prior: Any, rows: Labelled, weights: Weights) -> Any:
+    def settle_labelled(self, prior: Any, rows: Any, weights: Weights) -> Any:
         """The prior with what a name stands for, by the rows whose class is known: part by part, where it has parts."""
         inner = None if prior is None else self.priors(prior).get("components")
-        if not isinstance(inner, str) or not (rows.codes >= 0).any():
+        files = isinstance(rows, LabelledFiles)
+        if not isinstance(inner, str) or not (files or (rows.codes >= 0).any()):
             return self.settle_prior(prior, rows.rows, weights)
         owners = replace(weights.of_member(0), codes=rows.codes, members=self.n)
 
         def weak(block: Any, part: Any) -> Any:
-            if block.blocks and isinstance(part, Table) and not isinstance(part, Readings):
+            kind = part.kind if isinstance(part, Streamed) else type(part)
+            if block.blocks and issubclass(kind, Table) and not issubclass(kind, Readings):
                 return {key: weak(one, own) for (key, one), own in zip(block.blocks.items(), part.parts, strict=True)}
             if not block.exact:
                 return block.weak_belief(part, weights)
-            return _weak(block, inner, block.gather(part, owners))
+            return _weak(block, inner, block.first_statistics(part, owners))
 
         return {**self.priors(prior), "components": weak(self.components, rows.rows)}
 
@@ -208,7 +253,7 @@ class Classes(Mixture, register=False):
         first = self.components.each[0]
         return first.estimate(pooled(stats.members)).floor()
 
-    def learn(self, rows: Labelled, weights: Weights, prior: Any, rng: Any, **options: Any) -> Learned:
+    def learn(self, rows: Any, weights: Weights, prior: Any, rng: Any, **options: Any) -> Learned:
         """The classes of these rows, and how they were learned.
 
         Exact statistics take one pass. Else classes that share nothing are fitted one by one; others, and rows of
@@ -218,10 +263,17 @@ class Classes(Mixture, register=False):
         prior = {"components": prior} if isinstance(prior, str) else prior
         if rows.complete and model.exact:
             stats = model.suffstats(rows, weights)
-            return Learned(model.estimate(stats, prior), stats)
+            if stats.exact:
+                return Learned(model.estimate(stats, prior), stats)
         settled = model.settle_labelled(prior, rows, weights)
-        if rows.complete and not model.components.coupled:
+        if rows.complete and not (model.exact or model.components.coupled):
             return model.one_by_one(rows, weights, settled, rng, options)
+        if isinstance(rows, LabelledFiles):
+            msg = (
+                f"classes that share parameters of {self.components.name}, which takes several passes, are not learned "
+                "from files; untie them, or give the rows in memory."
+            )
+            raise UnsupportedError(msg)
         begin = model.guess(rows, weights, rng)
         if options.get("tol") is None:
             options = {**options, "tol": self.tolerance}
@@ -235,6 +287,8 @@ class Classes(Mixture, register=False):
             log_prior=None if settled is None else lambda one: float(np.sum(one.log_prior(settled))),
         )
         learned = path.distribution.estimate(path.statistics, settled)
+        if rows.complete:
+            learned = learned.with_unseen(path.statistics, rows, weights, settled, rng, options)
         return Learned(learned, path.statistics, path.converged, path.trace.passes)
 
     def guess(self, rows: Labelled, weights: Weights, rng: Any) -> Self:
@@ -249,35 +303,37 @@ class Classes(Mixture, register=False):
         found: Self = owned(model, rows.rows, shares, rng)
         return found
 
-    def one_by_one(self, rows: Labelled, weights: Weights, prior: Any, rng: Any, options: dict[str, Any]) -> Learned:
+    def one_by_one(self, rows: Any, weights: Weights, prior: Any, rng: Any, options: dict[str, Any]) -> Learned:
         """Each class by a fit of its own rows."""
-        stack, w = self.components, weights.dense()[:, 0]
-        beliefs = self.priors(prior)
+        stack, beliefs = self.components, self.priors(prior)
         inner = beliefs.get("components")
         members, converged, passes = [], True, 1
+        count = np.zeros(self.n)
         for index, member in enumerate(stack.each):
-            mine = np.flatnonzero((rows.codes == index) & (w > 0))
-            if not len(mine):
+            own, held = _owned_by(rows, weights, index)
+            count[index] = held.total if len(own) else 0.0
+            if not count[index]:
                 members.append(member)
                 continue
-            belief = _of_class(inner, index)
-            own = taken(_seen_by(rows.rows, index), mine)
-            found = fit(member, own, weights=w[mine], prior=belief, random_state=rng, **options)
+            found = fit(member, own, weights=held, prior=_of_class(inner, index), random_state=rng, **options)
             members.append(found.distribution)
             converged, passes = converged and found.converged, max(passes, found.n_iter)
-        count = np.bincount(rows.codes, w, self.n)
         shares = self.weights if "weights" in self.fixed else self._weights(count, beliefs.get("weights"))
-        model = replace(self, components=side_by_side(members), weights=shares)
-        stats = model.suffstats(rows, weights)
+        apart = replace(self, components=side_by_side(members), weights=shares)
+        stats = apart.suffstats(rows, weights)
+        model = apart.with_unseen(stats, rows, weights, prior, rng, options)
+        stats = stats if model is apart else model.suffstats(rows, weights)
+        return Learned(model, stats, converged, passes)
+
+    def with_unseen(self, stats: Any, rows: Labelled, weights: Weights, prior: Any, rng: Any, options: Any) -> Self:
+        """With what all rows tell of columns that a class never saw, also where that takes a fit."""
 
         def alone(one: Any, belief: Any, part: Any) -> Any:
-            return fit(one, part, weights=w, prior=belief, random_state=rng, **options).distribution
+            return fit(one, part, weights=weights, prior=belief, random_state=rng, **options).distribution
 
-        whole = completed(model.components, stats.members, count, inner, rows.rows, alone)
-        if whole is not model.components:
-            model = replace(model, components=whole)
-            stats = model.suffstats(rows, weights)
-        return Learned(model, stats, converged, passes)
+        belief = self.priors(prior).get("components")
+        whole = completed(self.components, stats.members, stats.count, belief, rows.rows, alone)
+        return self if whole is self.components else replace(self, components=whole)
 
     # ---- asking -------------------------------------------------------------------------------------------------
     def log_joint(self, x: Any) -> Array:
@@ -381,8 +437,19 @@ def _apart(stats: Any) -> bool:
     return isinstance(stats, Parts) and stats.of_members
 
 
+def _owned_by(rows: Any, weights: Weights, index: int) -> tuple[Any, Weights]:
+    """The rows of one class and their weights; of files all rows, of which those of others weigh nothing."""
+    if isinstance(rows, LabelledFiles):
+        return _seen_by(rows.rows, index), rows.codes.share(weights, index)
+    w = weights.dense()[:, 0]
+    mine = np.flatnonzero((rows.codes == index) & (w > 0))
+    return taken(_seen_by(rows.rows, index), mine), Weights(len(mine), w[mine])
+
+
 def _seen_by(rows: Any, index: int) -> Any:
     """The rows as one member reads them."""
+    if isinstance(rows, Streamed):
+        return rows.parts[index] if issubclass(rows.kind, Readings) else rows
     if isinstance(rows, Readings):
         return rows.parts[index]
     if isinstance(rows, Table):

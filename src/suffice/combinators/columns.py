@@ -15,7 +15,7 @@ from suffice.combinators.compound import Table
 from suffice.core.data import cells, listed
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.parameters import Array
-from suffice.frames.table import Frame, is_frame
+from suffice.frames.table import Coded, Frame, is_frame
 
 
 def names_of(key: Any) -> tuple[Any, ...]:
@@ -63,7 +63,9 @@ def _share(answer: Any, place: int, axis: int) -> Any:
     if isinstance(answer, tuple):
         return tuple(_share(one, place, axis) for one in answer)
     if hasattr(answer, "row_vector"):
-        return columns_of(answer, [place])
+        return answer.of_column(answer.column_labels[place])
+    if np.ndim(answer) == axis:  # of the only column
+        return answer
     cell = np.asarray(answer)[(slice(None),) * axis + (place,)]
     return float(cell) if np.ndim(cell) == 0 else cell
 
@@ -79,16 +81,6 @@ def naming_column(key: Any) -> Iterator[None]:
         if place is None or not isinstance(key, tuple):
             raise DataError(f"column {key!r}: {text}") from error
         raise DataError(f"column {key[int(place[2])]!r}: {text.replace(place[1], '', 1)}") from error
-
-
-def columns_of(block: Any, kept: list[int]) -> Any:
-    """The distribution of some columns of a block."""
-    if block.row_vector:
-        return block.of_columns(kept)
-    axis = len(block.batch) - 1
-    alone = len(kept) == 1 and block.lone
-    chosen = kept[0] if alone else kept
-    return block.reshaped(lambda value: value[(slice(None),) * axis + (chosen,)])
 
 
 def beside(key: tuple[Any, ...], priors: list[Any]) -> Any:
@@ -150,6 +142,9 @@ def by_name(blocks: Mapping[Any, Any], x: Any, *, single: bool) -> list[Any]:
         if isinstance(key, tuple):
             columns.append(_together(key, values))
             continue
+        if isinstance(values[0], Coded):
+            columns.append(_together((key,), values))
+            continue
         value = values[0][:, None] if values[0].ndim == 1 else values[0]
         if value.ndim == 2 and value.shape[1] != 1 and not (block.row_vector or block.support.core):
             msg = f"column {key!r} has {value.shape[1]} columns of its own; name them one by one, as in ('x', 'y')."
@@ -204,7 +199,7 @@ def is_single(blocks: Mapping[Any, Any], x: Any) -> bool:
     if isinstance(x, (Table, Frame)):
         return False
     return all(
-        np.ndim(x[name]) == (0 if isinstance(key, tuple) else max(block.support.core, int(block.row_vector)))
+        np.ndim(x[name]) == (0 if isinstance(key, tuple) else block.row_axes)
         for key, block in blocks.items()
         for name in names_of(key)
         if name in x
@@ -214,8 +209,8 @@ def is_single(blocks: Mapping[Any, Any], x: Any) -> bool:
 def _array(x: Any, owner: str) -> Array:
     """An array, whose mask is left to the part that reads it."""
     x = listed(x)
-    if isinstance(x, np.ma.MaskedArray):
-        return x
+    if isinstance(x, (np.ma.MaskedArray, Coded)):
+        return x  # type: ignore[return-value]
     array = cells(x, owner)
     text = array.dtype.kind in "US" and not hasattr(x, "dtype")
     return np.asarray(x, dtype=object) if text and array.ndim == 1 else array  # NumPy makes text of None and NaN

@@ -134,6 +134,9 @@ class Compound(Distribution, register=False):
             with naming(f"part {key!r}"):
                 block.check_owner(part)
 
+    def needs_rows(self, stats: Any) -> bool:
+        return any(block.needs_rows(part) for block, part in zip(self.blocks.values(), stats.parts, strict=True))
+
     def log_likelihood(self, stats: Any) -> Any:
         self.check_owner(stats)
         model = self.for_statistics(stats)

@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 
 from suffice.core.errors import ParameterError
+from suffice.core.shown import LONGEST, fitted, left, places, right, sentence
+from suffice.core.shown import shown as visible
+from suffice.core.summary import line_width
 
 WIDTH = 24  # characters of the longest bar of a table
+BAR = 16  # and on either side, where both directions have one
+SIDES = ((-1, "red"), (1, "green"))
 
 
 @dataclass(frozen=True)
@@ -44,17 +49,80 @@ class Explanation:
         """The terms, those that weigh most first."""
         return dict(sorted(self.terms.items(), key=lambda item: -abs(item[1])))
 
+    def lines(self, room: int = LONGEST) -> list[tuple[str, str, float]]:
+        """What adds up: name, cell and term of the prior, of every column, those that weigh most first, and the sum."""
+        told = [
+            (fitted(named(name), room), fitted(shown(self.values.get(name)), room), t)
+            for name, t in self.sorted.items()
+        ]
+        return [("prior", "", self.prior), *told, ("log-odds", "", self.log_odds)]
+
+    @property
+    def title(self) -> str:
+        """The two classes and the probability of the first."""
+        label, against = _quoted(self.label), _quoted(self.against)
+        return f"{label} against {against}: p({label} | row) = {self.probability:.4g}"
+
+    @property
+    def _most(self) -> float:
+        """The largest finite term."""
+        return max((abs(term) for _, _, term in self.lines()[:-1] if np.isfinite(term)), default=0.0) or 1.0
+
+    def summary(self, width: int | None = None) -> str:
+        """A table with a bar for each term, those that weigh most first, in lines of a width."""
+        wide = line_width(width)
+        bars = WIDTH if wide >= 60 else 0
+        lines, most = self.lines(max((wide - bars - 16) // 2, 6)), self._most
+        names, cells = max(places(name) for name, _, _ in lines), max(places(cell) for _, cell, _ in lines)
+        table = []
+        for name, cell, term in lines:
+            end = _bar(term, most) if bars else ""
+            table.append(f"{left(name, names)}  {right(cell, cells)}  {term:+10.4f}  {end}")
+        rows = [*(line.rstrip() for line in table[:-1]), table[-1].rstrip(" ▇░")]
+        return "\n".join([*sentence(self.title, wide, then="  "), *rows])
+
     def __str__(self) -> str:
-        """Show a table with a bar for each term, those that weigh most first."""
-        lines: list[tuple[str, str, float]] = [("prior", "", self.prior)]
-        lines += [(named(name), shown(self.values.get(name)), term) for name, term in self.sorted.items()]
-        lines.append(("log-odds", "", self.log_odds))
-        finite = [abs(term) for _, _, term in lines[:-1] if np.isfinite(term)]
-        most = max(finite, default=0.0) or 1.0
-        names, cells = max(len(name) for name, _, _ in lines), max(len(cell) for _, cell, _ in lines)
-        head = f"{self.label!r} against {self.against!r}: p({self.label!r} | row) = {self.probability:.4g}"
-        table = [f"{name:<{names}}  {cell:>{cells}}  {term:+10.4f}  {_bar(term, most)}" for name, cell, term in lines]
-        return "\n".join([head, *(line.rstrip() for line in table[:-1]), table[-1].rstrip(" ▇░")])
+        """Show the table."""
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        """Show the same as a table in a notebook."""
+        from suffice.core.html import bar, boxed, prose, table
+
+        rows = []
+        for name, cell, term in self.lines()[:-1]:
+            bars = [bar(self._share(s * term)) for s in (-1, 1)]
+            against, towards = (one if s * term > 0 else "" for s, one in zip((-1, 1), bars, strict=True))
+            rows.append([prose(name), prose(cell), f"{term:+.4f}", against, towards])
+        rows.append(["log-odds", "", f"<strong>{self.log_odds:+.4f}</strong>", "", ""])
+        head = [
+            "column",
+            "cell",
+            "log-odds",
+            f"for {prose(_quoted(self.against))}",
+            f"for {prose(_quoted(self.label))}",
+        ]
+        return boxed(f"<p style='margin:0'><strong>{prose(self.title)}</strong></p>", table(head, rows, (2, 3)))
+
+    def _share(self, term: float) -> float:
+        return 0.0 if term <= 0 else min(term / self._most, 1.0)
+
+    def __rich__(self) -> Any:
+        """Show the same as a table of rich, with bars to either side."""
+        from rich.table import Table
+        from rich.text import Text
+
+        found = Table(title=Text(self.title), title_justify="left", title_style="bold", box=None, pad_edge=False)
+        found.add_column("column")
+        found.add_column("cell", justify="right")
+        found.add_column("log-odds", justify="right")
+        found.add_column(Text(f"for {_quoted(self.against)}"), justify="right")
+        found.add_column(Text(f"for {_quoted(self.label)}"))
+        for name, cell, term in self.lines()[:-1]:
+            against, towards = (Text("█" * round(BAR * self._share(s * term)), style) for s, style in SIDES)
+            found.add_row(Text(name), Text(cell), f"{term:+.4f}", against, towards)
+        found.add_row(Text("log-odds", "bold"), "", Text(f"{self.log_odds:+.4f}", "bold"), "", "")
+        return found
 
 
 def explain(classes: Any, rows: Any, label: Any, against: Any, names: Any, values: Any) -> Explanation:
@@ -107,7 +175,7 @@ def _difference(left: Any, right: Any) -> float:
 
 def named(name: Any) -> str:
     """A column, or several, in words."""
-    return ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+    return visible(name)
 
 
 def shown(value: Any) -> str:
@@ -116,7 +184,13 @@ def shown(value: Any) -> str:
         return ", ".join(map(shown, value[:4])) + (", …" if value[4:] else "")
     if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return "missing"
-    return f"{value:.6g}" if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else str(value)
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return f"{value:.6g}" if number else visible(value)
+
+
+def _quoted(label: Any) -> str:
+    """A class as its call would name it, in few letters."""
+    return f"'{visible(label)}'" if isinstance(label, str) else visible(label)
 
 
 def _bar(term: float, most: float) -> str:

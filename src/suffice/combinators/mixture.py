@@ -15,6 +15,7 @@ import numpy as np
 from suffice.combinators.mixture_answers import MixtureAnswers
 from suffice.combinators.mixture_beliefs import MixtureBeliefs
 from suffice.combinators.mixture_parts import alone, by_member, checked_members, joined, ridge, with_weights
+from suffice.combinators.mixture_questions import MixtureQuestions
 from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_side
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, SufficeWarning, UnsupportedError
@@ -22,12 +23,15 @@ from suffice.core.latent import Joint, expect, share_out
 from suffice.core.lazy import special
 from suffice.core.parameters import SIMPLEX, Array, as_parameter, generator
 from suffice.core.statistics import picked
+from suffice.core.streamed import Source
 from suffice.core.weights import Weights
 from suffice.engines import local
 
+ROWS: Any = object()  # nothing is given: the question is about rows
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
+class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, register=False):  # type: ignore[override]
     r"""Each row comes from one of several members, and nobody says which: :math:`p(x) = \sum_j \pi_j p_j(x)`.
 
     Parameters
@@ -229,6 +233,8 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         A row that no member can have made tells nothing of who did: it gets the weights, with a warning.
         """
         self._require_ready("tell who made a row")
+        if isinstance(x, Source):
+            return x.mapped(self.predict_proba)
         x = self.settled(x)
         rows = self.read(x)
         self.remark(rows)
@@ -245,10 +251,24 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
         warnings.warn(text, SufficeWarning, stacklevel=3)
         return np.tile(self.weights, (len(lost), 1))
 
-    def predict(self, x: Any) -> Any:
-        """The most probable member of each row, (n,)."""
+    def predict(self, x: Any, given: Any = ROWS, *, level: float = 0.95) -> Any:
+        """The most probable member of each row, (n,); or with ``given`` a column, foretold from others.
+
+        One argument is rows: ``predict(rows)`` says who made each. With ``given=``, ``predict("species", given={…})``
+        is the question of :meth:`Distribution.predict` about one column.
+        """
+        if given is not ROWS:
+            return super().predict(x, given, level=level)
+        if isinstance(x, Source):
+            return x.mapped(self.predict)
         best = self.predict_proba(x).argmax(axis=-1)
         return int(best) if np.ndim(best) == 0 else best
+
+    def column_label(self, column: int) -> str:
+        return str(self.components.column_label(column))
+
+    def seen_cells(self, stats: Any) -> Array:
+        return np.asarray(np.sum(self.components.seen_cells(stats.members), axis=0, keepdims=True))
 
     # ---- learning -----------------------------------------------------------------------------------------------
     def owned(self, stats: Any) -> Any:
@@ -275,6 +295,9 @@ class Mixture(MixtureAnswers, MixtureBeliefs, Distribution, register=False):
 
     def staged(self, rows: Any) -> Any:
         return self.components.staged(rows)
+
+    def eased(self, share: float) -> Self:
+        return replace(self, components=self.components.eased(share))
 
     @property
     def simple(self) -> bool:

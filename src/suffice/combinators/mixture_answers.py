@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from suffice.combinators.simulated import DRAWS, Simulated
 from suffice.core import quadrature
 from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.foretold import between
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
+from suffice.core.streamed import read, weights_of
 from suffice.core.weights import Weights
 from suffice.engines import local
-
-DRAWS = 100_000  # rows of an answer by simulation
-
-
-class Simulated(float):
-    """A number found from draws, with its standard error."""
-
-    error: float
-
-    def __new__(cls, value: float, error: float = float("nan")) -> Self:
-        """Keep the number and its standard error."""
-        found = super().__new__(cls, value)
-        found.error = error
-        return found
-
-    def __repr__(self) -> str:
-        """Show the number with its standard error."""
-        return f"{float(self):.6g} ± {self.error:.2g}"
-
-    __str__ = __repr__
 
 
 class Gain(NamedTuple):
@@ -87,11 +70,41 @@ class MixtureAnswers:
 
         return mixture_bounds(self, errors, reach)
 
-    def table(self, fit: Any) -> list[str]:
-        """The members of a fit as lines of text: each entry with its standard error, where that is quickly found."""
+    def table(self, fit: Any, width: int) -> list[str]:
+        """The members of a fit as lines of text: each parameter with its standard error, where that is quick."""
         from suffice.combinators.mixture_table import lines
 
-        return lines(self, fit)
+        return lines(self, fit, width)
+
+    def portrait(self, names: Any = None, fit: Any = None) -> Any:
+        """What there is to say about it, as a `Portrait`: the members, and what each says of each column."""
+        from suffice.combinators.portraits import of_mixture
+
+        return of_mixture(self, names, fit)
+
+    def _repr_html_(self) -> str:
+        """Show it as a table in a notebook."""
+        from suffice.core.html import of_portrait
+
+        return of_portrait(self.portrait())
+
+    @property
+    def tries(self) -> int:
+        """How many short climbs a start is the best of, where the caller gives none."""
+        from suffice.combinators.starts import TRIALS
+
+        return TRIALS if self.n > 1 else 1
+
+    def certainty(self, rows: Any, weights: Weights) -> float:
+        """Σ w log of the probability of each row's most probable member."""
+
+        def part(where: slice) -> float:
+            scores = self.scores(rows[where])
+            with np.errstate(all="ignore"):
+                sure = scores.max(axis=1) - share_out(scores).total
+            return float(np.nansum(weights[where].dense()[:, 0] * sure))
+
+        return float(local.reduce(part, len(rows), self.n + 1))
 
     # ---- moments ----------------------------------------------------------------------------------------------------
     @property
@@ -137,14 +150,7 @@ class MixtureAnswers:
         """The smallest x with P(X ≤ x) ≥ q, column by column: it lies between those of the members."""
         self._ask("be asked")
         ends = [np.asarray(one.quantile(q), dtype=float) for one, w in zip(self.parts, self.weights, strict=True) if w]
-        low, high = np.min(ends, axis=0), np.max(ends, axis=0)
-        level = np.asarray(q, dtype=float)
-        whole = all(one.discrete for one in self.parts)
-        apart = low < high
-        low, high = np.where(apart, np.maximum(low, -1e307), low), np.where(apart, np.minimum(high, 1e307), high)
-        with np.errstate(all="ignore"):
-            high = np.where(np.asarray(self.cdf(low)) >= level, low, high)  # from here on P(X ≤ high) ≥ q > P(X ≤ low)
-            return _bisected(self.cdf, level, low, high, whole=whole)
+        return between(self.cdf, np.asarray(q, dtype=float), ends, whole=all(one.discrete for one in self.parts))
 
     def entropy(self) -> Any:
         """−E log p in nats: by quadrature over one column, else from draws, with a standard error in ``.error``."""
@@ -168,14 +174,6 @@ class MixtureAnswers:
             draws = f(self.sample(DRAWS, np.random.default_rng(0)))
             return Simulated(float(np.mean(draws)), float(np.std(draws) / np.sqrt(DRAWS)))
 
-    # ---- fewer columns ----------------------------------------------------------------------------------------------
-    def marginal(self, *columns: Any) -> Any:
-        """The mixture of some columns alone: of a Product by name or place, of others by place."""
-        from suffice.combinators.mixture import Mixture
-
-        self._ask("be asked")
-        return Mixture([_marginal(one, columns) for one in self.parts], weights=self.weights)
-
     # ---- two parameters of one mixture ------------------------------------------------------------------------------
     def gain(self, x: Any, other: Any, weights: Any = None) -> Gain:
         """What ``other`` parameters gain over these on rows, in the two parts that EM knows.
@@ -191,8 +189,8 @@ class MixtureAnswers:
         if getattr(other, "n", None) != self.n:
             msg = f"gain compares two mixtures of as many members; got {other!r:.60}."
             raise ParameterError(msg)
-        rows = self.read(x)
-        held = Weights.of(weights, len(rows))
+        rows = read(self, x)
+        held = weights_of(x, weights, len(rows))
 
         def part(where: slice) -> Array:
             return _gain(self.scores(rows[where]), other.scores(rows[where]), held[where].dense()[:, 0])
@@ -255,19 +253,6 @@ def _leaves(one: Any, weight: float) -> Any:
         yield from _leaves(part, weight * float(share))
 
 
-def _bisected(cdf: Any, level: Array, low: Array, high: Array, *, whole: bool) -> Any:
-    """The smallest x (a whole number, or to the last bit) with cdf(x) ≥ level, between low and high."""
-    for _ in range(2200):
-        middle = np.floor((low + high) / 2) if whole else low + (high - low) / 2
-        inside = (middle > low) & (middle < high)
-        if not inside.any():
-            break
-        enough = np.asarray(cdf(np.where(inside, middle, high))) >= level
-        high = np.where(inside & enough, middle, high)
-        low = np.where(inside & ~enough, middle, low)
-    return float(high) if np.ndim(high) == 0 else high
-
-
 def _mean_of(one: Any, f: Any) -> float:
     """E f(X) of a distribution of one number or label."""
     levels = getattr(one, "levels", None)
@@ -275,15 +260,3 @@ def _mean_of(one: Any, f: Any) -> float:
         return quadrature.expectation(one, f)
     kept = np.asarray(one.probs) > 0
     return float(np.asarray(one.probs)[kept] @ f([level for level, there in zip(levels, kept, strict=True) if there]))
-
-
-def _marginal(one: Any, columns: tuple[Any, ...]) -> Any:
-    from suffice.combinators.columns import columns_of
-
-    if hasattr(one, "marginal"):
-        return one.marginal(*columns)
-    d = one.columns
-    if d is None or not all(isinstance(c, (int, np.integer)) and -d <= c < d for c in columns) or not columns:
-        msg = f"{one.name} has columns by place, from 0 to {(d or 1) - 1}; got {columns!r}."
-        raise ParameterError(msg)
-    return columns_of(one, [int(c) % d for c in columns])

@@ -8,6 +8,7 @@ import numpy as np
 
 from suffice.combinators.stack import Stack
 from suffice.core.information import chart
+from suffice.core.shown import left, places, right, sentence, shown, wrapped
 from suffice.core.summary import column_place, labelled, named
 
 MANY = 200  # parameters whose standard errors a summary still computes by itself
@@ -28,30 +29,30 @@ class Entry(NamedTuple):
     text: str = ""
 
 
-def lines(mixture: Any, fit: Any) -> list[str]:
+def lines(mixture: Any, fit: Any, width: int = WIDE) -> list[str]:
     """The weight and the parameters of every member."""
     p, there = fit.n_parameters, fit._intact  # noqa: SLF001 (the fit asks its own distribution)
     asked = "standard_errors" in fit.__dict__ or (there and p <= MANY and fit.n * p * p <= WORK)
     errors = fit.standard_errors if asked else None
-    rows = _members(mixture, mixture.params, errors)
-    out = table(rows, mixture.parts)
+    rows = _members(mixture, mixture.params, errors, None if mixture.column_names else fit.names)
+    out = table(rows, mixture.parts, width=width)
     if errors is None:
         why = (
             f"there are {p} parameters: ask fit.standard_errors"
             if there
             else "the rows are no longer in memory, or were changed"
         )
-        out.append(f"  standard errors are left out: {why}")
+        out += sentence(f"standard errors are left out: {why}", width, "  ", "  ")
     elif any(np.isnan(entry.error) for row in rows for entry in row):
-        out.append(f"  ± –: not known, {'; '.join(_reasons(fit, rows))}")
+        out += sentence(f"± –: not known, {'; '.join(_reasons(fit, rows))}", width, "  ", "  ")
     return out
 
 
-def table(rows: list[list[Entry]], parts: Any, names: list[int] | None = None) -> list[str]:
+def table(rows: list[list[Entry]], parts: Any, names: list[int] | None = None, width: int = WIDE) -> list[str]:
     """A line for each member: in columns where they have the same entries, else with the names of the numbers."""
     names = list(range(len(rows))) if names is None else names
     alike = len({tuple(entry.label for entry in row) for row in rows}) == 1
-    return _matrix(rows, names) if alike else _list(rows, parts, names)
+    return _matrix(rows, names, width) if alike else _list(rows, parts, names, width)
 
 
 def _reasons(fit: Any, rows: list[list[Entry]]) -> list[str]:
@@ -73,13 +74,13 @@ def _reasons(fit: Any, rows: list[list[Entry]]) -> list[str]:
     return list(found)
 
 
-def _members(mixture: Any, params: Any, errors: Any) -> list[list[Entry]]:
+def _members(mixture: Any, params: Any, errors: Any, key: Any = None) -> list[list[Entry]]:
     found, held = [], mixture.components.held(mixture.floors)
     for j, one in enumerate(mixture.parts):
         share = float(params["weights"][j])
         error = 0.0 if errors is None else float(errors["weights"][j])
         weight = Entry("weight", share, error, BOUNDARY if round(share, 12) in (0.0, 1.0) else "")
-        own = _entries(mixture.components, one, params, errors, j)
+        own = _entries(mixture.components, one, params, errors, j, key)
         found.append([weight, *(entry._replace(edge=entry.edge or (FLOOR if held[j] else "")) for entry in own)])
     return found
 
@@ -87,7 +88,7 @@ def _members(mixture: Any, params: Any, errors: Any) -> list[list[Entry]]:
 def _entries(stack: Any, one: Any, params: Any, errors: Any, index: int, key: Any = None) -> list[Entry]:
     """Every number of member ``index`` of a stack, whose parameters lead with the members."""
     if isinstance(stack, Stack):  # members of different kinds have parameters of their own
-        return under(key, _own(one, params[index], None if errors is None else errors[index]))
+        return _own(one, params[index], None if errors is None else errors[index], key)
     if one.blocks:
         found = []
         for part, block in one.blocks.items():
@@ -105,8 +106,10 @@ def _entries(stack: Any, one: Any, params: Any, errors: Any, index: int, key: An
 def _own(one: Any, params: Any, errors: Any, key: Any = None) -> list[Entry]:
     """Every number of a distribution that stands alone."""
     if hasattr(one, "weights"):  # a mixture inside
-        inner = enumerate(_members(one, params, errors))
-        return under(key, [entry._replace(label=f"{j}/{entry.label}") for j, part in inner for entry in part])
+        several = isinstance(key, tuple)  # each number then says by itself of which of the columns it is
+        inner = enumerate(_members(one, params, errors, key if several else None))
+        numbered = [entry._replace(label=f"{j}/{entry.label}") for j, part in inner for entry in part]
+        return numbered if several else under(key, numbered)
     if one.blocks:
         found = []
         for part, block in one.blocks.items():
@@ -134,44 +137,45 @@ def _numbers(one: Any, params: Any, errors: Any, key: Any = None) -> list[Entry]
     return sorted(entries, key=lambda entry: column_place(key, entry.label)) if isinstance(key, tuple) else entries
 
 
-def _matrix(rows: list[list[Entry]], names: list[int]) -> list[str]:
+def _matrix(rows: list[list[Entry]], names: list[int], width: int) -> list[str]:
     """Members that have the same entries: one line each, in as many panels as the width of a page needs."""
-    labels = [entry.label for entry in rows[0]]
-    shown = _middle(list(range(len(labels))), ENTRIES)
+    labels = [shown(entry.label, max(width - 8, 8)) for entry in rows[0]]
+    wanted = _middle(list(range(len(labels))), ENTRIES)
     cut = _middle(list(range(len(rows))), MEMBERS)
-    head = ["", *(f"… {len(labels) - len(shown) + 1} more" if i is None else labels[i] for i in shown)]
+    head = ["", *(f"… {len(labels) - len(wanted) + 1} more" if i is None else labels[i] for i in wanted)]
     body = []
     for j in cut:
         if j is None:
-            body.append([f"… {len(rows) - len(cut) + 1} more", *("" for _ in shown)])
+            body.append([f"… {len(rows) - len(cut) + 1} more", *("" for _ in wanted)])
         else:
-            body.append([str(names[j]), *("" if i is None else _shown(rows[j][i]) for i in shown)])
-    widths = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
+            body.append([str(names[j]), *("" if i is None else _shown(rows[j][i]) for i in wanted)])
+    widths = [max(places(row[i]) for row in [head, *body]) for i in range(len(head))]
     out: list[str] = []
     begin = 1
     while begin < len(head):
         end, used = begin + 1, widths[0] + widths[begin] + 4
-        while end < len(head) and used + widths[end] + 2 <= WIDE:
+        while end < len(head) and used + widths[end] + 2 <= width:
             used += widths[end] + 2
             end += 1
         columns = [0, *range(begin, end)]
         for row in [head, *body]:
-            cells = [f"{row[0]:<{widths[0]}}", *(f"{row[i]:>{widths[i]}}" for i in columns[1:])]
+            cells = [left(row[0], widths[0]), *(right(row[i], widths[i]) for i in columns[1:])]
             out.append(("  " + "  ".join(cells)).rstrip())
         begin = end
     return out
 
 
-def _list(rows: list[list[Entry]], parts: Any, names: list[int]) -> list[str]:
+def _list(rows: list[list[Entry]], parts: Any, names: list[int], width: int) -> list[str]:
     """Members of different kinds: one line each, with the names of its numbers."""
     out = []
     for j in _middle(list(range(len(rows))), MEMBERS):
         if j is None:
             out.append("  …")
             continue
-        shown = [f"{entry.label} {_shown(entry)}" for entry in rows[j][: ENTRIES + 1]]
-        more = f", … {len(rows[j]) - len(shown)} more" if len(rows[j]) > len(shown) else ""
-        out.append(f"  {names[j]} {parts[names[j]].name}: {', '.join(shown)}{more}")
+        told = [f"{shown(entry.label)} {_shown(entry)}" for entry in rows[j][: ENTRIES + 1]]
+        told += [f"… {len(rows[j]) - len(told)} more"] if len(rows[j]) > len(told) else []
+        pieces = [f"{one}," for one in told[:-1]] + told[-1:]
+        out += wrapped(pieces, width, first=f"  {names[j]} {parts[names[j]].name}: ", then="    ")
     return out
 
 

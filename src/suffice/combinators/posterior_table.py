@@ -2,47 +2,69 @@
 
 from __future__ import annotations
 
-import textwrap
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from suffice.combinators.mixture_table import WIDE, Entry, table, under
-from suffice.core.summary import labelled
+from suffice.combinators.mixture_table import Entry, table, under
+from suffice.core.portrait import Portrait, Statistic
+from suffice.core.readings import count as amount
+from suffice.core.readings import score
+from suffice.core.summary import labelled, line_width
+from suffice.core.summary import page as text_page
 
 ROW = 0.5  # rows that a member must have to be shown
 
 
-def page(post: Any) -> str:
-    """A sentence, its numbers, the members with rows, those without, the alerts."""
+def portrait(post: Any) -> Portrait:
+    """What there is to say of the members with rows; those without are one note."""
     n, k, count = float(post.count.sum()), len(post.count), post.count
-    rows = f"{n:,.0f}" if abs(n - round(n)) < 1e-6 * max(n, 1.0) else f"{n:,.6g}"
-    kind = f"{k} × {post.components.name}" if len({one.name for one in post.mixture.parts}) == 1 else f"{k} components"
-    out = [f"Mixture of {kind} by variational Bayes, {rows} row{'s'[: rows != '1']}"]
     live = np.flatnonzero(count >= ROW)
-    out.append(f"log evidence ≥ {post.log_evidence:,.2f} · {len(live)} of {k} members have rows")
+    own: Portrait = post.mixture.portrait()
     state = "converged" if post.converged else "NOT converged"
-    out.append(f"{state} after {post.n_iter} pass{'es'[: 2 * (post.n_iter != 1)]} over the data")
-    members = _members(post)
-    if len(live):
-        out.append("  mean ± standard deviation of the belief")
-        out += table([members[j] for j in live], post.mixture.parts, live.tolist())
-    if len(live) < k:
-        out += _emptied(post, np.flatnonzero(count < ROW))
-    out.append("alerts: none" if not post.alerts else "alerts:")
-    for code, text in post.alerts:
-        out.extend(textwrap.wrap(f"{code}: {text}", 100, initial_indent="  ! ", subsequent_indent="    "))
-    return "\n".join(out)
+    evidence = Statistic("log evidence", post.log_evidence, f"log evidence ≥ {score(post.log_evidence)}")
+    shares = tuple(
+        replace(own.members[j], share=float(post.weights[j]), rows=float(count[j]))
+        for j in live
+        if j < len(own.members)
+    )
+    rows = tuple(replace(row, cells=tuple(row.cells[j] for j in live)) for row in own.rows)
+    return replace(
+        own,
+        title=f"{own.title} by variational Bayes, {amount(n, 'row')}",
+        statistics=(evidence, Statistic("members", len(live), f"{len(live)} of {k} members have rows")),
+        convergence=f"{state} after {amount(post.n_iter, 'pass')}",
+        members=shares,
+        rows=rows if len(live) else (),
+        apart=tuple(own.apart[j] for j in live) if own.apart else (),
+        correlations=own.correlations if len(own.correlations) < k else tuple(own.correlations[j] for j in live),
+        measure=own.measure if len(live) > 1 else "",
+        notes=_emptied(post, np.flatnonzero(count < ROW)) if len(live) < k else (),
+        alerts=tuple(post.alerts),
+        judged=True,
+    )
 
 
-def _emptied(post: Any, places: Any) -> list[str]:
+def page(post: Any, width: int | None = None, *, errors: bool = False) -> str:
+    """The portrait as text; with ``errors`` also the belief about every parameter of the members with rows."""
+    wide = line_width(width)
+    live = np.flatnonzero(post.count >= ROW)
+    more: list[str] = []
+    if errors and len(live):
+        members = _members(post)
+        more = ["parameters: mean ± standard deviation of the belief"]
+        more += table([members[j] for j in live], post.mixture.parts, live.tolist(), wide)
+    return text_page(portrait(post), wide, more)
+
+
+def _emptied(post: Any, places: Any) -> tuple[str, ...]:
     """The members that the belief did without, in one sentence."""
     which = ", ".join(map(str, places if len(places) <= 12 else [*places[:6], "…", *places[-5:]]))
     share, rows = float(post.weights[places].sum()), float(post.count[places].sum())
-    amount = "no rows" if rows < 1e-6 else f"less than {ROW:g} rows each"
+    none = "no rows" if rows < 1e-6 else f"less than {ROW:g} rows each"
     together = f"expected weight {share:.2g}" + (" together" if len(places) > 1 else "")
-    text = f"emptied: {which} ({amount}, {together})"
-    return textwrap.wrap(text, WIDE, initial_indent="  ", subsequent_indent="    ")
+    return (f"emptied: {which} ({none}, {together})",)
 
 
 def _members(post: Any) -> list[list[Entry]]:

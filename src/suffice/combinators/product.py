@@ -5,6 +5,7 @@ Over 400 lines: every verb of the contract, asked of each part; `columns` reads 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -18,7 +19,6 @@ from suffice.combinators.columns import (
     beside,
     by_name,
     by_position,
-    columns_of,
     is_single,
     keyed,
     names_of,
@@ -28,19 +28,22 @@ from suffice.combinators.columns import (
 )
 from suffice.combinators.compound import Compound, Table, filled, width_of
 from suffice.combinators.product_posterior import ProductPosterior
+from suffice.combinators.product_questions import ProductQuestions
 from suffice.combinators.stack import stacked_or_side_by_side
 from suffice.core.data import refuse_what_is_no_data
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import DataError, ParameterError, UnsupportedError, naming
 from suffice.core.latent import Expectation
+from suffice.core.names import with_names
 from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
+from suffice.core.streamed import read
 from suffice.core.weights import Weights
 from suffice.frames.table import Frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Product(Compound, register=False):
+class Product(ProductQuestions, Compound, register=False):  # type: ignore[override]
     r"""Independent blocks of columns: :math:`p(x) = \prod_b p_b(x_b)`.
 
     Parameters
@@ -75,9 +78,10 @@ class Product(Compound, register=False):
                     f"Product: the part for column {key!r} must be a distribution, such as Normal(); got {block!r:.60}."
                 )
                 raise ParameterError(msg)
-        columns = [name for key in self.blocks for name in names_of(key)]
+        keys = [pair[0] for pair in parts] if self.named else list(self.blocks)
+        columns = [name for key in keys for name in names_of(key)]
         if len(set(columns)) < len(columns):
-            twice = next(name for name in columns if columns.count(name) > 1)
+            twice = next(name for name, times in Counter(columns).items() if times > 1)
             msg = f"Product: column {twice!r} stands in two parts; give each column once."
             raise ParameterError(msg)
         sizes = {block.batch[0] if not block.lone else None for block in self.blocks.values()}
@@ -113,6 +117,10 @@ class Product(Compound, register=False):
         return ByColumn(answers, self.blocks)
 
     @property
+    def column_names(self) -> tuple[Any, ...] | None:
+        return tuple(name for key in self.blocks for name in names_of(key)) if self.named else None
+
+    @property
     def columns(self) -> int | None:
         widths = self._widths(None)
         return None if None in widths else sum(width or 0 for width in widths)
@@ -146,25 +154,6 @@ class Product(Compound, register=False):
         if not self.lone:
             return super().stack(k)
         return self.rebuilt(stacked_or_side_by_side(block, k) for block in self.blocks.values())
-
-    def marginal(self, *columns: Any) -> Any:
-        """The distribution of some columns alone: a part itself where one part has them, else a product."""
-        wanted = {name for column in columns for name in names_of(column)}
-        known = {name for key in self.blocks for name in names_of(key)}
-        if not wanted <= known or not wanted:
-            msg = f"Product has the columns {', '.join(map(repr, known))}; got {columns!r}."
-            raise ParameterError(msg)
-        found = []
-        for key, block in self.blocks.items():
-            kept = [i for i, name in enumerate(names_of(key)) if name in wanted]
-            if kept and len(kept) == len(names_of(key)):
-                found.append((key, block))
-            elif kept:
-                names = tuple(key[i] for i in kept)
-                found.append((names if len(names) > 1 else names[0], columns_of(block, kept)))
-        if len(found) == 1:
-            return found[0][1]
-        return self.with_parts(tuple(found) if self.named else tuple(block for _, block in found))
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def settled(self, x: Any) -> Any:
@@ -292,6 +281,10 @@ class Product(Compound, register=False):
     def exposed(self, stats: Any) -> Array:
         return np.concatenate([block.exposed(part) for block, part in self._each_with(stats)], axis=1)
 
+    def seen_cells(self, stats: Any) -> Array:
+        parts = [np.asarray(block.seen_cells(part)) for block, part in self._each_with(stats)]
+        return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+
     # ---- learning -----------------------------------------------------------------------------------------------
     def _each_with(self, stats: Any) -> zip[tuple[Any, Any]]:
         return zip(self.blocks.values(), stats.parts, strict=True)
@@ -308,7 +301,7 @@ class Product(Compound, register=False):
         return self.rebuilt(blocks), replace(stats, parts=parts)
 
     def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
-        rows = self.read(x)
+        rows = read(self, x)
         paired = zip(self.shaped(rows).blocks.values(), rows.parts, strict=True)
         return self.rebuilt(block.start(part, weights, rng) for block, part in paired)
 
@@ -343,15 +336,16 @@ class Product(Compound, register=False):
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         paired = zip(self.blocks.items(), stats.parts, strict=True)
         return tuple(
-            (code, f"column {key!r}: {text}") for (key, block), part in paired for code, text in block.alerts(part)
+            (code, f"column {key!r}: {with_names(text, key if isinstance(key, tuple) else None)}")
+            for (key, block), part in paired
+            for code, text in block.alerts(part)
         )
 
     def column_label(self, column: int) -> str:
-        split = [key for key in self.blocks if isinstance(key, tuple)]
         labels: list[str] = []
         for key, block in self.blocks.items():
-            one = block.row_vector or block.support.core
-            labels += map(str, [key] * (1 if one else int(block.columns or 1)) if one or key not in split else key)
+            several = isinstance(key, tuple) and not block.support.core
+            labels += map(str, key if several else [key] * (1 if block.support.core else int(block.columns or 1)))
         return labels[column] if self.named and column < len(labels) else super().column_label(column)
 
     # ---- believing ----------------------------------------------------------------------------------------------
@@ -437,16 +431,30 @@ class Product(Compound, register=False):
         if self.named:
             columns: dict[Any, Any] = {}
             for key, values in drawn.items():
-                if isinstance(key, tuple):
+                if isinstance(values, dict):  # a block whose columns have names of their own
+                    columns.update(values)
+                elif isinstance(key, tuple) and (len(key) > 1 or values.ndim > 1):
                     columns.update({name: values[..., i] for i, name in enumerate(key)})
                 else:
-                    columns[key] = values if self.lone or self.blocks[key].row_vector else values[..., 0]
+                    (name,) = names_of(key)
+                    columns[name] = values if self.lone or self.blocks[key].row_vector else values[..., 0]
             return columns
         lead = (n,) if self.lone else (n, self.members)
         arrays = [np.asarray(values) for values in drawn.values()]
         arrays = [array.reshape(*lead, int(np.prod(array.shape[len(lead) :]))) for array in arrays]
         mixed = any(array.dtype.kind not in "fiub" for array in arrays)
         return np.concatenate([array.astype(object) if mixed else array for array in arrays], axis=-1)
+
+    def portrait(self, names: Any = None, fit: Any = None) -> Any:
+        from suffice.combinators.portraits import of_product
+
+        return of_product(self, names, fit)
+
+    def _repr_html_(self) -> str:
+        """Show it as a table in a notebook."""
+        from suffice.core.html import of_portrait
+
+        return of_portrait(self.portrait())
 
     def entropy(self) -> Any:
         return sum(block.entropy() for block in self.blocks.values())

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.belief_portrait import Belief, assembled, believed
 from suffice.core.distribution import Alert
 from suffice.core.parameters import Array
+from suffice.core.portrait import Portrait
 
 
 @dataclass(frozen=True, eq=False)
-class ProductPosterior:
+class ProductPosterior(Belief):
     """The posterior of each part of a product, by column; accepted wherever a prior is."""
 
     likelihood: Any
@@ -62,6 +64,11 @@ class ProductPosterior:
         """Draw parameters of each part."""
         rng = np.random.default_rng(random_state)
         return self._ask(lambda belief: belief.sample(n, rng))
+
+    def portrait(self) -> Portrait:
+        """What there is to say about the beliefs, as values."""
+        parts = [believed(one, key if isinstance(key, tuple) else (key,)) for key, one in self.beliefs.items()]
+        return assembled("Beliefs about independent columns", self, tuple(one for part in parts for one in part), "")
 
     def predictive(self) -> Any:
         """The distribution of a new row: the product of the parts' predictives."""

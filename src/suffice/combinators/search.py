@@ -9,7 +9,9 @@ also begins where the one before it ended.
 from __future__ import annotations
 
 import os
+import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +25,7 @@ from suffice.core.distribution import Alert
 from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 from suffice.core.sketch import picture, points
+from suffice.core.streamed import read, weights_of
 from suffice.core.weights import Weights
 from suffice.engines import local
 
@@ -63,8 +66,8 @@ class Groups:
 
 def _prepared(mixture: Any, data: Any, weights: Any, seed: int) -> Any:
     """Rows, weights, their picture, and views of it in which starts are found."""
-    rows = mixture.read(data)
-    checked = Weights.of(weights, len(rows))
+    rows = read(mixture, data, without=weights)
+    checked = weights_of(data, weights, len(rows))
     if len(rows) == 0 or checked.members != 1 or checked.codes is not None:
         msg = (
             f"select needs rows, and one weight per row; got {len(rows)} rows and weights of shape {np.shape(weights)}."
@@ -172,14 +175,17 @@ def _exchange(trials: list[Trials]) -> None:
 
 
 # ---- all groups ------------------------------------------------------------------------------------------------------
-def search(groups: Groups, n_jobs: int | None) -> tuple[list[Found], tuple[Alert, ...]]:
-    """Search every group; then let each size also begin where the one before it ended."""
+def search(groups: Groups, n_jobs: int | None, told: Any = None) -> tuple[list[Found], tuple[Alert, ...]]:
+    """Search every group; then let each size also begin where the one before it ended.
+
+    ``told`` is called with what each group found, when it is found.
+    """
     workers = local.threads() if n_jobs is None else n_jobs
     alerts: tuple[Alert, ...] = ()
     tasks = [Task(group, group.cells, group.cells * len(group.candidates)) for group in groups.each]
     done: dict[int, list[Found]] = {}
     try:
-        _work(searched, tasks, workers, done)
+        _work(searched, tasks, workers, done, told)
     except KeyboardInterrupt:
         if not done:
             raise
@@ -228,7 +234,7 @@ class Task:
     work: int
 
 
-def _work(call: Any, tasks: list[Task], workers: int, done: dict[int, list[Found]]) -> None:
+def _work(call: Any, tasks: list[Task], workers: int, done: dict[int, list[Found]], told: Any = None) -> None:
     """Do all tasks: here, or in processes once it is seen that they are worth it; then the largest first."""
     waiting = sorted(range(len(tasks)), key=lambda i: tasks[i].work)  # the smallest tell how long the others will take
     clock = time.perf_counter()
@@ -237,20 +243,28 @@ def _work(call: Any, tasks: list[Task], workers: int, done: dict[int, list[Found
         expected = (time.perf_counter() - clock) / ready * sum(tasks[i].work for i in waiting) if done else 0.0
         small = max(tasks[i].cells for i in waiting) <= SMALL
         if workers > 1 and len(waiting) > 1 and small and expected > WORTH:
-            _in_processes(call, {i: tasks[i].what for i in reversed(waiting)}, workers, done)
+            _in_processes(call, {i: tasks[i].what for i in reversed(waiting)}, workers, done, told)
             return
         index = waiting.pop(0)
         done[index] = call(tasks[index].what)
+        if told is not None:
+            told(done[index])
 
 
-def _in_processes(call: Any, tasks: dict[int, Any], workers: int, done: dict[int, list[Found]]) -> None:
+def _in_processes(call: Any, tasks: dict[int, Any], workers: int, done: dict[int, list[Found]], told: Any) -> None:
     from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
     pool = Parallel(n_jobs=min(workers, len(tasks)), return_as="generator_unordered", batch_size=1)
-    for index, found in pool(delayed(_numbered)(call, index, what) for index, what in tasks.items()):
-        done[index] = found  # noqa: PERF403 (one by one: an interruption keeps what is there)
+    here = os.getpid()
+    for index, found in pool(delayed(_numbered)(call, index, what, here) for index, what in tasks.items()):
+        done[index] = found  # one by one: an interruption keeps what is there
+        if told is not None:
+            told(found)
 
 
-def _numbered(call: Any, index: int, what: Any) -> tuple[int, list[Found]]:
+def _numbered(call: Any, index: int, what: Any, parent: int) -> tuple[int, list[Found]]:
     os.environ["SUFFICE_THREADS"] = "1"
+    if os.getpid() != parent:  # Ctrl-C is for whoever asked, who then ends the workers
+        with suppress(ValueError):  # in a thread
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
     return index, call(what)

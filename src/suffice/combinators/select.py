@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +13,28 @@ from suffice.combinators.search import Groups, search
 from suffice.combinators.trials import Found
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
+from suffice.core.readings import count
 from suffice.core.result import Fit
+from suffice.core.rich_text import Page
+from suffice.core.shown import fitted, left, minus, places, right, sentence, shown
+from suffice.core.summary import line_width
 
 CRITERIA = {"bic": 1.0, "aic": 1.0, "icl": 1.0, "held_out": -1.0}  # lower is better, or higher
 FOLDS = 5
-SHOWN = 10  # lines of the table that are printed
+SHOWN = 60  # candidates that are printed
 COLUMNS = ("log_likelihood", "n_parameters", "bic", "aic", "icl", "entropy", "held_out")
+HEADS = {
+    "log_likelihood": "log L",
+    "n_parameters": "parameters",
+    "bic": "BIC",
+    "aic": "AIC",
+    "icl": "ICL",
+    "entropy": "entropy",
+    "held_out": "held out",
+}
+WORDS = ("family", "structure")  # columns of text
+SPARE = ("entropy", "parameters", "AIC", "log L", "ICL")  # what a narrow page can do without, first to last
+BEST, INDENT = "▸ ", "  "
 
 
 class Table(Sequence[dict[str, Any]]):
@@ -51,29 +66,48 @@ class Table(Sequence[dict[str, Any]]):
         return found
 
     def __repr__(self) -> str:
-        """Show the best candidates."""
+        """Show the candidates."""
+        return "\n".join(self.lines(line_width()))
+
+    def lines(self, width: int, criterion: str = "", most: int = SHOWN) -> list[str]:
+        """The candidates as lines of a width; with a criterion also how much worse each is than the best."""
         if not self.rows:
-            return "no candidates"
+            return ["no candidates"]
+        head, *body = self.cells(criterion, most)
+        words = {i for i, name in enumerate(head) if name in WORDS}
+        while True:
+            wide = [max(places(row[i]) for row in [head, *body]) for i in range(len(head))]
+            if len(INDENT) + sum(wide) + 2 * (len(wide) - 1) <= width or len(head) <= 3:
+                break
+            spare = next((i for name in SPARE for i, own in enumerate(head) if own == name), None)
+            if spare is None:
+                break
+            head, *body = [[one for i, one in enumerate(row) if i != spare] for row in [head, *body]]
+            words = {i for i, name in enumerate(head) if name in WORDS}
+        out = []
+        for number, row in enumerate([head, *body]):
+            mark = BEST if number == 1 and criterion else INDENT
+            parts = [(left if i in words else right)(one, wide[i]) for i, one in enumerate(row)]
+            out.append(fitted((mark + "  ".join(parts)).rstrip(), width))
+            remark = _remark(self.rows[number - 1]) if number else ""
+            if remark:
+                out += sentence(remark, width, "    ! ", "      ")
+        return out + ([f"{INDENT}… and {len(self.rows) - most} more"] if len(self.rows) > most else [])
+
+    def cells(self, criterion: str = "", most: int = SHOWN) -> list[list[str]]:
+        """The table as text: a row of heads, and one for each candidate."""
         families = len({row["family"] for row in self.rows}) > 1
-        head = ["n", *(["family"] if families else []), *(["structure"] if self._any("structure") else [])]
+        lead = ["n", *(["family"] if families else []), *(["structure"] if self._any("structure") else [])]
+        keys = {"n": "n_components", "family": "family", "structure": "structure"}
         numbers = [name for name in COLUMNS if self._any(name)]
-        lines = [[*head, *(name.replace("_", " ") for name in numbers), ""]]
-        for row in self.rows[:SHOWN]:
-            lead = [str(row["n_components"]), *([row["family"]] if families else [])]
-            lead += [row["structure"]] if "structure" in head else []
-            lines.append([*lead, *(_cell(name, row[name]) for name in numbers), _remark(row)])
-        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-        words = {i for i, name in enumerate(head) if name != "n"} | {len(lines[0]) - 1}
-        shown = [
-            "  ".join(
-                f"{cell:<{w}}" if i in words else f"{cell:>{w}}"
-                for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in lines
-        ]
-        if len(self.rows) > SHOWN:
-            shown.append(f"… {len(self.rows) - SHOWN} more")
-        return "\n".join(line.rstrip() for line in shown)
+        found = [[*lead, *(HEADS[name] for name in numbers), *([f"Δ {HEADS[criterion]}"] if criterion else [])]]
+        for row in self.rows[:most]:
+            own = [shown(row[keys[name]] or "–", 24) for name in lead] + [_cell(name, row[name]) for name in numbers]
+            worse = abs(row[criterion] - self.rows[0][criterion]) if criterion else 0.0
+            digits = 4 if criterion == "held_out" else 1
+            own += ([f"{worse:.{digits}f}" if np.isfinite(worse) else "–"]) if criterion else []
+            found.append(own)
+        return found
 
     def _any(self, name: str) -> bool:
         return any(row[name] not in ("", None) and row[name] == row[name] for row in self.rows)  # NaN is none
@@ -82,7 +116,8 @@ class Table(Sequence[dict[str, Any]]):
 def _cell(name: str, value: Any) -> str:
     if value is None or not np.isfinite(value):
         return "–"
-    return str(value) if name == "n_parameters" else f"{value:.4f}" if name == "held_out" else f"{value:,.2f}"
+    digits = {"n_parameters": 0, "held_out": 4, "entropy": 2}.get(name, 1)
+    return minus(f"{value:.{digits}f}")
 
 
 def _remark(row: dict[str, Any]) -> str:
@@ -91,7 +126,7 @@ def _remark(row: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Selection:
+class Selection(Page):
     """All candidates and the best of them.
 
     Attributes
@@ -115,17 +150,42 @@ class Selection:
     fits: tuple[Fit, ...] = field(repr=False)
     alerts: tuple[Alert, ...] = ()
 
+    def summary(self, width: int | None = None) -> str:
+        """The best candidate and the whole table as text, in lines of a width."""
+        wide = line_width(width)
+        out = sentence(self._title, wide, then=INDENT)
+        out += self.table.lines(wide, self.criterion)
+        for code, text in self.alerts:
+            out += sentence(f"{code}: {text}", wide, "! ", "  ")
+        return "\n".join(out)
+
+    @property
+    def _title(self) -> str:
+        row = self.table[0]
+        what = shown(row["structure"] or row["family"], 40)
+        by = HEADS[self.criterion] if self.criterion != "held_out" else "held-out log-likelihood"
+        return f"{row['n_components']} × {what} by {by}, of {count(len(self.table), 'candidate')}"
+
+    def _repr_html_(self) -> str:
+        """Show the table in a notebook."""
+        from suffice.core.html import alerts, boxed, prose, table
+
+        head, *body = self.table.cells(self.criterion)
+        words = [i for i, name in enumerate(head) if name in WORDS]
+        rows = [[prose(one) for one in row] + [prose(_remark(own))] for row, own in zip(body, self.table, strict=False)]
+        rows[0] = [f"<strong>{one}</strong>" for one in rows[0]]
+        numbers = [i for i in range(len(head)) if i not in words]
+        more = f"<p>… and {len(self.table) - SHOWN} more</p>" if len(self.table) > SHOWN else ""
+        return boxed(
+            f"<p style='margin:0'><strong>{prose(self._title)}</strong></p>",
+            table([*map(prose, head), ""], rows, numbers),
+            more,
+            alerts(self.alerts) if self.alerts else "",
+        )
+
     def __repr__(self) -> str:
         """Show the best and the table."""
-        row = self.table[0]
-        what = row["structure"] or row["family"]
-        lines = [
-            f"{row['n_components']} × {what} by {self.criterion}, of {len(self.table)} candidates",
-            repr(self.table),
-        ]
-        for code, text in self.alerts:
-            lines.extend(textwrap.wrap(f"{code}: {text}", 100, initial_indent="! ", subsequent_indent="  "))
-        return "\n".join(lines)
+        return self.summary()
 
 
 def select(
@@ -141,6 +201,7 @@ def select(
     random_state: Any = None,
     holdout: Any = None,
     n_jobs: int | None = None,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
 ) -> Selection:
     """Fit mixtures of different sizes, covariance structures and families, and rank them.
 
@@ -166,6 +227,8 @@ def select(
         fitted to the other rows knows nothing of these: neither its start nor its floors nor a prior by name.
     n_jobs
         Processes at most; None or -1: as many as help. Interrupted, what is there is returned with an alert.
+    callback
+        Called with each candidate's row of the table as soon as it is fitted, in the order in which they are.
 
     Examples
     --------
@@ -179,7 +242,8 @@ def select(
     folds, workers = _check_holdout(holdout, criterion), _check_workers(n_jobs)
     asked = candidates(component, n_components, structures, families)
     groups = Groups.of(asked, data, weights, prior, random_state, folds)
-    found, alerts = search(groups, workers)
+    told = None if callback is None else lambda some: [callback(_row(one)) for one in some]
+    found, alerts = search(groups, workers, told)
     rows = [_row(one) for one in found]
     order = sorted(range(len(found)), key=lambda i: _rank(rows[i], criterion))
     fits = tuple(found[i].fit for i in order)

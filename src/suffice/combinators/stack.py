@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
@@ -12,8 +13,10 @@ from suffice.combinators.compound import Compound, Table, filled
 from suffice.combinators.stack_posterior import StackPosterior, diagonal
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, UnsupportedError, naming
+from suffice.core.foretold import Foretold
 from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
+from suffice.core.streamed import Streamed, read
 from suffice.core.weights import Weights
 
 
@@ -60,6 +63,11 @@ class Stack(Compound, register=False):
         return known.pop() if len(known) == 1 else None
 
     @property
+    def column_names(self) -> tuple[Any, ...] | None:
+        known: tuple[Any, ...] | None = self.parts[0].column_names
+        return known
+
+    @property
     def stacked(self) -> Self:
         return self
 
@@ -85,7 +93,8 @@ class Stack(Compound, register=False):
 
     def views(self, x: Any) -> tuple[Any, ...]:
         """The rows of each member; rows that a prototype read before it was stacked are the same for all."""
-        return x.parts if isinstance(x, Readings) else (x,) * len(self.parts)
+        kind = x.kind if isinstance(x, Streamed) else type(x)
+        return x.parts if issubclass(kind, Readings) else (x,) * len(self.parts)
 
     def _single(self, x: Any) -> bool:
         if isinstance(x, Readings):
@@ -156,7 +165,7 @@ class Stack(Compound, register=False):
         return self.rebuilt(m.for_statistics(part) for m, part in zip(self.parts, stats.parts, strict=True))
 
     def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
-        rows = self.read(x)
+        rows = read(self, x)
         checked = Weights.of(weights, len(rows))
         return self.rebuilt(
             member.start(view, checked.of_member(index), rng)
@@ -241,6 +250,43 @@ class Stack(Compound, register=False):
             return drawn
         stacked = np.stack(drawn, axis=1)
         return stacked[..., None] if stacked.ndim == 2 else stacked
+
+    @property
+    def column_labels(self) -> tuple[Any, ...]:
+        known: tuple[Any, ...] = self.parts[0].column_labels
+        return known
+
+    @property
+    def vector_labels(self) -> frozenset[Any]:
+        known: frozenset[Any] = self.parts[0].vector_labels
+        return known
+
+    @property
+    def row_axes(self) -> int:
+        return int(self.parts[0].row_axes)
+
+    def with_column_names(self, names: tuple[Any, ...]) -> Any:
+        return self.rebuilt(member.with_column_names(names) for member in self.parts)
+
+    def arranged(self, columns: dict[Any, Any]) -> Any:
+        return self.parts[0].arranged(columns)
+
+    def of_columns(self, columns: list[int]) -> Any:
+        return self.rebuilt(member.of_columns(columns) for member in self.parts)
+
+    def of_labels(self, labels: tuple[Any, ...]) -> Any:
+        return self.rebuilt(member.of_labels(labels) for member in self.parts)
+
+    def of_column(self, label: Any) -> Any:
+        return self.rebuilt(member.of_column(label) for member in self.parts)
+
+    def foretell(self, x: Any, label: Any) -> list[Foretold]:
+        return [one.stacked.foretell(view, label)[0] for one, view in zip(self.parts, self.views(x), strict=True)]
+
+    def without_each(self, x: Any) -> Iterator[tuple[Any, Array]]:
+        each = [dict(one.stacked.without_each(view)) for one, view in zip(self.parts, self.views(x), strict=True)]
+        for label in self.column_labels:
+            yield label, np.concatenate([densities[label] for densities in each], axis=1)
 
     def entropy(self) -> Any:
         return np.array([member.entropy() for member in self.parts])

@@ -25,6 +25,7 @@ FLAT = 1e-6  # relative change of the objective that ends a short climb
 BLUR = 0.05  # share of a row that its first owner gives to the others: no member begins without a spread
 EQUAL = 1e-9  # relative difference of members that are the same
 FAR = 100  # interquartile ranges from the median: a row so far out has no say in the spread of all rows
+UNSEEN = 1e-4  # how far a start moves off a bound that it stands on, because the picture lacks what other rows have
 LEAST, MOST = 2000, 20000  # rows of the picture
 
 
@@ -172,7 +173,8 @@ def _from_picture(
         text = f"{model.n} components, but only {len(small)} distinct rows: too few to tell what is a cluster."
         notes = (("few rows", text),)
     with kernels.job(int(np.prod(np.shape(rows)))):  # what the fit will load serves its starts too
-        return _tried(model, small, w, rng, how, prior), notes
+        found = _tried(model, small, w, rng, how, prior)
+    return (found.eased(UNSEEN) if len(small) < len(rows) else found), notes
 
 
 def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -> Any:

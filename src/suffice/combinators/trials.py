@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.candidates import Candidate
-from suffice.combinators.starts import belief, blurred, floors_of, owned
+from suffice.combinators.starts import UNSEEN, belief, blurred, floors_of, owned
 from suffice.core.em import Climb, climb
 from suffice.core.fit import fit
-from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.result import Fit
 from suffice.core.sketch import taken
 from suffice.core.weights import Weights
-from suffice.engines import local
 
 FIRST, KEPT = 4, 4  # passes from every partition, and how many of them go on
 SHORT = 8  # passes of a trial
@@ -40,7 +38,7 @@ class Found:
 
     def with_fit(self, group: Group, fit: Fit) -> Found:
         """The same candidate with a better fit."""
-        return replace(self, fit=fit, certainty=certainty(group, fit.distribution))
+        return replace(self, fit=fit, certainty=fit.distribution.certainty(group.rows, group.weights))
 
 
 @dataclass(frozen=True)
@@ -75,6 +73,7 @@ class Trials:
         self.rng = np.random.default_rng(group.seed)
         self.staged = self.model.staged(small)
         self.best: Climb | None = None
+        self.ends: list[Climb] = []  # of the climbs that were not given up early
 
     def begin(self) -> None:
         """Short climbs from every partition, of which the most promising go on, and the start of `fit`.
@@ -126,6 +125,7 @@ class Trials:
 
     def _keep(self, there: Climb) -> None:
         """Keep the better of the best and another climb."""
+        self.ends.append(there)
         if self.best is None or there.rank > self.best.rank:
             self.best = there
 
@@ -158,17 +158,22 @@ class Trials:
     def learned(self, start: Any = None) -> Fit:
         """The fit to all rows from a start, or from the best solution on the picture."""
         assert self.best is not None  # noqa: S101 (begin comes first)
-        group = self.group
-        return _heeded(fit(
-            self.candidate.mixture, group.rows, weights=group.weights.values, prior=group.prior,
-            start=self.best.distribution.ordered() if start is None else start, random_state=group.seed,
+        group, best = self.group, self.best
+        found = _heeded(fit(
+            self.candidate.mixture, group.rows, weights=group.weights, prior=group.prior,
+            start=best.distribution.eased(UNSEEN).ordered() if start is None else start, random_state=group.seed,
         ))  # fmt: skip
+        if start is not None or len(self.ends) < 2:
+            return found
+        alike = sum(one.agrees(best) or self._same(one) for one in self.ends)
+        return replace(found, trace=replace(found.trace, starts=len(self.ends), agreeing=alike))
 
     def conclude(self) -> Found:
         """The fit to all rows, and what the candidate says of rows that it has not seen."""
         group, found = self.group, self.learned()
         outside = held_out(group, self.candidate) if group.folds else float("nan")
-        return Found(self.candidate, found, certainty(group, found.distribution), outside)
+        sure = found.distribution.certainty(group.rows, group.weights)
+        return Found(self.candidate, found, sure, outside)
 
 
 def _heeded(found: Fit) -> Fit:
@@ -176,18 +181,6 @@ def _heeded(found: Fit) -> Fit:
     if any(text.startswith("interrupted") for _, text in found.alerts):
         raise KeyboardInterrupt
     return found
-
-
-def certainty(group: Group, mixture: Any) -> float:
-    """Σ w log max r."""
-
-    def part(where: slice) -> float:
-        scores = mixture.scores(group.rows[where])
-        with np.errstate(all="ignore"):
-            sure = scores.max(axis=1) - share_out(scores).total
-        return float(np.nansum(group.weights[where].dense()[:, 0] * sure))
-
-    return float(local.reduce(part, len(group.rows), mixture.n + 1))
 
 
 def held_out(group: Group, candidate: Candidate) -> float:

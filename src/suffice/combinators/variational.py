@@ -165,7 +165,7 @@ def _alike(prior: Any) -> bool:
 
 def owned(model: Any, rows: Any, shares: Weights) -> Joint:
     """The statistics of rows whose owners are known, as a whole or in parts."""
-    members = model.components.suffstats(rows, shares)
+    members = model.components.first_statistics(rows, shares)
     return Joint(shares.member_totals(), members, np.zeros(1), np.zeros(1))
 
 

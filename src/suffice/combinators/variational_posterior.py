@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.mixture import Mixture
-from suffice.combinators.posterior_table import page
+from suffice.combinators.posterior_table import page, portrait
 from suffice.combinators.shares import DirichletShares, KnownShares
 from suffice.combinators.stack import Stack
 from suffice.combinators.starts import shares_of
@@ -17,6 +17,8 @@ from suffice.core.distribution import Alert
 from suffice.core.em import Climb, Trace, climb
 from suffice.core.errors import UnsupportedError
 from suffice.core.parameters import Array
+from suffice.core.portrait import Portrait
+from suffice.core.rich_text import Page
 from suffice.core.weights import Weights
 from suffice.distributions.dirichlet import Dirichlet
 
@@ -24,7 +26,7 @@ SORTED = 5  # most climbs that go on with the members by falling weight, where w
 
 
 @dataclass(frozen=True, eq=False)
-class VariationalPosterior:
+class VariationalPosterior(Page):
     """What to believe of a mixture after the data, members and weights independently; accepted as a prior.
 
     Attributes
@@ -106,9 +108,19 @@ class VariationalPosterior:
         """The most probable member of each row, (n,)."""
         return self.mixture.predict(x)
 
-    def summary(self) -> str:
-        """The belief as a page of text."""
-        return page(self)
+    def portrait(self) -> Portrait:
+        """What there is to say about the belief, as values: members that have rows, at their expected parameters."""
+        return portrait(self)
+
+    def summary(self, width: int | None = None, *, errors: bool = False) -> str:
+        """The belief as a page of text; with ``errors`` also what is believed of every parameter."""
+        return page(self, width, errors=errors)
+
+    def _repr_html_(self) -> str:
+        """Show the belief as a table in a notebook."""
+        from suffice.core.html import of_portrait
+
+        return of_portrait(self.portrait())
 
     def __str__(self) -> str:
         """Show the summary."""

@@ -42,13 +42,13 @@ def cells(x: Any, owner: str) -> Array:
     return unmasked(array) if isinstance(array, np.ma.MaskedArray) else array
 
 
-def columns_of(frame: table.Frame, owner: str) -> list[Array]:
-    """The columns of a frame, in its order, as plain arrays of one axis."""
+def columns_of(frame: table.Frame, owner: str, names: Any = None) -> list[Array]:
+    """The columns of a frame, or some of them, in their order, as plain arrays of one axis."""
     if not len(frame.keys()):
         msg = f"{owner} needs at least one column; the frame has none, and {len(frame)} rows."
         raise DataError(msg)
     columns = []
-    for name in frame:
+    for name in frame if names is None else names:
         with naming(f"column {name!r}"):
             columns.append(cells(frame[name], owner))
         if columns[-1].ndim != 1:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.averaged import Averaged
+from suffice.core.belief_portrait import Belief
 from suffice.core.coordinates import Bulk, LogDensity, Space, candidates, climb_to, find_bulk, polish
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
@@ -20,7 +21,7 @@ MOST = 3  # parameters that a density may speak of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DensityPosterior:
+class DensityPosterior(Belief):
     """What is believed of one to three parameters after the data, from a prior density of any shape.
 
     Where prior and likelihood are smooth the answers are right to about 1e-10; where they jump, to 1e-10 for one

@@ -15,9 +15,10 @@ import numpy as np
 from suffice.core import calculus
 from suffice.core.data import as_rows, listed, numbers
 from suffice.core.errors import DataError, UnsupportedError
-from suffice.core.member import Member
 from suffice.core.parameters import Array
+from suffice.core.questions import Questions
 from suffice.core.statistics import Additive
+from suffice.core.streamed import Source, read
 from suffice.core.weights import Weights
 from suffice.engines import local
 
@@ -35,7 +36,7 @@ def _most_general(kind: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(Member):
+class Distribution(Questions):
     """A distribution over rows, or a stack of k of them.
 
     Parameters are numbers (one column), arrays (d,) of independent columns, or arrays (k, d) of a stack.
@@ -92,6 +93,8 @@ class Distribution(Member):
         Missing cells are left out; values outside the support have −inf.
         """
         self._require_ready("score rows")
+        if isinstance(x, Source):
+            return x.mapped(self.log_prob)
         x = self.settled(x)
         rows = self.read(x)
         if self.columns is None and not self.row_vector and rows.shape[1] != 1:
@@ -127,7 +130,7 @@ class Distribution(Member):
 
     def prepared(self, x: Any, weights: Any) -> tuple[Any, Weights, Self]:
         """Rows and weights in the form that formulas take, and this prototype with as many columns and members."""
-        rows = self.read(x)
+        rows = read(self, x)
         checked = Weights.of(weights, len(rows))
         model = self.shaped(rows)
         return rows, checked, model.stack(checked.members) if model.lone and checked.members > 1 else model
@@ -144,18 +147,16 @@ class Distribution(Member):
         """
         rows, prepared, model = self.prepared(x, weights)
         stack = model.stacked
-        if prepared.members == 1 and stack.members > 1:
-            rowwise = np.ones(len(rows)) if prepared.values is None else prepared.values
-            prepared = replace(
-                prepared, values=np.broadcast_to(rowwise[:, None], (len(rows), stack.members)), members=stack.members
-            )
-        elif prepared.members != stack.members:
+        if prepared.members not in (1, stack.members):
             msg = f"weights name {prepared.members} members, but the stack has {stack.members}; give each a column."
             raise DataError(msg)
         prepared = replace(prepared, work=int(np.prod(np.shape(rows))))
         width = stack.gather_width(rows)
-        gathered = local.reduce(lambda part: stack.gather(rows[part], prepared[part]), len(rows), width)
-        return self.owned(gathered)
+
+        def gathered(part: slice) -> Any:
+            return stack.gather(rows[part], prepared[part].for_each(stack.members))
+
+        return self.owned(local.reduce(gathered, len(rows), width))
 
     @property
     def owner(self) -> str:
@@ -228,8 +229,12 @@ class Distribution(Member):
     def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
         """A first value from a sample of rows; by default the estimate of that sample."""
         del rng
-        rows = self.read(x)
-        return self.shaped(rows).estimate(self.suffstats(rows, weights))
+        rows = read(self, x)
+        return self.shaped(rows).estimate(self.first_statistics(rows, weights))
+
+    def first_statistics(self, x: Any, weights: Any = None) -> Any:
+        """Statistics of rows where nothing is known of the parameters yet."""
+        return self.suffstats(x, weights)
 
     def estimate(self, stats: Any, prior: Any = None) -> Self:
         """Parameters from statistics: maximum likelihood, or the mode of the posterior under ``prior``.

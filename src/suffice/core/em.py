@@ -18,6 +18,7 @@ SETTLED = 3e-12  # relative move of the parameters that rounding can no longer t
 TINY, SMALL = 1e-10, 1e-8  # moves that may be rounding: by themselves, and where the likelihood stalls
 STALLED = 3  # passes without a rise of the likelihood
 FALL = 1e-9  # relative fall of the objective that rounding cannot explain
+AGREE = 1e-6  # relative distance of the objectives of climbs that ended alike
 ROUGH = 1e-6  # the same where a member is an accident: what is singular but for its floor has half of its digits
 
 
@@ -51,6 +52,10 @@ class Trace:
         How long the pass and its M-step took.
     passes
         Passes over the data, with those whose accelerated step was refused.
+    starts, agreeing
+        How many climbs were made, and how many of them ended as high as the best.
+    tries
+        Short climbs on a part of the rows that the start was the best of.
     """
 
     log_likelihood: Array
@@ -60,6 +65,9 @@ class Trace:
     seconds: Array = field(default_factory=lambda: np.zeros(0))
     objective: Array = field(default_factory=lambda: np.zeros(0))
     passes: int = 0
+    starts: int = 1
+    agreeing: int = 1
+    tries: int = 1
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,12 @@ class Pass:
     objective: float
     seconds: float
     distribution: Any = field(default=None, repr=False)
+    rows: int = 0
+
+    @property
+    def rows_per_second(self) -> float:
+        """How fast the rows went by."""
+        return self.rows / self.seconds if self.seconds > 0 else float("nan")
 
 
 @dataclass(frozen=True)
@@ -86,11 +100,17 @@ class Climb:
     reason: str
     fell: bool = False
     interrupted: bool = False
+    starts: tuple[Trace, ...] = ()  # how the climbs from all starts came to their ends
 
     @property
     def rank(self) -> tuple[bool, float]:
         """What makes one climb better than another: no part that is an accident, then the objective."""
         return bool(self.distribution.sound(self.statistics)), float(self.trace.objective[-1])
+
+    def agrees(self, best: Climb) -> bool:
+        """Whether this climb ended as high as the best."""
+        (sound, height), (theirs, top) = self.rank, best.rank
+        return sound == theirs and height >= top - AGREE * (1 + abs(top))
 
 
 def climb(
@@ -106,6 +126,8 @@ def climb(
     callback: Callable[[Pass], Any] | None = None,
     gain: float | None = None,
     before: float = float("nan"),
+    keep: Callable[[dict[str, Any]], None] | None = None,
+    resumed: dict[str, Any] | None = None,
 ) -> Climb:
     """Repeat statistics → estimate from ``start``.
 
@@ -113,14 +135,20 @@ def climb(
     objective (the log-likelihood, or with a prior the log posterior) changes twice by less than ``tol`` relative.
     With ``gain`` it also stops as soon as the objective changes once by less than that; ``before`` is the objective of
     an earlier climb that this one goes on from.
+    ``keep`` gets the state of the climb after each step, and ``resumed`` is such a state to go on from.
     Accelerated steps that lower the objective are taken back. Interrupted after the first pass, or where the objective
     falls, it ends with the best it has.
     """
     walk = _Walk(rows, weights, prior, max_iter, log_prior or (lambda _: 0.0), callback)
-    here = walk.visit(start)
-    walk.speed = Ahead(here.statistics) if accelerate else None
+    if resumed is not None:
+        here = walk.resume(resumed)
+    else:
+        here = walk.visit(start)
+        walk.speed = Ahead(here.statistics) if accelerate else None
     try:
         while True:
+            if keep is not None:
+                keep(walk.state(here))
             found = FLAT if walk.flat(tol) or walk.gained_less(gain, before) else walk.step(here)
             if isinstance(found, _End):
                 break
@@ -173,10 +201,23 @@ class _Walk:
         self.passes = 0
         self.clock = time.perf_counter()
 
+    def state(self, here: Here) -> dict[str, Any]:
+        """All that the rest of the climb depends on, but for the rows."""
+        return {"here": here, "seen": self.seen, "moves": self.moves, "passes": self.passes, "speed": self.speed}
+
+    def resume(self, state: dict[str, Any]) -> Here:
+        """Stand where another walk stood."""
+        self.seen, self.moves, self.passes = state["seen"], state["moves"], state["passes"]
+        self.speed = state["speed"]
+        here: Here = state["here"]
+        return here
+
     def step(self, here: Here) -> Any:
         """One step up: accelerated where that climbs, else by EM; or the end."""
         stopped = _End(f"stopped after {self.most} passes")
-        proposed = self.speed.propose(here, self.prior) if self.speed and self.passes < self.most else None
+        rests = bool(self.moves) and self.moves[-1] < TINY  # a step of EM will tell whether it is the end
+        ahead = self.speed is not None and not rests and self.passes < self.most
+        proposed = self.speed.propose(here, self.prior) if self.speed and ahead else None
         following = None
         if proposed is None:
             following = here.distribution.estimate(here.statistics, self.prior)
@@ -219,7 +260,7 @@ class _Walk:
         now = time.perf_counter()
         entropy = _total(getattr(stats, "entropy", 0.0))
         bound = _total(distribution.log_likelihood(stats))
-        seen = Pass(self.passes, evidence, bound, entropy, objective, now - self.clock)
+        seen = Pass(self.passes, evidence, bound, entropy, objective, now - self.clock, rows=len(self.rows))
         self.clock = now
         self.seen.append(seen)
         if self.callback is not None:
@@ -240,7 +281,9 @@ class _Walk:
         return gain is not None and abs(last[1] - last[0]) < gain
 
     def trace(self) -> Trace:
-        changes = np.array([*self.moves, np.nan][: len(self.seen)])
+        changes = np.array(
+            [*self.moves, *[np.nan] * len(self.seen)][: len(self.seen)]
+        )  # interrupted: not all are known
         entropy, seconds, objective = (np.array(self.column(name)) for name in ("entropy", "seconds", "objective"))
         likelihood, bound = np.array(self.column("log_likelihood")), np.array(self.column("bound"))
         return Trace(likelihood, bound, changes, entropy, seconds, objective, self.passes)

@@ -26,6 +26,10 @@ class UnsupportedError(SufficeError, TypeError):
     """The question makes sense, but not for this distribution: the message says which ones can answer it."""
 
 
+class ModelFileError(SufficeError, ValueError):
+    """A model cannot be written to a file, or a file is not one that can be read: the message names the place in it."""
+
+
 class SufficeWarning(UserWarning):
     """An answer that stands, but not for what the caller may think: the message says what was left out, and why."""
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from suffice.core.checkpoint import Checkpoint
 from suffice.core.density import data_posterior, density_posterior, is_density
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, InterruptedStart, Pass, Trace, climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.names import names_of_data, saying_names, with_names
 from suffice.core.parameters import generator
 from suffice.core.prior_function import in_order
 from suffice.core.result import Fit
 from suffice.core.sketch import fingerprint
+from suffice.core.streamed import located, read, staged, weights_of
 from suffice.core.weights import Weights
 
 
+@saying_names
 def fit(
     distribution: Distribution,
     data: Any,
@@ -33,6 +37,8 @@ def fit(
     start: Any = None,
     accelerate: bool = True,
     callback: Callable[[Pass], Any] | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
 ) -> Fit:
     """Learn a distribution's parameters: by maximum likelihood, or with ``prior`` at the mode of the posterior.
 
@@ -41,9 +47,10 @@ def fit(
     distribution
         A prototype: its family, its fixed and tied parameters, and for iterative families where to begin.
     data
-        Rows: a list, an array of (n,) or (n, d), or what the distribution reads. NaN and None are missing cells.
+        Rows: a list, an array of (n,) or (n, d), a table, or what the distribution reads; or files, as :func:`scan`
+        opens them, which are read once for each pass and never held in memory. NaN and None are missing cells.
     weights
-        One number of at least 0 per row; weight 2 is the row twice.
+        One number of at least 0 per row; weight 2 is the row twice. Of files, the name of a column.
     prior
         A conjugate prior, a posterior, ``"weak"``, or a density of the free parameters as a function: it takes
         them as arrays, by position in the order of the distribution (or by name, if its arguments have exactly their
@@ -63,6 +70,11 @@ def fit(
         Whether steps of the loop are extrapolated; a step that would lower the likelihood is not taken.
     callback
         Called after each pass with a :class:`Pass`; what it raises ends the fit, and KeyboardInterrupt keeps the best.
+    checkpoint, resume
+        A file that keeps where a fit of several passes stands, written after each of them (or less often, where writing
+        would take a tenth of the time). After a crash the same call with ``resume=True`` goes on from there and ends in
+        bitwise the same result; without such a file it begins. The file is removed when the fit ends. It belongs to
+        one prototype, seed, set of options and data; with others it is refused.
 
     Examples
     --------
@@ -70,42 +82,97 @@ def fit(
     Normal(mean=2, std=0.816497)
     """
     _check_options(distribution, n_init, max_iter, tol)
-    rows, checked, prototype = _prepare(distribution, data, weights)
-    believed = _believe(prototype, rows, checked, prior, mode_only=True) if is_density(prototype, prior) else None
-    _check_ddof(ddof, prior)
-    notes: tuple[Alert, ...] = ()
     named = prior if isinstance(prior, str) else ""
-    if prototype.exact or believed is not None:
-        stats = prototype.suffstats(rows, checked)
-        learned = prototype.estimate(stats, prior) if believed is None else believed.estimate()
-        if not stats.exact:
-            stats = learned.suffstats(rows, checked)
-        if ddof:
-            learned = learned.unbiased(stats, ddof)
-        likelihood = float(np.sum(learned.log_likelihood(stats)))
-        trace = Trace(np.array([likelihood]), np.array([likelihood]), np.zeros(1))
-        path = Climb(learned, stats, trace, converged=True, reason="exact")
-    else:
-        if ddof:
-            prototype.unbiased(None, ddof)
-        rng = generator(random_state)
+    rows, checked, prototype = _prepare(distribution, data, weights)
+    with located(data):
+        believed = _believe(prototype, rows, checked, prior, mode_only=True) if is_density(prototype, prior) else None
+        _check_ddof(ddof, prior)
+        stats: Any = prototype.suffstats(rows, checked) if prototype.exact or believed is not None else None
+        if believed is not None or (stats is not None and stats.exact):
+            learned = prototype.estimate(stats, prior) if believed is None else believed.estimate()
+            if not stats.exact:
+                stats = learned.suffstats(rows, checked)
+            path = _at_once(learned, stats, ddof)
+            found = _conclude(path, (rows, checked), prior, prototype, believed, (), named)
+            return named_fit(found, names_of_data(data))
+        _refuse_ddof(prototype, ddof, stats)
         options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback}
+        kept = None
+        if checkpoint is not None:
+            asked = {"prototype": distribution, "data": (fingerprint(rows, checked), len(rows)), "prior": prior}
+            asked |= {"random_state": random_state, "n_init": n_init, "max_iter": max_iter, "tol": tol}
+            kept = Checkpoint(checkpoint, prototype, {**asked, "start": start, "accelerate": accelerate}, resume=resume)
         settled = prototype.settle_prior(prior, rows, checked)
-        climbs: list[tuple[Climb, tuple[Alert, ...]]] = []
-        try:
-            while len(climbs) < n_init and not (climbs and climbs[-1][0].interrupted):
-                climbs.append(_climbed(prototype, rows, checked, settled, start, rng, options))
-        except KeyboardInterrupt:
-            if not climbs:
-                raise
+        climbs = _climbs(prototype, rows, checked, settled, start, generator(random_state), n_init, options, kept)
         path, notes = max(climbs, key=lambda one: one[0].rank)
+        alike = sum(one.agrees(path) for one, _ in climbs)
+        tries = prototype.tries if start is None else 1
+        trace = replace(path.trace, starts=len(climbs), agreeing=alike, tries=tries)
+        path = replace(path, trace=trace, starts=tuple(trace if one is path else one.trace for one, _ in climbs))
         if len(climbs) < n_init:
             text = f"interrupted after {len(climbs)} of {n_init} starts; what stands here is the best of them."
             notes = (*notes, ("interrupted", text))
         if settled is not prior:
             notes = (*notes, *_unbelieved(prototype, settled))
             prior = settled
-    return _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
+        found = _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
+        if kept is not None and len(climbs) == n_init and not climbs[-1][0].interrupted:
+            kept.remove()
+        return named_fit(found, names_of_data(data))
+
+
+def _climbs(
+    prototype: Any,
+    rows: Any,
+    weights: Weights,
+    prior: Any,
+    start: Any,
+    rng: Any,
+    n_init: int,
+    options: dict[str, Any],
+    kept: Checkpoint | None,
+) -> list[tuple[Climb, tuple[Alert, ...]]]:
+    """A climb from every start, the first of them where a checkpoint stands; interrupted, those that there are."""
+    state = None if kept is None else kept.state
+    climbs: list[tuple[Climb, tuple[Alert, ...]]] = []
+    if state is not None:
+        climbs = list(state["climbs"])
+        rng.bit_generator.state = state["rng"]
+    try:
+        while len(climbs) < n_init and not (climbs and climbs[-1][0].interrupted):
+            going = _Going(rng, tuple(climbs), kept, state)
+            climbs.append(_climbed(prototype, rows, weights, prior, start, going, options))
+            state = None
+    except KeyboardInterrupt:
+        if not climbs:
+            raise
+    return climbs
+
+
+@dataclass(frozen=True)
+class _Going:
+    """What goes on around a climb: the random numbers, the climbs before it, and where all of it is kept."""
+
+    rng: Any
+    climbs: tuple[Any, ...] = ()
+    kept: Checkpoint | None = None
+    state: Any = None
+
+    def keeper(self, notes: tuple[Alert, ...]) -> Callable[[Any], None] | None:
+        """What writes the state of the climb, and of all around it."""
+        if self.kept is None:
+            return None
+        around = {"climbs": self.climbs, "rng": self.rng.bit_generator.state, "notes": notes}
+        save = self.kept.save
+        return lambda walk: save({**around, "walk": walk})
+
+
+def _at_once(learned: Any, stats: Any, ddof: float) -> Climb:
+    """The end of a way that took one pass."""
+    learned = learned.unbiased(stats, ddof) if ddof else learned
+    likelihood = float(np.sum(learned.log_likelihood(stats)))
+    trace = Trace(np.array([likelihood]), np.array([likelihood]), np.zeros(1))
+    return Climb(learned, stats, trace, converged=True, reason="exact")
 
 
 def posterior(
@@ -160,6 +227,13 @@ def _believe(prototype: Any, rows: Any, weights: Weights, prior: Any, *, mode_on
     if not prototype.exact:
         return data_posterior(prototype, rows, weights, prior, mode_only=mode_only)
     stats = prototype.suffstats(rows, weights)
+    if not stats.exact:
+        msg = (
+            f"{prototype.name}: with missing cells there is no closed posterior, since what to expect of them depends "
+            "on the parameters. Use sf.fit(…, prior=…) for the mode, or sf.posterior(sf.Mixture(prototype, 1), …), "
+            "which comes near."
+        )
+        raise UnsupportedError(msg)
     if mode_only:
         return density_posterior(prototype, stats, prior, mode_only=True)
     return prototype.posterior(stats, prior)
@@ -193,12 +267,21 @@ def _check_ddof(ddof: Any, prior: Any) -> None:
         raise ParameterError(msg)
 
 
+def _refuse_ddof(prototype: Any, ddof: float, stats: Any) -> None:
+    """Refuse to correct a variance that several passes find; ``stats`` are there where holes are the reason."""
+    if ddof:
+        prototype.unbiased(None, ddof)
+        if stats is not None:
+            msg = f"ddof={ddof:g} corrects the variance of complete rows, and cells are missing here; leave it out."
+            raise UnsupportedError(msg)
+
+
 def _prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False) -> tuple[Any, Weights, Any]:
-    rows = distribution.read(data)
+    rows = read(distribution, data, without=weights)
     if len(rows) == 0 and not empty:
         msg = f"{distribution.name} cannot be fitted to no rows; give at least one."
         raise DataError(msg)
-    checked = Weights.of(weights, len(rows))
+    checked = weights_of(data, weights, len(rows))
     if checked.members != 1 or checked.codes is not None:
         msg = f"weights have shape {np.shape(weights)}, but there are {len(rows)} rows; give one weight per row."
         raise DataError(msg)
@@ -206,18 +289,22 @@ def _prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False)
 
 
 def _climbed(
-    prototype: Any, rows: Any, weights: Weights, prior: Any, start: Any, rng: Any, options: dict[str, Any]
+    prototype: Any, rows: Any, weights: Weights, prior: Any, start: Any, going: _Going, options: dict[str, Any]
 ) -> tuple[Climb, tuple[Alert, ...]]:
     """One climb from a start, and what to tell about it; members without a given order come in canonical order."""
-    interrupted = False
+    interrupted, walk = False, None
     try:
-        begin, notes = prototype.begin(rows, weights, rng, start, prior)
+        if going.state is None:
+            begin, notes = prototype.begin(rows, weights, going.rng, start, prior)
+        else:
+            walk, notes = going.state["walk"], going.state["notes"]
+            begin = walk["here"].distribution
     except InterruptedStart as stopped:  # one pass, to know how good it is
         begin, notes, interrupted = stopped.best, (), True
         options = {**options, "max_iter": 1}
     tol = prototype.tolerance if options["tol"] is None else options["tol"]
-    options = {**options, "tol": tol, "log_prior": lambda one: _log_prior(one, prior, prototype)}
-    path = climb(begin, begin.staged(rows), weights, prior, **options)
+    options = {**options, "tol": tol, "log_prior": lambda one: log_prior_at(one, prior, prototype)}
+    path = climb(begin, staged(begin, rows), weights, prior, keep=going.keeper(notes), resumed=walk, **options)
     if interrupted:
         path = replace(path, converged=False, reason="interrupted before the first pass", interrupted=True)
     if start is not None and not isinstance(start, str):
@@ -242,23 +329,20 @@ def _conclude(
     path: Climb, data: Any, prior: Any, prototype: Any, believed: Any, notes: tuple[Alert, ...], name: str
 ) -> Fit:
     learned, stats, weights = path.distribution, path.statistics, data[1]
-    prior = _resolved(prototype, prior, stats)
+    prior = resolved(prototype, prior, stats)
     alerts = [*notes, *(_under(prior, alert) for alert in learned.alerts(stats))]
     if believed is not None:
         alerts.extend(alert for alert in believed.alerts if alert[0] not in dict(alerts))
         prior_there = believed.log_prior(learned)
     else:
-        prior_there = _log_prior(learned, prior, prototype)
-    cells = np.asarray(stats.weight)
+        prior_there = log_prior_at(learned, prior, prototype)
+    cells = learned.seen_cells(stats)
     if not cells.any():
         msg = f"{learned.name} cannot be fitted: every cell is missing; give at least one value."
         raise DataError(msg)
     if (cells == 0).any():
-        column = int(np.argwhere(cells == 0)[0][-1])
-        unseen = (
-            f"column {learned.column_label(column)} has no value at all; its parameters are those of the prototype."
-        )
-        alerts.append(("unseen", unseen))
+        blank = [learned.column_label(int(column)) for column in np.unique(np.argwhere(cells == 0)[:, -1])]
+        alerts.append(("unseen", unseen(blank)))
     if path.fell:
         alerts.append(("fell", f"{path.reason}; what stands here is the best before it."))
     elif not path.converged:
@@ -280,19 +364,41 @@ def _conclude(
         log_posterior=likelihood + prior_there,
         missing=round(float((weights.total - cells).clip(0).sum())) if cells.ndim == 2 else 0,
         prior_name=name,
+        starts=path.starts or (path.trace,),
         _data=data,
-        _mark=fingerprint(*data) if learned.asks_rows else None,
+        _mark=fingerprint(*data) if learned.needs_rows(stats) else None,
     )
 
 
-def _resolved(prototype: Any, prior: Any, stats: Any) -> Any:
+def named_fit(found: Fit, names: Any) -> Fit:
+    """The fit with the names of its columns, said in its alerts: those of the distribution, or of the data."""
+    names = None if names is None else tuple(names)
+    own = found.distribution.column_names
+    if own is not None or names is None or len(names) != (found.distribution.columns or 1):
+        return replace(found, names=own)
+    alerts = tuple((code, with_names(text, names)) for code, text in found.alerts)
+    return replace(found, names=names, alerts=alerts)
+
+
+def unseen(columns: list[str]) -> str:
+    """What to tell of columns without any value."""
+    columns = list(dict.fromkeys(columns))
+    if not columns[1:]:
+        return f"column {columns[0]} has no value at all; its parameters are those of the prototype."
+    return f"columns {', '.join(columns)} have no value at all; their parameters are those of the prototype."
+
+
+def resolved(prototype: Any, prior: Any, stats: Any) -> Any:
     """The prior that a name stands for, in the layout of the prototype."""
     if not isinstance(prior, str):
         return prior
     if prototype.blocks:
         parts = zip(prototype.blocks.items(), stats.parts, strict=True)
-        return {key: _resolved(block, prior, part) for (key, block), part in parts}
-    weak = prototype.weak_prior(stats)
+        return {key: resolved(block, prior, part) for (key, block), part in parts}
+    try:
+        weak = prototype.weak_prior(stats)
+    except UnsupportedError:  # of a part without any value, which was not estimated either
+        return None
     return prototype.like(weak) if weak.batch else weak
 
 
@@ -306,13 +412,13 @@ def _under(prior: Any, alert: Alert) -> Alert:
     return code, f"{fact} This prior does not prevent it; {inward} does."
 
 
-def _log_prior(learned: Any, prior: Any, prototype: Any) -> float:
+def log_prior_at(learned: Any, prior: Any, prototype: Any) -> float:
     """Log density of the prior at the estimate."""
     if prior is None or isinstance(prior, str):
         return 0.0
     if prototype.blocks:
         priors = prototype.priors(prior)
-        return sum(_log_prior(learned.blocks[key], p, prototype.blocks[key]) for key, p in priors.items())
+        return sum(log_prior_at(learned.blocks[key], p, prototype.blocks[key]) for key, p in priors.items())
     if callable(prior):  # of one block; the density is taken as it is
         with np.errstate(all="ignore"):
             return float(np.sum(np.log(in_order(prior, learned.free)(*(learned.params[n] for n in learned.free)))))

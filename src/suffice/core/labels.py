@@ -18,7 +18,7 @@ from suffice.core.data import as_rows, cells, columns_of, listed, where
 from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 from suffice.engines import local
-from suffice.frames.table import Frame
+from suffice.frames.table import Coded, Frame
 
 BOOLEANS = {bool, np.bool_}
 NUMBERS = (int, float, np.number)
@@ -154,8 +154,10 @@ def read_labels(x: Any, owner: str, columns: int | None) -> Labels:
             raise DataError(msg)
         return x
     x = listed(x)
+    x = Frame({"": x}, len(x)) if isinstance(x, Coded) else x
     if isinstance(x, Frame):
-        values = columns_of(x, owner)
+        values = [x[name] if isinstance(x[name], Coded) else columns_of(x, owner, [name])[0] for name in x]
+        values = values or columns_of(x, owner)
         if columns not in (None, len(values)):
             msg = f"{owner} describes {columns} columns, but the frame has {len(values)}: {', '.join(map(repr, x))}."
             raise DataError(msg)
@@ -172,7 +174,9 @@ def read_labels(x: Any, owner: str, columns: int | None) -> Labels:
     return Labels(tuple(_column(rows[:, j], owner, j, rows.shape[1]) for j in range(rows.shape[1])))
 
 
-def _column(values: Array, owner: str, column: int, columns: int) -> Column:
+def _column(values: Any, owner: str, column: int, columns: int) -> Column:
+    if isinstance(values, Coded):
+        return _ranked(values)
     if values.dtype.kind == "b":
         return Column(values.view(np.uint8), 0, (False, True))
     if values.dtype.kind in "iu":
@@ -230,6 +234,14 @@ def _sorted(values: Array) -> Column:
         return Column(out, 0, tuple(vocabulary))
     whole = values.dtype.kind == "f" and (vocabulary == np.floor(vocabulary)).all() and (abs(vocabulary) < 2**53).all()
     return Column(out, 0, tuple((vocabulary.astype(np.int64) if whole else vocabulary).tolist()))  # 1.0 is 1
+
+
+def _ranked(coded: Coded) -> Column:
+    """Number words in their order that are numbered in another."""
+    vocabulary = in_order(coded.words)
+    rank = {label: index for index, label in enumerate(vocabulary)}
+    order = np.array([*(rank[word] for word in coded.words), -1], dtype=np.int64)
+    return Column(order[coded.codes], 0, vocabulary)
 
 
 class _Numbering(dict[Any, int]):

@@ -11,6 +11,7 @@ from suffice.core import latent
 from suffice.core.answers import Answers
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import Array
+from suffice.core.sketch import opening
 from suffice.engines import local
 from suffice.kernels import choosing
 
@@ -21,6 +22,7 @@ SHARPEST = 1e5  # no member is narrower than a three-hundredth of all rows, as f
 class Member(Answers):
     """The part of the contract that mixtures and the loop ask for; every family inherits a general answer."""
 
+    quick_quantiles: ClassVar[bool] = True  # whether they have a formula, so that a page may ask for many
     tolerance: ClassVar[float | None] = None  # relative change of log L that counts as flat; None: only rounding does
 
     def expect(self, x: Any, log_weights: Array, weights: Array | None = None) -> latent.Expectation:
@@ -169,6 +171,59 @@ class Member(Answers):
         """The exposure of the rows that statistics were gathered from, (k, d)."""
         return np.asarray(stats.weight).reshape(len(stats.weight), -1)
 
+    # ---- showing --------------------------------------------------------------------------------------------------
+    def readings(self: Any) -> list[list[Any]]:
+        """What a summary says of each column (d) under each member (k): by default mean ± standard deviation."""
+        from suffice.core.readings import spreads
+
+        own = self.marginals
+        return spreads(own.mean, own.std) if own is self.stacked else list(own.readings())
+
+    @property
+    def marginals(self: Any) -> Any:
+        """The columns by themselves, as a stack of independent ones; None where a row is one event and has no parts."""
+        return None if self.row_vector or self.support.core else self.stacked
+
+    def portrait(self: Any, names: Any = None, fit: Any = None) -> Any:
+        """What there is to say about it, as a `Portrait`; ``names`` are those of the data's columns."""
+        from suffice.core.fit_portrait import of_family
+
+        return of_family(self, names, fit)
+
+    @property
+    def tries(self: Any) -> int:
+        """How many short climbs a start is the best of, where the caller gives none."""
+        return max((block.tries for block in self.blocks.values()), default=1)
+
+    # ---- what a sample lacks --------------------------------------------------------------------------------------
+    def eased(self: Any, share: float) -> Any:
+        """The same parameters off the bounds of their domains, by a small ``share`` of the way.
+
+        What a sample happens to lack is not impossible: under a probability of 0 no pass would ever learn of it.
+        """
+        if self.blocks:
+            return self.rebuilt(block.eased(share) for block in self.blocks.values())
+        stack, moved = self.stacked, {}
+        for name in self.free:
+            domain, value = self.specs()[name].domain, np.asarray(getattr(stack, name))
+            edge = domain.on_boundary(value)
+            if not edge.any():
+                continue
+            if domain.core:
+                known = np.broadcast_to(stack.possible(), value.shape)
+                even = known / np.maximum(known.sum(axis=-1, keepdims=True), 1.0)
+                lacks = (edge & (known > 0)).any(axis=-1, keepdims=True)
+                moved[name] = np.where(lacks, (1 - share) * value + share * even, value)
+            else:
+                width = domain.high - domain.low
+                step = share * (width if np.isfinite(width) else 1.0)
+                moved[name] = np.where(edge, np.where(value == domain.low, value + step, value - step), value)
+        return self.like(replace(stack, **moved)) if moved else self
+
+    def possible(self: Any) -> Array:
+        """Which entries of a vector of probabilities stand for something, as 1 and 0: all."""
+        return np.ones(np.shape(self.probs))
+
     # ---- places ---------------------------------------------------------------------------------------------------
     def chosen(self, order: Array) -> Self:
         """The stack of some of its members, in this order."""
@@ -188,6 +243,15 @@ class Member(Answers):
     def asks_rows(self: Any) -> bool:
         """Whether standard errors need the rows: statistics do not hold who made which."""
         return any(block.asks_rows for block in self.blocks.values())
+
+    def needs_rows(self: Any, stats: Any) -> bool:
+        """Whether standard errors need the rows that these statistics are of."""
+        del stats
+        return bool(self.asks_rows)
+
+    def seen_cells(self, stats: Any) -> Array:
+        """Σ w of the cells that were seen: (k, d) by column, or (k,) rows where a row is one cell."""
+        return np.asarray(stats.weight)
 
     @property
     def decides(self: Any) -> bool:
@@ -213,7 +277,7 @@ class Member(Answers):
         """Where the loop begins, and what to tell about it."""
         del prior
         if start is None:
-            return self.start(rows, weights, rng), ()
+            return self.start(*opening(rows, weights), rng), ()
         if type(start) is not type(self):
             msg = f"start= of {self.name} is a {self.name} with its parameters; got {start!r:.60}."
             raise ParameterError(msg)
@@ -299,7 +363,7 @@ class Member(Answers):
         """The weak prior of a member, from all rows; None where the family has none that it can be estimated under."""
         one = self.each[0]
         try:
-            found = one.weak_prior(one.suffstats(rows, weights))
+            found = one.weak_prior(one.first_statistics(rows, weights))
             self.estimate(self.suffstats(rows[:2]), found)
         except UnsupportedError:
             return None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.errors import UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.statistics import Additive, checked_factor, refuse_negative, same_kind, share
 
@@ -78,7 +79,9 @@ class Moments(Additive):
 class Scatter(Additive):
     """Weight (k,), mean (k, d) as centre + shift, and the matrix Σ w (x − mean)(x − mean)ᵀ (k, d, d).
 
-    An E-step keeps what its members need: only the ``diagonal`` of the matrices, or only their sum, (1, d, d).
+    An E-step keeps what its members need: only the ``diagonal`` of the matrices, or only their sum, (1, d, d). Where
+    rows had holes, they are expected given parameters, and not ``exact``: ``entropy`` (k,) is that of the cells which
+    were not seen, and ``seen`` (k, d, d) the weight of the rows in which both of two columns were, as far as is kept.
     """
 
     weight: Array
@@ -87,11 +90,30 @@ class Scatter(Additive):
     scatter: Array
     exact: bool = True
     diagonal: bool = False
+    entropy: Array | None = None
+    seen: Array | None = None
 
     @property
     def mean(self) -> Array:
         """The mean, 0 where nothing was seen."""
         return self.centre + self.shift
+
+    @property
+    def cells(self) -> Array:
+        """Σ w of the cells that were seen, (k, d)."""
+        return np.asarray(np.einsum("kii->ki", self.pairs))
+
+    @property
+    def pairs(self) -> Array:
+        """Σ w of the rows in which both of two columns were seen, (k, d, d)."""
+        d = self.centre.shape[1]
+        whole = np.broadcast_to(self.weight[:, None, None], (len(self.weight), d, d))
+        return whole if self.seen is None else self.seen
+
+    @property
+    def hidden(self) -> Array:
+        """The entropy of the cells that were not seen, (k,)."""
+        return np.zeros(len(self.weight)) if self.entropy is None else self.entropy
 
     def about(self, point: Array) -> Array:
         """Σ w (x − point)(x − point)ᵀ."""
@@ -110,7 +132,13 @@ class Scatter(Additive):
         mean = share((self.weight[:, None] * away).sum(axis=0, keepdims=True), weight[:, None])
         within = self.scatter + self._between(self.weight, away - mean)
         return replace(
-            self, weight=weight, centre=self.centre[:1], shift=mean, scatter=within.sum(axis=0, keepdims=True)
+            self,
+            weight=weight,
+            centre=self.centre[:1],
+            shift=mean,
+            scatter=within.sum(axis=0, keepdims=True),
+            entropy=None if self.entropy is None else self.entropy.sum(keepdims=True),
+            seen=None if self.seen is None else self.seen.sum(axis=0, keepdims=True),
         )
 
     def kept_as(self, other: Scatter) -> Scatter:
@@ -127,14 +155,26 @@ class Scatter(Additive):
         centre, shift, delta = _merged_centre(self, other, left, right)
         weight = self.weight + other.weight
         between = mine._between(self.weight * share(other.weight, weight), delta)
-        return replace(mine, weight=weight, centre=centre, shift=shift, scatter=mine.scatter + theirs.scatter + between)
+        whole = replace(
+            mine, weight=weight, centre=centre, shift=shift, scatter=mine.scatter + theirs.scatter + between
+        )
+        if self.exact and other.exact:
+            return whole
+        return replace(whole, exact=False, entropy=self.hidden + other.hidden, seen=self.pairs + other.pairs)
 
     def __mul__(self, factor: float) -> Scatter:
         factor = checked_factor(factor)
-        return replace(self, weight=self.weight * factor, scatter=self.scatter * factor)
+        part = replace(self, weight=self.weight * factor, scatter=self.scatter * factor)
+        return part if self.exact else replace(part, entropy=self.hidden * factor, seen=self.pairs * factor)
 
     def __sub__(self, other: Scatter) -> Scatter:
         same_kind(self, other)
+        if not (self.exact and other.exact):
+            msg = (
+                "rows cannot be removed from statistics in which cells were missing: what was expected of those cells "
+                "was learned from the rows. Fit again without them."
+            )
+            raise UnsupportedError(msg)
         mine, theirs = self.kept_as(other), other.kept_as(self)
         weight = refuse_negative(self.weight, other.weight)
         kept = (weight > 0)[:, None]

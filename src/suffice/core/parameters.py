@@ -138,8 +138,8 @@ def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
         raw = _distinct(np.asarray(value))
         objects = raw.dtype.kind == "O"
         array: Array = raw.astype(np.float64, casting="unsafe" if objects else "same_kind")  # else text is read
-    except (TypeError, ValueError) as error:
-        msg = f"{owner}: {name} must be {domain.words}; got {value!r}, which is not numeric."
+    except (TypeError, ValueError, OverflowError) as error:
+        msg = f"{owner}: {name} must be {domain.words}; got {value!r:.200}, which is not numeric."
         raise ParameterError(msg) from error
     if array.ndim < domain.core:
         msg = f"{owner}: {name} must be {domain.words}; got {value!r} with {array.ndim} axes instead of {domain.core}."
@@ -153,7 +153,7 @@ def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
         msg = f"{owner}: {name} must be {domain.words}; got {shown}{where}."
         raise ParameterError(msg)
     array.flags.writeable = False
-    return np.broadcast_to(array, np.shape(value)) if array.size < np.size(value) else array
+    return np.broadcast_to(array, np.shape(value)) if array.shape != np.shape(value) else array
 
 
 def _distinct(array: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.core.belief_portrait import Belief
 from suffice.core.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class Posterior(Belief):
     """What is believed of a distribution's parameters after the data; accepted wherever a prior is.
 
     It shows the belief's own parameters (``.a`` and ``.b`` of a Beta). Answers about one parameter are numbers or

@@ -11,27 +11,32 @@ import numpy as np
 
 from suffice.core.distribution import Alert
 from suffice.core.em import Trace
-from suffice.core.errors import DataError
+from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.names import names_of_data
 from suffice.core.parameters import check_level
+from suffice.core.portrait import Portrait
+from suffice.core.rich_text import Page
 from suffice.core.sketch import fingerprint
 
 # What a fit forwards to its distribution, for completion.
 VERBS = frozenset(
     (
-        *("cdf", "components", "entropy", "given", "impute", "kl", "log_prob", "marginal", "mean", "mode", "parts"),
-        *("permuted", "predict", "predict_proba", "quantile", "sample", "std", "surprisal", "var", "weights"),
+        *("cdf", "components", "entropy", "kl", "mean", "mode", "parts"),
+        *("permuted", "predict_proba", "quantile", "std", "var", "weights"),
     )
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit:
+class Fit(Page):
     """A learned distribution and how far to trust it.
 
     Attributes
     ----------
     distribution
-        The estimate; its verbs (``log_prob``, ``sample``, ``cdf``, …) work on the fit as well.
+        The estimate; its verbs (``log_prob``, ``cdf``, …) work on the fit as well. Questions about columns (``given``,
+        ``marginal``, ``sample``, ``impute``, ``surprisal``, ``predict``, ``mutual_information``) go by name where the
+        data had names, and so do their answers; to the distribution itself they go by place, unless it is a Product.
     log_likelihood, log_posterior
         Σ w log p(x) at the estimate, and the same plus the log prior: infinite where the density of the prior is, as
         that of Beta(0.5, 0.5) at 0.
@@ -41,10 +46,14 @@ class Fit:
         All that the estimate kept of the data; statistics of two fits add.
     trace, converged, n_iter
         What each pass saw.
+    starts
+        The traces of all starts (``n_init``), the one that was kept among them.
     alerts
         ``(code, text)`` pairs: what a reader must know before trusting the fit.
     prior, prior_name
         The prior, and the name by which it was asked for: ``"weak"`` stands for what ``prior`` then holds.
+    names
+        The names of the data's columns, in the order of the distribution's; None where the data had none.
     """
 
     distribution: Any
@@ -58,6 +67,8 @@ class Fit:
     log_posterior: float = float("nan")
     missing: int = 0
     prior_name: str = ""
+    names: tuple[Any, ...] | None = None
+    starts: tuple[Trace, ...] = field(default=(), repr=False)
     _data: Any = field(default=None, repr=False)  # rows and weights, for what needs another pass; not pickled
     _mark: int | None = field(default=None, repr=False)  # by which a change of the rows is seen
 
@@ -113,29 +124,114 @@ class Fit:
         )
         return bounds
 
+    # ---- questions, by name ---------------------------------------------------------------------------------------
+    @cached_property
+    def _named(self) -> Any:
+        """The distribution with the names of the data's columns."""
+        places = self.names is not None and self.distribution.column_names is None
+        return self.distribution.with_column_names(self.names) if places else self.distribution
+
+    def _for(self, x: Any) -> Any:
+        """Who reads such rows: columns with the names of the fit go by name, in any order, others by place."""
+        there = names_of_data(x)
+        in_place = there is None or there == self.names or set(there).isdisjoint(self.names or ())
+        return self.distribution if in_place else self._named
+
     def log_prob(self, x: Any) -> Any:
         """Log density of each row."""
-        return self.distribution.log_prob(x)
+        return self._for(x).log_prob(x)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
-        """Draw rows."""
-        return self.distribution.sample(n, random_state)
+        """Draw rows: columns by name where the data had names, else an array."""
+        return self._named.sample(n, random_state)
 
-    def summary(self) -> str:
-        """The fit as a page of text."""
+    def given(self, mapping: Any = None, /, **columns: Any) -> Any:
+        """The distribution of the other columns where some are known; see :meth:`Distribution.given`."""
+        return self._named.given(mapping, **columns)
+
+    def marginal(self, *columns: Any) -> Any:
+        """The distribution of some columns alone; see :meth:`Distribution.marginal`."""
+        return self._named.marginal(*columns)
+
+    def impute(
+        self,
+        data: Any,
+        *,
+        n: int | None = None,
+        draw: bool = False,
+        uncertainty: bool = False,
+        random_state: Any = None,
+    ) -> Any:
+        """Fill the missing cells of rows from the cells that they have; see :meth:`Distribution.impute`."""
+        options: dict[str, Any] = {"n": n, "draw": draw, "uncertainty": uncertainty, "random_state": random_state}
+        return self._for(data).impute(data, **options)
+
+    def surprisal(self, data: Any) -> Any:
+        """How strange rows and cells are; see :meth:`Distribution.surprisal`."""
+        return self._for(data).surprisal(data)
+
+    def predict(self, x: Any, *given: Any, **options: Any) -> Any:
+        """The most probable member of each row; or with ``given`` a column, foretold from others.
+
+        ``predict(rows)`` asks a mixture who made each row. ``predict("species", given={"bill_length": 40.0})`` asks
+        any joint model about a column; see :meth:`Distribution.predict`.
+        """
+        about_column = given or "given" in options
+        return (self._named if about_column else self._for(x)).predict(x, *given, **options)
+
+    def mutual_information(self, a: Any, b: Any) -> float:
+        """What columns, or lists of them, tell of each other; see :meth:`Distribution.mutual_information`."""
+        found: float = self._named.mutual_information(a, b)
+        return found
+
+    @cached_property
+    def icl(self) -> float:
+        """The BIC of rows together with their most probable members: lower is better, and undecided members cost."""
+        if not hasattr(type(self.distribution), "certainty"):
+            msg = f"ICL is of hidden members, and {self.distribution.name} has none; ask bic or aic."
+            raise UnsupportedError(msg)
+        if not self._intact:
+            msg = "ICL needs the rows of the fit, and they are gone or changed: ask fit.icl before, or fit again."
+            raise DataError(msg)
+        return self.bic - 2.0 * float(self.distribution.certainty(*self._data))
+
+    def portrait(self) -> Portrait:
+        """What there is to say about the fit, as values: what its summary, its HTML and a report show."""
+        from suffice.core.fit_portrait import of_fit
+
+        return of_fit(self)
+
+    def summary(self, width: int | None = None, *, errors: bool = False) -> str:
+        """The fit as a page of text.
+
+        Parameters
+        ----------
+        width
+            Letters of a line; None: those of the terminal where one is printed to, else 80.
+        errors
+            Show the parameters of a mixture's members too, each with its standard error.
+        """
         from suffice.core.summary import summarise
 
-        return summarise(self)
+        return summarise(self, width, errors=errors)
+
+    def _repr_html_(self) -> str:
+        """Show the summary as tables in a notebook."""
+        from suffice.core.html import of_portrait
+
+        return of_portrait(self.portrait())
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but the rows: a file of a fit is not a copy of the data."""
-        return {**self.__dict__, "_data": None}
+        return {**{name: value for name, value in self.__dict__.items() if name != "_named"}, "_data": None}
 
     def __getattr__(self, name: str) -> Any:
         """Forward the distribution's verbs."""
         if name.startswith("_") or "distribution" not in self.__dict__ or not hasattr(type(self.distribution), name):
             msg = f"Fit has no attribute {name!r}"
             raise AttributeError(msg)
+        if name == "predict_proba":  # of rows, whose columns may have names
+            return lambda x: self._for(x).predict_proba(x)
         return getattr(self.distribution, name)
 
     def __dir__(self) -> list[str]:

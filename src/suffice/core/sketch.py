@@ -16,9 +16,11 @@ import numpy as np
 from suffice import kernels
 from suffice.core.labels import Column, Labels
 from suffice.core.parameters import Array
+from suffice.core.streamed import Streamed, picked
 from suffice.core.weights import Weights
 
 STEP = 1 << 15  # rows that are hashed at a time
+OPENING = 1 << 16  # rows that a family begins from
 FINGERPRINT = 1 << 23  # cells that are looked at to see a change
 
 
@@ -78,6 +80,8 @@ def _label_hash(column: Column) -> Array:
 
 
 def _digest(label: Any) -> int:
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)  # whether 1 is 1.0 depends on the other labels of its column, and on those of a partition
     return int.from_bytes(
         hashlib.blake2b(f"{type(label).__name__}:{label!r}".encode(), digest_size=8).digest(), "little"
     )
@@ -89,7 +93,12 @@ def combined(parts: list[Array], seed: int) -> Array:
 
 
 def fingerprint(rows: Any, weights: Weights) -> int:
-    """A number that tells whether rows or weights were changed: of all of them, or of many rows far apart."""
+    """A number that tells whether rows or weights were changed: of all of them, or of many rows far apart.
+
+    Of rows in files it is a number of the files, which are not read again.
+    """
+    if isinstance(rows, Streamed):
+        return rows.stream.source.mark
     width = _cells(rows) // max(len(rows), 1)
     every, total = 1 + len(rows) * max(width, 1) // FINGERPRINT, 0
     for begin in range(0, len(rows), STEP * every):
@@ -128,11 +137,18 @@ def _(rows: Labels, weights: Array) -> Array:
 
 
 def taken(rows: Any, index: Array) -> Any:
-    """Some of the rows."""
-    return rows.take(index) if hasattr(rows, "parts") else rows[index]
+    """Some of the rows, in memory."""
+    return rows.take(index) if isinstance(rows, Streamed) else picked(rows, index)
 
 
 def picture(rows: Any, weights: Weights, size: int, seed: int) -> tuple[Any, Weights]:
     """The rows of a sketch and their weights."""
     found = sketch(rows, weights, size, seed)
     return taken(rows, found.index), replace(Weights(len(found.index)), values=found.weights)
+
+
+def opening(rows: Any, weights: Weights) -> tuple[Any, Weights]:
+    """The rows that a family of several passes begins from: all, or where they are many a picture of them."""
+    if len(rows) > OPENING:
+        return picture(rows, weights, OPENING, 0)
+    return rows[0 : len(rows)] if isinstance(rows, Streamed) else rows, weights[0 : len(rows)]

@@ -1,91 +1,308 @@
-"""A fit as text: what was learned, how well, and whether to trust it."""
+"""A portrait as plain text, in lines of a given width: what was learned, how well, and whether to trust it."""
 
 from __future__ import annotations
 
-import textwrap
+import shutil
+import sys
 from typing import Any
 
 import numpy as np
 
-MANY = 12  # rows of the table before the middle is left out
+from suffice.core.portrait import Alert, Head, Parameter, Portrait, Row
+from suffice.core.readings import Reading, number, percent
+from suffice.core.shown import LONGEST, column, fitted, left, places, right, sentence, shown, wrapped
+
+WIDTH, NARROWEST, WIDEST = 80, 40, 160  # of a line where nobody says, and where a terminal does
+LEAST = 30  # letters of a line, whoever asks
+COLUMNS, MEMBERS, NUMBERS = 16, 24, 12  # that a page shows
+CELL = 22  # letters of a cell that a narrow page gives to a member before it begins a new bank
+LINES = 2  # of a column that stands alone
+INSET = "  "
 
 
-def summarise(fit: Any) -> str:
-    """The fit as a short page: a sentence, its numbers, a table of parameters, its alerts."""
-    dist = fit.distribution
-    how = "maximum likelihood" if fit.prior is None else "maximum a posteriori"
-    columns = dist.columns or 1
-    shape = f"{_amount(fit.n)} row{'s'[: fit.n != 1]}" + (f" × {columns} columns" if columns > 1 else "")
-    holes = f", {fit.missing} cell{'s'[: fit.missing != 1]} missing" if fit.missing else ""
-    lines = [f"{dist.name} by {how}, {shape}{holes}"]
-    lines.append(
-        f"log-likelihood {_score(fit.log_likelihood)} · {fit.n_parameters} parameter{'s'[: fit.n_parameters != 1]}"
-        f" · AIC {_score(fit.aic)} · BIC {_score(fit.bic)}"
+def line_width(width: int | None = None) -> int:
+    """The width of a line: as asked, that of the terminal where one is printed to, else 80."""
+    if width is not None:
+        return max(int(width), LEAST)
+    if not (hasattr(sys.stdout, "isatty") and sys.stdout.isatty()):
+        return WIDTH
+    return int(np.clip(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST, WIDEST))
+
+
+def summarise(fit: Any, width: int | None = None, *, errors: bool = False) -> str:
+    """The fit as a page; with ``errors`` also the parameters of its members, each with its standard error."""
+    wide = line_width(width)
+    own = getattr(fit.distribution, "table", None) if errors else None
+    more = [] if own is None else ["parameters ± standard errors", *own(fit, wide)]
+    return page(fit.portrait(), wide, more)
+
+
+def page(portrait: Portrait, width: int | None = None, more: list[str] | None = None) -> str:
+    """A portrait as text: sentence, statistics, convergence, members or parameters, what is telling, alerts."""
+    wide = line_width(width)
+    out = sentence(portrait.title, wide, then=INSET)
+    out += wrapped((one.text for one in portrait.statistics), wide, joint=" · ", then=INSET)
+    out += sentence(portrait.prior, wide, then=INSET)
+    out += sentence(portrait.convergence, wide, then=INSET)
+    alone = len(portrait.members) == 1 and portrait.members[0].share is None
+    out += _numbers(portrait, wide) if alone else _members(portrait, wide)
+    out += _correlations(portrait, wide)
+    out += more or []
+    for note in portrait.notes:
+        out += sentence(note, wide, then=INSET)
+    out += alert_lines(portrait.alerts, wide) if portrait.judged else []
+    return "\n".join(line.rstrip() for line in out)
+
+
+def alert_lines(alerts: tuple[Alert, ...], width: int) -> list[str]:
+    """Each alert in as many lines as it takes, or that there is none."""
+    if not alerts:
+        return ["alerts: none"]
+    out = ["alerts:"]
+    for code, text in alerts:
+        out += sentence(f"{code}: {text}", width, first=f"{INSET}! ", then=INSET * 2)
+    return out
+
+
+# ---- a model without members -----------------------------------------------------------------------------------------
+def _numbers(portrait: Portrait, width: int) -> list[str]:
+    if len(portrait.rows) == 1 and portrait.parameters:
+        return _parameters(portrait, width)
+    names = _names(portrait.rows, width)
+    shown_rows = portrait.rows[:COLUMNS]
+    first = max((places(name) for name in names[: len(shown_rows)]), default=0)
+    kinds = max((places(row.family) for row in shown_rows), default=0) if width >= 60 and len(portrait.rows) > 1 else 0
+    out = []
+    for name, row in zip(names, shown_rows, strict=False):
+        lead = INSET + left(name, first) + "  " + (left(row.family, kinds) + "  " if kinds else "")
+        room = width - places(lead)
+        lines = wrapped([f"{one}," for one in _pieces(row.cells[0])], room)[:LINES]
+        told = [line.removesuffix(",") if i == len(lines) - 1 else line for i, line in enumerate(lines)]
+        if len(", ".join(_pieces(row.cells[0]))) > sum(len(line) + 1 for line in told) + 1:
+            told[-1] = fitted(told[-1] + " …", room)
+        out += [(lead if i == 0 else " " * places(lead)) + fitted(line, room) for i, line in enumerate(told)] or [lead]
+    out += _left_out(len(portrait.rows) - len(shown_rows), "column")
+    if any("±" in piece for row in shown_rows for piece in row.cells[0].pieces):
+        out.append(
+            f"{INSET}±: {'standard error' if portrait.heads[1] == 'std. error' else 'standard deviation of the belief'}"
+        )
+    return out
+
+
+def _parameters(portrait: Portrait, width: int) -> list[str]:
+    """One line per parameter: estimate, standard error, 95 % interval."""
+    numbers: tuple[Parameter, ...] = portrait.parameters[:NUMBERS]
+    rows = [("", *portrait.heads)]
+    for one in numbers:
+        ends = f"{number(one.low, 5)} … {number(one.high, 5)}" if np.isfinite(one.error) and not one.fixed else ""
+        error = "fixed" if one.fixed else number(one.error, 5)
+        rows.append((shown(one.label, max(width // 3, 8)), number(one.value, 5), error, ends))
+    if not portrait.judged:  # of a distribution without a fit nobody knows how sure it is
+        rows = [(*row[:2], "", "") for row in rows]
+    wide = [max(places(row[i]) for row in rows) for i in range(4)]
+    lines = []
+    for label, value, error, ends in rows:
+        line = f"{INSET}{left(label, wide[0])}  {right(value, wide[1])}"
+        line += f"  {right(error, wide[2])}" if wide[2] else ""
+        lines.append(line + (f"  {ends}" if wide[3] and places(line) + 2 + wide[3] <= width else ""))
+    return lines + _left_out(len(portrait.parameters) - len(numbers), "parameter")
+
+
+def _left_out(count: int, what: str) -> list[str]:
+    return [f"{INSET}… and {count} more {what}{'s'[: count != 1]}"] if count > 0 else []
+
+
+# ---- members ---------------------------------------------------------------------------------------------------------
+def _members(portrait: Portrait, width: int) -> list[str]:
+    """The members as columns, in as many banks as the width needs."""
+    if not portrait.members:
+        return []
+    kept = _heaviest(portrait.members)
+    rows = portrait.rows[:COLUMNS]
+    names = _names(rows, width)
+    first = max((places(name) for name in names), default=0)
+    tells = [f"{row.tells:.2f}" if np.isfinite(row.tells) else "" for row in rows]
+    last = max(map(len, [*tells, "tells"])) + 2 if portrait.measure and width >= 50 else 0
+    room = width - len(INSET) - first
+    needs = [_need(portrait, rows, j, room - last - 2) for j in kept]
+    out: list[str] = []
+    begin = 0
+    while begin < len(kept):
+        end, used = begin + 1, needs[begin] + 2
+        while end < len(kept) and used + needs[end] + 2 <= room - (last if not begin else 0):
+            used += needs[end] + 2
+            end += 1
+        extra = room - (last if not begin else 0) - used
+        wide = _spread(portrait.members, rows, kept[begin:end], needs[begin:end], extra)
+        ends = [*tells] if last and not begin else None
+        out += _bank(portrait, rows, names, first, kept[begin:end], wide, ends, width)
+        begin = end
+    out += _left_out(len(portrait.rows) - len(rows), "column")
+    if len(kept) < len(portrait.members):
+        share = 1.0 - sum(portrait.members[j].share or 0.0 for j in kept)
+        out.append(
+            f"{INSET}… and {len(portrait.members) - len(kept)} more members, {percent(max(share, 0.0))} of the rows"
+        )
+    if portrait.measure:
+        out += sentence(portrait.measure + _signs(rows), width, first=INSET, then=INSET)
+    return out + _apart(portrait, kept, width)
+
+
+def _signs(rows: tuple[Row, ...]) -> str:
+    """What the signs in the cells mean, as far as they are there."""
+    text = " ".join(piece for row in rows for one in row.cells for piece in one.pieces)
+    told = "; ±: standard deviation" if "±" in text else ""
+    return told + ("; ×÷: median and factor" if "×÷" in text else "")
+
+
+def _heaviest(members: tuple[Head, ...]) -> list[int]:
+    order = sorted(range(len(members)), key=lambda j: -(members[j].share or 0.0))[:MEMBERS]
+    return sorted(order)
+
+
+def _names(rows: tuple[Row, ...], width: int) -> list[str]:
+    return [column(row.column, min(LONGEST, max(width // 3 - 2, 8))) for row in rows]
+
+
+def title_of(head: Head, width: int = CELL) -> str:
+    """A member as its column is headed: its name and its share."""
+    share = f": {percent(head.share)}" if head.share is not None else ""
+    return shown(head.label, max(width - places(share), 1)) + share
+
+
+def _need(portrait: Portrait, rows: tuple[Row, ...], j: int, most: int) -> int:
+    """The least that a member's column takes: its head, and the first piece of every cell."""
+    head = portrait.members[j]
+    texts = [title_of(head), fitted(head.family, CELL)]
+    texts += [_first(row.cells[j]) for row in rows]
+    return max(min(max(map(places, texts)), CELL, most), 4)
+
+
+def _first(one: Reading) -> str:
+    lead = shown(one.levels[0], 12) + " " if one.levels else ""
+    return lead + (one.pieces[0] if one.pieces else "") + (" …" if len(one.pieces) > 1 else "")
+
+
+def _spread(
+    members: tuple[Head, ...], rows: tuple[Row, ...], kept: list[int], needs: list[int], extra: int
+) -> list[int]:
+    """Widths of a bank's columns: what is left over goes to cells that have more to say."""
+    wants = [max([n, *(places(cell(row.cells[j], 200)) for row in rows)]) for j, n in zip(kept, needs, strict=True)]
+    wide = list(needs)
+    while extra > 0 and any(w < want for w, want in zip(wide, wants, strict=True)):
+        for i, want in enumerate(wants):
+            if wide[i] < want and extra > 0:
+                wide[i] += 1
+                extra -= 1
+    used = (
+        [max(places(cell(row.cells[j], w)) for row in rows) for j, w in zip(kept, wide, strict=True)] if rows else wide
     )
-    if fit.prior is not None:
-        lines.append(f"log-posterior {_score(fit.log_posterior)} under prior {_prior(fit)}")
-    lines.append(_passes(fit))
-    lines.extend(_table(fit))
-    lines.append("alerts: none" if not fit.alerts else "alerts:")
-    for code, text in fit.alerts:
-        lines.extend(textwrap.wrap(f"{code}: {text}", 100, initial_indent="  ! ", subsequent_indent="    "))
-    return "\n".join(lines)
+    heads = [places(title_of(members[j])) for j in kept]
+    kinds = [places(members[j].family) for j in kept]
+    return [min(w, max(both)) for w, *both in zip(wide, used, heads, kinds, strict=True)]
 
 
-def _prior(fit: Any) -> str:
-    prior, name = fit.prior, f"{fit.prior_name} = " if fit.prior_name else ""
-    return name + (f"density {getattr(prior, '__name__', 'function')}" if callable(prior) else repr(prior))
+def _bank(
+    portrait: Portrait,
+    rows: tuple[Row, ...],
+    names: list[str],
+    first: int,
+    kept: list[int],
+    wide: list[int],
+    tells: list[str] | None,
+    width: int,
+) -> list[str]:
+    def line(name: str, cells: list[str], end: str | None) -> str:
+        parts = [INSET + left(name, first), *(left(fitted(c, w), w) for c, w in zip(cells, wide, strict=True))]
+        return "  ".join(parts) + ("" if end is None else "  " + right(end, 5))
+
+    heads = [portrait.members[j] for j in kept]
+    out = [line("", [title_of(one, w) for one, w in zip(heads, wide, strict=True)], None if tells is None else "tells")]
+    if any(one.family for one in heads):
+        out.append(line("", [one.family for one in heads], None))
+    for i, (name, row) in enumerate(zip(names, rows, strict=True)):
+        cells = [cell(row.cells[j], w) for j, w in zip(kept, wide, strict=True)]
+        text = line(name, cells, None if tells is None else tells[i])
+        note = f"  {row.note}" if row.note and tells is not None else ""
+        out.append(text + (note if places(text) + places(note) <= width else ""))
+    return out
 
 
-def _passes(fit: Any) -> str:
-    if fit.statistics.exact:
-        return "exact after one pass over the data"
-    state = "converged" if fit.converged else "NOT converged"
-    return f"{state} after {fit.n_iter} pass{'es'[: 2 * (fit.n_iter != 1)]} over the data"
+def _pieces(one: Reading) -> list[str]:
+    if one.levels:
+        return [f"{shown(level, 24)} {piece}" for level, piece in zip(one.levels, one.pieces, strict=False)]
+    return list(one.pieces)
 
 
-def _table(fit: Any) -> list[str]:
-    """One line per parameter: estimate, standard error, 95 % interval; what has a table of its own shows that."""
-    own = getattr(fit.distribution, "table", None)
-    if own is not None:
-        return list(own(fit))
-    rows = _entries(fit.distribution, fit.standard_errors, fit.interval())
-    if len(rows) > MANY:
-        left_out = len(rows) - MANY
-        rows = [*rows[: MANY // 2], (f"… {left_out} more", "", "", ""), *rows[-(MANY // 2) :]]
-    head = ("", "estimate", "std. error", "95 % interval")
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
-    return [
-        f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:<{widths[3]}}".rstrip()
-        for row in [head, *rows]
-    ]
+def cell(one: Reading, width: int) -> str:
+    """A reading in a width: as many of its pieces as there is room for, then an ellipsis."""
+    pieces = _pieces(one)
+    if not pieces:
+        return ""
+    text = ", ".join(pieces)
+    if places(text) <= width:
+        return text
+    for count in range(len(pieces) - 1, 0, -1):
+        text = ", ".join(pieces[:count]) + " …"
+        if places(text) <= width:
+            return text
+    more = " …" if len(pieces) > 1 else ""
+    if one.levels:
+        name = shown(one.levels[0], max(width - places(one.pieces[0]) - places(more) - 1, 1))
+        return fitted(f"{name} {one.pieces[0]}{more}", width)
+    return fitted(pieces[0] + more, width)
 
 
-def _entries(dist: Any, errors: Any, intervals: Any, key: Any = None) -> list[tuple[str, str, str, str]]:
-    """Label, estimate, standard error and interval of every entry; of blocks, each with the name of its column."""
-    if dist.blocks:
-        parts = {one: _entries(block, errors[one], intervals[one], one) for one, block in dist.blocks.items()}
-        inner = [row for part in parts.values() for row in part]
-        return inner if key is None else [(f"{named(key)}: {row[0]}", *row[1:]) for row in inner]
-    rows: list[tuple[str, str, str, str]] = []
-    for name, value in dist.params.items():
-        low, high = intervals[name]
-        known = name in dist.fixed
-        for label, v, e, a, b in zip(*_cells(dist, key, name, value, errors[name], low, high), strict=True):
-            tail = ("fixed", "") if known else (_number(e), f"{_number(a)} … {_number(b)}" if np.isfinite(e) else "")
-            if label:
-                rows.append((label, _number(v), *tail))
-    return sorted(rows, key=lambda row: column_place(key, row[0])) if isinstance(key, tuple) else rows
+def _apart(portrait: Portrait, kept: list[int], width: int) -> list[str]:
+    """The columns that set each member apart, where more than two are to be told apart by more than two columns."""
+    if len(portrait.members) < 3 or len(portrait.rows) < 3 or not any(portrait.apart):
+        return []
+    out = sentence(
+        "what sets each apart, in nats by which it differs from all together:", width, first=INSET, then=INSET
+    )
+    for j in kept:
+        pieces = [f"{column(name, max(width // 3, 8))} {nats:.2f}" for name, nats in portrait.apart[j]]
+        label = shown(portrait.members[j].label, max(width // 4, 4))
+        lines = wrapped(pieces or ["nothing"], width, joint=", ", first=f"{INSET}{label}: ", then=INSET * 2)
+        out += [lines[0] if len(lines) == 1 else lines[0] + ("," if places(lines[0]) < width else ""), *lines[1:]]
+    return out
 
 
+def _correlations(portrait: Portrait, width: int) -> list[str]:
+    if not any(portrait.correlations):
+        return []
+    named = len(portrait.correlations) > 1
+    out = [f"{INSET}strongest correlations:"] if named or width < NARROWEST else []
+    for j, pairs in enumerate(portrait.correlations[:MEMBERS]):
+        if not pairs:
+            continue
+        most = max(width // 3 - 4, 6)
+        pieces = [f"{column(a, most)} × {column(b, most)} {_signed(r)}" for a, b, r in pairs]
+        label = (
+            shown(portrait.members[j].label, max(width // 4, 4)) + ": "
+            if named
+            else ""
+            if out
+            else "strongest correlations: "
+        )
+        lines = wrapped(pieces, width - 1, joint=", ", first=INSET + label, then=INSET * 2)
+        out += [f"{line}," for line in lines[:-1]] + lines[-1:]
+    return out
+
+
+def _signed(r: float) -> str:
+    return f"{'−' if r < 0 else '+'}{abs(r):.2f}"
+
+
+# ---- how tables of parameters name their entries ---------------------------------------------------------------------
 def column_place(key: tuple[Any, ...], label: str) -> int:
     """The place of a label's column in its block: the numbers of a column stand together."""
-    return next((i for i, name in enumerate(key) if label.startswith(f"{name}: ")), 0)
+    return next((i for i, name in enumerate(key) if label.startswith(f"{shown(name)}: ")), 0)
 
 
 def named(key: Any) -> str:
     """The key of a block as text."""
-    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+    return shown(key)
 
 
 def labelled(dist: Any, key: Any, name: str, place: tuple[int, ...]) -> str:
@@ -96,27 +313,9 @@ def labelled(dist: Any, key: Any, name: str, place: tuple[int, ...]) -> str:
     label = str(dist.label(name, place))
     if key is None or not label:
         return label
-    if not isinstance(key, tuple) or dist.row_vector:
+    if not isinstance(key, tuple) or not place:
         return f"{named(key)}: {label}"
+    if dist.row_vector:
+        return f"{name}[{', '.join(shown(key[i]) for i in place)}]"
     rest = label.removeprefix(f"{name}[{place[0]}").removeprefix(", ")
-    return f"{key[place[0]]}: {name}" + (f"[{rest}" if rest != "]" else "")
-
-
-def _cells(dist: Any, key: Any, name: str, *values: Any) -> tuple[list[Any], ...]:
-    """Labels and flat values of one parameter."""
-    shape = np.shape(values[0])
-    labels = [labelled(dist, key, name, place) for place in np.ndindex(*shape)]
-    return (labels, *(np.broadcast_to(value, shape).ravel().tolist() for value in values))
-
-
-def _amount(n: float) -> str:
-    return f"{n:,.0f}" if n == round(n) else f"{n:,.6g}"
-
-
-def _score(value: float) -> str:
-    """Two decimals: models are compared by differences of about 1, however large n is."""
-    return f"{value:,.2f}" if np.isfinite(value) else f"{value:g}"
-
-
-def _number(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.5g}"
+    return f"{shown(key[place[0]])}: {name}" + (f"[{rest}" if rest != "]" else "")

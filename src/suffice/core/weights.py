@@ -117,6 +117,13 @@ class Weights:
             return np.array([float(self.length)])
         return np.atleast_1d(self.values.sum(axis=0))
 
+    def for_each(self, members: int) -> Weights:
+        """The weights for as many members: one per row is the same for all of them."""
+        if self.members != 1 or members == 1 or self.codes is not None:
+            return self
+        rowwise = np.ones(self.length) if self.values is None else self.values
+        return replace(self, values=np.broadcast_to(rowwise[:, None], (self.length, members)), members=members)
+
     def of_member(self, index: int) -> Weights:
         """The weights that one member gives to the rows."""
         if self.codes is not None:

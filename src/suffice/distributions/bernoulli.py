@@ -10,6 +10,7 @@ import numpy as np
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.parameters import BINARY, UNIT, Array, parameter
+from suffice.core.readings import Reading, chance
 from suffice.core.special import binary_divergence
 from suffice.distributions.beta import Beta
 
@@ -68,6 +69,12 @@ class Bernoulli(ExponentialFamily):
 
     def inverse(self, q: Array) -> Array:
         return np.where(q <= 1.0 - np.asarray(self.p), 0.0, 1.0)
+
+    def readings(self) -> list[list[Reading]]:
+        return [
+            [Reading((f"yes {chance(p)}",), {"yes": float(p)}) for p in column]
+            for column in np.asarray(self.stacked.p).T
+        ]
 
     @property
     def mean(self) -> Any:

@@ -20,7 +20,9 @@ from suffice.core.latent import Expectation
 from suffice.core.lazy import special
 from suffice.core.parameters import UNIT, Array, Domain, parameter
 from suffice.core.posterior import Posterior, conjugate_posterior
+from suffice.core.readings import Reading, levels_of
 from suffice.core.statistics import Counts, share
+from suffice.core.streamed import read
 from suffice.core.weights import Weights
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.indicators import Indicators, short, uniform
@@ -232,6 +234,10 @@ class Categorical(Indicators):
         unseen = np.zeros(self.batch) if self.unseen is None else np.asarray(self.unseen)
         return np.asarray(np.log(np.where(unseen > 0, unseen, 1.0)))
 
+    def possible(self) -> Array:
+        lengths = np.array([len(levels) for levels in self.named])
+        return np.asarray(np.arange(self.probs.shape[-1]) < lengths[:, None], dtype=float)
+
     def staged(self, rows: Labels) -> Labels:
         return replace(rows, staged=(self.named, rows.among(self.named)))
 
@@ -249,9 +255,9 @@ class Categorical(Indicators):
 
     def suffstats(self, x: Any, weights: Any = None) -> Any:
         """Statistics of the rows; without weights they were counted when the labels were read."""
-        rows = self.read(x)
+        rows = read(self, x)
         prepared = Weights.of(weights, len(rows))
-        if prepared.values is None and prepared.codes is None and self.lone:
+        if isinstance(rows, Labels) and prepared.values is None and prepared.codes is None and self.lone:
             return self.owned(self.shaped(rows).stacked.gather(rows, prepared))
         return super().suffstats(rows, weights)
 
@@ -287,6 +293,12 @@ class Categorical(Indicators):
             raise DataError(msg)
 
     # ---- learning -----------------------------------------------------------------------------------------------
+    def estimate(self, stats: Any, prior: Any = None) -> Self:
+        """As every family does; where no row has a label there are no levels, and nothing to learn."""
+        self.check_owner(stats)
+        model = self.for_statistics(stats)
+        return super().estimate(stats, prior) if any(map(len, model.named)) else model
+
     def maximise(self, stats: Any) -> Self:
         count = stats.on(self.named)
         if "probs" in self.tied:
@@ -382,6 +394,9 @@ class Categorical(Indicators):
 
     def weak_prior(self, stats: Any) -> Dirichlet:
         """One pseudo-row of each level."""
+        if not any(map(len, self.for_statistics(stats).named)):
+            msg = "Categorical: no label was seen, so a prior has none to speak of; declare some in levels=…."
+            raise UnsupportedError(msg)
         return self.for_statistics(stats).aligned(Dirichlet([2.0]))
 
     # ---- asking -------------------------------------------------------------------------------------------------
@@ -389,13 +404,20 @@ class Categorical(Indicators):
         arrays = [as_array(levels) for levels in self.named]
         kind = arrays[0].dtype if len({array.dtype.kind for array in arrays}) == 1 else np.dtype(object)
         kind = max((array.dtype for array in arrays), key=lambda d: d.itemsize) if kind.kind == "U" else kind
+        kind = kind if all(map(len, arrays)) else np.dtype(object)  # without levels every cell is missing
         rows = np.empty((n, *self.batch), dtype=kind)
         uniform: Array = np.asarray(rng.random(rows.shape))
         for member, column in np.ndindex(*self.batch):
+            if not len(arrays[column]):
+                continue
             ladder: Array = np.cumsum(self.probs[member, column, : len(arrays[column])])
             place = (ladder / ladder[-1]).searchsorted(uniform[:, member, column], side="right")
             rows[:, member, column] = arrays[column][place]
         return rows
+
+    def readings(self) -> list[list[Reading]]:
+        stack = self.stacked
+        return [[levels_of(levels, probs[j]) for probs in stack.probs] for j, levels in enumerate(stack.named)]
 
     @property
     def mode(self) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -63,7 +63,7 @@ def whitening(cov: Array) -> tuple[Array, Array]:
         return np.repeat(whiten, len(cov), axis=0), np.repeat(log_det, len(cov))
     spread = np.sqrt(np.einsum("kii->ki", cov))
     factor = np.linalg.cholesky(cov / (spread[:, :, None] * spread[:, None, :]))
-    inverse = _inverse(factor) / spread[:, None, :]
+    inverse = inverse_of_lower(factor) / spread[:, None, :]
     return np.ascontiguousarray(inverse), -(np.log(spread) + np.log(np.einsum("kii->ki", factor))).sum(axis=1)
 
 
@@ -72,14 +72,14 @@ def traces(whiten: Array, scatter: Array) -> Array:
     return np.asarray(np.einsum("kij,kij->k", whiten @ scatter, whiten))
 
 
-def _inverse(lower: Array) -> Array:
+def inverse_of_lower(lower: Array) -> Array:
     """The inverse of lower triangles (k, d, d), by halves: matrix products where d is large."""
     d = lower.shape[-1]
     if d <= WHOLE:
         return np.tril(np.linalg.solve(lower, np.broadcast_to(np.eye(d), lower.shape)))
     half, out = d // 2, np.zeros(lower.shape)
-    out[:, :half, :half] = above = _inverse(lower[:, :half, :half])
-    out[:, half:, half:] = below = _inverse(lower[:, half:, half:])
+    out[:, :half, :half] = above = inverse_of_lower(lower[:, :half, :half])
+    out[:, half:, half:] = below = inverse_of_lower(lower[:, half:, half:])
     out[:, half:, :half] = -below @ (lower[:, half:, :half] @ above)
     return out
 
@@ -221,19 +221,39 @@ def is_round(cov: Array) -> bool:
     return bool((np.abs(cov - each * np.eye(d)) <= ROUND * each).all())
 
 
+def given_some(cov: Array, known: list[int], rest: list[int]) -> tuple[Array, Array, Array]:
+    """What some columns of known values tell of the rest, for covariances (k, d, d).
+
+    Slopes (k, r, s) of the rest on the known ones, a root (k, r, r) of the covariance that is left, and W (k, s, s)
+    with W Σ Wᵀ = I for the known ones. From one root of both, so that what is left is never negative.
+    """
+    order, s = [*known, *rest], len(known)
+    lower = root(cov[:, order][:, :, order])
+    whiten = inverse_of_lower(lower[:, :s, :s])
+    return lower[:, s:, :s] @ whiten, lower[:, s:, s:], whiten
+
+
+def patterns(seen: Array) -> Iterator[tuple[list[int], Array]]:
+    """The cells that rows have, each set of columns once, with the rows that have these and no others."""
+    packed = np.ascontiguousarray(np.packbits(seen, axis=1))
+    kinds, place = np.unique(packed.view(np.dtype((np.void, packed.shape[1]))).ravel(), return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    for rows in np.split(order, np.cumsum(np.bincount(place, minlength=len(kinds)))[:-1]):
+        if len(rows):
+            yield np.flatnonzero(seen[rows[0]]).tolist(), rows
+
+
 def score_incomplete(out: Array, x: Array, marginal: Callable[[list[int]], Any]) -> Array:
     """Mend the scores (n, k) of rows with missing or infinite cells: each pattern by the marginal of what was seen."""
     rows = np.flatnonzero(~np.isfinite(out).all(axis=1))
     if not rows.size:
         return out
-    seen = ~np.isnan(x[rows])
-    for pattern in np.unique(seen, axis=0):
-        columns = np.flatnonzero(pattern).tolist()
-        where = rows[(seen == pattern).all(axis=1)]
+    for columns, which in patterns(~np.isnan(x[rows])):
+        where = rows[which]
         if not columns:
             out[where] = 0.0
             continue
-        part = x[np.ix_(where, columns)]
+        part = x[where][:, columns]
         finite = np.isfinite(part).all(axis=1)
         out[where[~finite]] = -np.inf
         if len(columns) < x.shape[1] and finite.any():

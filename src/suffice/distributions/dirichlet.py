@@ -13,6 +13,7 @@ from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.newton import newton
 from suffice.core.parameters import OPEN_SIMPLEX, Array, Domain, check_level, parameter
+from suffice.core.readings import Reading, levels_of
 from suffice.core.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest
 
 CONCENTRATIONS = Domain("a vector of numbers above 0", low=0.0, closed=(True, False), core=1)
@@ -138,6 +139,12 @@ class Dirichlet(ExponentialFamily):
 
     def blunted(self, by: Array) -> Self:
         return replace(self, alpha=self.alpha / by[..., None])
+
+    def readings(self) -> list[list[Reading]]:
+        """The expected share of each part."""
+        shares = np.asarray(self.stacked.mean)
+        parts = tuple(range(shares.shape[-1]))
+        return [[levels_of(parts, member) for member in column] for column in np.moveaxis(shares, 1, 0)]
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         parts = rng.standard_gamma(np.where(self._present, self.alpha, 1.0) + 1.0, (n, *self.alpha.shape))

@@ -11,6 +11,7 @@ from suffice.core.distribution import Alert
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.parameters import NONNEGATIVE, POSITIVE, Array, parameter
+from suffice.core.readings import Reading, single
 from suffice.core.special import ratio_excess
 from suffice.distributions.gamma import Gamma
 from suffice.distributions.lomax import Lomax
@@ -71,6 +72,9 @@ class Exponential(ExponentialFamily):
 
     def inverse(self, q: Array) -> Array:
         return np.asarray(-np.log1p(-q) / self.rate)
+
+    def readings(self) -> list[list[Reading]]:
+        return single("mean", self.stacked.mean)
 
     @property
     def mean(self) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from suffice.core.information import Chart, Knowledge, Score
 from suffice.core.parameters import Array
+from suffice.distributions.holes import Patterns
 
 
 @dataclass(frozen=True)
@@ -181,11 +182,14 @@ class GaussianChart(Chart):
 
     def patterns(self, rows: Array) -> list[tuple[Array, Array]]:
         """Groups of rows that have the same cells: their numbers, and the cells."""
-        seen = ~np.isnan(rows)
-        if seen.all():
+        if not np.isnan(rows).any():
             return [(np.arange(len(rows)), np.arange(self.d))]
-        kinds, which = np.unique(seen, axis=0, return_inverse=True)
-        return [(np.flatnonzero(which.ravel() == i), np.flatnonzero(kind)) for i, kind in enumerate(kinds)]
+        found = Patterns.of(rows)
+        return [
+            (found.order[part], columns[: group.size])
+            for group in found.groups
+            for part, columns in zip(group.rows, group.columns, strict=True)
+        ]
 
     def _residues(self, index: int, x: Array, cells: Array) -> tuple[Array, Array]:
         """AᵀΣ⁻¹(x − μ) of rows with these cells, and AᵀΣ⁻¹A."""

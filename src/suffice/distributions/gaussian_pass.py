@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
-from suffice.core.latent import Expectation
-from suffice.core.moments import Moments, Scatter
+from suffice.core.latent import Expectation, share_out
+from suffice.core.moments import Scatter
 from suffice.core.parameters import Array
-from suffice.distributions.normal import HALF_LOG_TAU, Normal
+from suffice.distributions import holes
+from suffice.distributions.normal import Normal
 
 
 def _full(model: Any, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
@@ -27,23 +28,9 @@ def _diagonal(model: Any, x: Array, log_weights: Array, weights: Array | None) -
     """Uncorrelated columns: a sum of squares of each member and column."""
     std = np.sqrt(np.einsum("kii->ki", model.cov))
     found = kernels.normal_expect(x, model.mean, std, log_weights, weights)
-    if not np.isfinite(found[0]) and np.isnan(x).any():
-        return _filled(Normal(model.mean, std), x, log_weights, weights)
     likelihood, entropy, count, centre, shift, squares = found
     scatter = squares[:, :, None] * np.eye(squares.shape[1])
     return Expectation(likelihood, entropy, Scatter(count, centre, shift, scatter, diagonal=True), count)
-
-
-def _filled(columns: Any, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
-    """Uncorrelated columns with holes: a missing cell has the distribution that the member gives to it."""
-    found = columns.expect(x, log_weights, weights)
-    absent = np.maximum(found.count[:, None] - found.statistics.weight, 0.0)
-    guess = Moments(absent, columns.mean, np.zeros_like(columns.mean), absent * columns.std**2)
-    whole = replace(found.statistics, family="") + guess
-    entropy = found.entropy + float((absent * (HALF_LOG_TAU + 0.5 + np.log(columns.std))).sum())
-    squares = whole.scatter[:, :, None] * np.eye(x.shape[1])
-    scatter = Scatter(found.count, whole.centre, whole.shift, squares, diagonal=True)
-    return Expectation(found.log_likelihood, entropy, scatter, found.count)
 
 
 def _pooled(model: Any, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
@@ -55,6 +42,26 @@ def _pooled(model: Any, x: Array, log_weights: Array, weights: Array | None) -> 
 
 
 PASSES: dict[str, Callable[..., Expectation]] = {"full": _full, "diagonal": _diagonal, "pooled": _pooled}
+
+
+def expect_with_holes(model: Any, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
+    """The E-step of rows that all have some cells, and not all: as the members complete them."""
+    mean = np.asarray(model.mean)
+    if model.keeps != "diagonal":
+        cov = np.asarray(model.cov)[:1] if model.shared else np.asarray(model.cov)
+        return holes.expect(x, log_weights, weights, mean, cov, pooled=model.shared)
+    std = np.sqrt(np.einsum("kii->ki", model.cov))
+    found = Normal(mean, std).expect(x, log_weights, weights)
+    return replace(found, statistics=holes.filled(found.statistics, found.count, mean, std))
+
+
+def expect_blank(shape: tuple[int, int], log_weights: Array, weights: Array | None) -> tuple[float, float, Array]:
+    """What rows without any cell add to an E-step: log-likelihood, entropy, and the weight of each member."""
+    total, parts, entropy = share_out(np.broadcast_to(log_weights, shape))
+    w = np.ones(shape[0]) if weights is None else weights
+    with np.errstate(invalid="ignore"):
+        likelihood = float(np.where(w > 0, w * total, 0.0).sum())
+    return likelihood, float(w @ entropy), w @ parts
 
 
 def without(found: Expectation, gone: Array) -> Expectation:

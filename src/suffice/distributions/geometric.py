@@ -10,6 +10,7 @@ import numpy as np
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.parameters import NATURAL, SUCCESS, Array, parameter
+from suffice.core.readings import Reading, single
 from suffice.core.special import binary_divergence, whole_quantile
 from suffice.distributions.beta import Beta
 from suffice.distributions.beta_geometric import BetaGeometric
@@ -65,6 +66,9 @@ class Geometric(ExponentialFamily):
 
     def inverse(self, q: Array) -> Array:
         return whole_quantile(self.cumulative, q, 1)
+
+    def readings(self) -> list[list[Reading]]:
+        return single("mean", self.stacked.mean)
 
     @property
     def mean(self) -> Any:

@@ -12,8 +12,11 @@ from suffice.core.distribution import Alert
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.moments import Moments
 from suffice.core.parameters import POSITIVE, REAL, Array, parameter
+from suffice.core.readings import Reading, factor
 from suffice.core.weights import Weights
 from suffice.distributions.normal import HALF_LOG_TAU, Normal
+
+SKEWED = 0.25  # of sigma: below it mean ± standard deviation says the same as median ×÷ factor
 
 AS_NORMAL = {"mu": "mean", "sigma": "std"}
 
@@ -114,6 +117,13 @@ class LogNormal(ExponentialFamily):
 
     def inverse(self, q: Array) -> Array:
         return np.exp(self.logarithm.inverse(q))
+
+    def readings(self) -> list[list[Reading]]:
+        """Median ×÷ factor; where the factor is small, so that ± says the same, mean ± standard deviation."""
+        stack, plain = self.stacked, super().readings()
+        skewed = np.asarray(stack.sigma).max(axis=0) >= SKEWED
+        factors = [factor(np.exp(mu), np.exp(sigma)) for mu, sigma in zip(stack.mu.T, stack.sigma.T, strict=True)]
+        return [other if far else near for near, other, far in zip(plain, factors, skewed, strict=True)]
 
     @property
     def mean(self) -> Any:

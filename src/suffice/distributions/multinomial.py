@@ -12,6 +12,7 @@ from suffice.core.errors import DataError, ParameterError
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.parameters import COUNT_VECTOR, NATURAL, SIMPLEX, Array, parameter
+from suffice.core.readings import Reading, levels_of
 from suffice.core.special import log_choose
 from suffice.core.statistics import share
 from suffice.distributions.dirichlet import Dirichlet
@@ -124,6 +125,11 @@ class Multinomial(ExponentialFamily):
             msg = f"Multinomial needs its number of trials to {what}: Multinomial(trials=10, probs=…)."
             raise ParameterError(msg)
         return np.asarray(self.trials)
+
+    def readings(self) -> list[list[Reading]]:
+        probs = np.asarray(self.stacked.probs)
+        levels = tuple(range(probs.shape[-1])) if self.levels is None else self.levels
+        return [[levels_of(levels, member) for member in column] for column in np.moveaxis(probs, 1, 0)]
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         trials = self._known("draw rows").astype(np.int64)

@@ -1,6 +1,7 @@
 """Columns that vary together.
 
-Over 400 lines: one family that is fitted, shared, restricted, floored, conditioned on what is seen, and believed in.
+Over 400 lines: one family that is fitted, shared, restricted, floored, conditioned on what is seen, completed where
+cells are missing, and believed in.
 """
 
 from __future__ import annotations
@@ -16,17 +17,21 @@ from suffice import kernels
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.foretold import Foretold
+from suffice.core.information import Knowledge
 from suffice.core.latent import Expectation
 from suffice.core.lazy import special
 from suffice.core.moments import Scatter
 from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
 from suffice.core.statistics import share
 from suffice.core.weights import Weights
-from suffice.distributions.covariance import deficiency, floored, root, score_incomplete, traces, whitening
-from suffice.distributions.gaussian_pass import PASSES, without
-from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
+from suffice.distributions import holes
+from suffice.distributions.covariance import deficiency, floored, given_some, patterns, root, traces, whitening
+from suffice.distributions.gaussian_pass import PASSES, expect_blank, expect_with_holes, without
+from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.structures import Structure, structure
+from suffice.engines import local
 
 FAR = 1e8  # squared spreads between means: beyond it differences of log densities are taken one by one
 NEAR = 1e3  # of scores: what may be subtracted from them without the loss of a digit that counts
@@ -42,7 +47,8 @@ class MultivariateNormal(ExponentialFamily):
     (fixed), "tied" (one for all members), or three letters for volume, shape and orientation, each equal in all
     members (E), variable (V) or the identity (I): "EII" … "VVV". A singular estimate is floored, with an alert:
     variances at four times the resolution of float64 around the mean, eigenvalues of the correlation matrix at
-    d·10⁻¹². A row without any cell is missing; ``log_prob`` of a row with holes is that of the cells that it has.
+    d·10⁻¹². A row without any cell is missing; ``log_prob`` of a row with holes is that of the cells that it has. A fit
+    of such rows maximises the likelihood of those cells, by EM: the others are expected given what was seen.
 
     >>> sf.fit(sf.MultivariateNormal(), [[0.0, 1.0], [2.0, 1.0], [1.0, 4.0]]).distribution.mean
     array([1., 2.])
@@ -124,6 +130,49 @@ class MultivariateNormal(ExponentialFamily):
         mean, cov = np.asarray(self.mean)[..., columns], np.asarray(self.cov)[..., columns, :][..., columns]
         return replace(self, mean=mean, cov=cov, structure=self.form.marginal or self.structure)
 
+    @property
+    def marginals(self) -> Any:
+        stack = self.stacked
+        return Normal(np.asarray(stack.mean), np.sqrt(np.diagonal(stack.cov, axis1=-2, axis2=-1)))
+
+    def of_column(self, label: int) -> Normal:
+        """The marginal of one column: a Normal number."""
+        place = label if self.lone else [label]
+        return Normal(np.asarray(self.mean)[..., place], np.asarray(self.std)[..., place])
+
+    def conditional(self, known: dict[int, Any]) -> Any:
+        """The other columns, given some by place: Normal as well, around a linear function of what is known."""
+        rest = [column for column in range(int(self.columns or 0)) if column not in known]
+        slopes, left, _ = given_some(np.asarray(self.stacked.cov), list(known), rest)
+        mean = np.asarray(self.mean)
+        moved = mean[rest] + slopes[0] @ (np.array(list(known.values()), dtype=float) - mean[list(known)])
+        form = self.form.marginal or self.structure
+        found = replace(self, mean=moved, cov=left[0] @ left[0].T, structure=form)
+        return found if rest[1:] else found.of_column(0)
+
+    def foretell(self, x: Array, label: int) -> list[Foretold]:
+        """Normal, around a linear function of the cells that a row has; one for each set of them."""
+        means, stds = np.empty((2, self.members, len(x)))
+        seen = ~np.isnan(x)
+        seen[:, label] = False
+        for known, rows in patterns(seen):
+            slopes, left, _ = given_some(np.asarray(self.cov), known, [label])
+            part = x[rows][:, known]
+            self._refuse_infinite(part, known)
+            for j, mean in enumerate(np.asarray(self.mean)):
+                means[j, rows] = mean[label] + (part - mean[known]) @ slopes[j, 0]
+            stds[:, rows] = left[:, 0]
+        return [Foretold.of(len(x), Normal(mean, std)) for mean, std in zip(means, stds, strict=True)]
+
+    def _refuse_infinite(self, part: Array, known: list[int]) -> None:
+        """Name a cell from which nothing follows."""
+        wrong = np.isinf(part)
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0].tolist()
+            cell = f"a cell of column {known[column]} is {part[row, column]:g}"
+            msg = f"{self.name}: {cell}, from which nothing follows; correct it, or mark it missing."
+            raise DataError(msg)
+
     def _told(self, f: Any) -> bool:
         return super()._told(f) and (f.name != "structure" or self.structure != "full")
 
@@ -178,35 +227,49 @@ class MultivariateNormal(ExponentialFamily):
         stats = Scatter(*kernel(x, **w.arguments))
         if np.isfinite(stats.scatter).all():
             return stats
-        kept = ~np.isnan(x).all(axis=1) & (w.per_row() > 0)
-        wrong = ~np.isfinite(x) & kept[:, None]
+        missing = np.isnan(x)
+        kept = ~missing.all(axis=1) & (w.per_row() > 0)
+        wrong = np.isinf(x) & kept[:, None]
         if wrong.any():
             row, column = np.argwhere(wrong)[0].tolist()
-            if not np.isnan(x[row, column]):
-                raise DataError(self._bad_value(x[row, column], row + w.offset, column, 2))
-            msg = (
-                f"{self.name} learns from complete rows, but row {row + w.offset}, column {column} is missing. Drop or "
-                "impute such rows, or use Normal(), which takes each column by itself and leaves out single cells."
-            )
-            raise DataError(msg)
-        part = replace(
-            w,
-            length=int(kept.sum()),
-            values=None if w.values is None else w.values[kept],
-            codes=None if w.codes is None else w.codes[kept],
-        )
-        stats = Scatter(*kernel(x[kept], **part.arguments))
+            raise DataError(self._bad_value(x[row, column], row + w.offset, column, 2))
+        whole = kept & ~missing.any(axis=1)
+        stats = Scatter(*kernel(x[whole], **holes.chosen(w, np.flatnonzero(whole)).arguments))
+        some = np.flatnonzero(kept & ~whole)
+        if some.size:
+            stats = stats + self._expected(x[some], holes.chosen(w, some), pooled=len(stats.scatter) < self.members)
         if not np.isfinite(stats.scatter).all():
             msg = f"{self.name}: the squares of the data exceed the range of float64; divide the columns by a constant."
             raise DataError(msg)
         return stats
+
+    def _expected(self, x: Array, w: Weights, *, pooled: bool) -> Scatter:
+        """The statistics of rows with holes, as these parameters complete them."""
+        mean, cov = np.asarray(self.mean), np.asarray(self.cov)
+        if self.keeps == "diagonal":
+            return holes.gather_columns(x, w, mean, np.sqrt(self.var))
+        return holes.gather(x, w, mean, cov[:1] if self.shared else cov, pooled=pooled)
+
+    def first_statistics(self, x: Any, weights: Any = None) -> Any:
+        """With holes: as the mean and variance of each column, in whoever has cells of it, complete the rows."""
+        rows, prepared, model = self.prepared(x, weights)
+        if not np.isnan(rows).any():
+            return self.suffstats(rows, prepared)
+        stack = model.stacked
+        columns = Normal().widened(rows.shape[1]).suffstats(rows, prepared)
+        every = columns.pooled()
+        mean = np.where(columns.weight > 0, columns.mean, np.where(every.weight > 0, every.mean, stack.mean))
+        var = np.where(every.weight > 0, np.maximum(every.var, np.square(spread_floor(every.mean))), stack.var)
+        var = np.where(columns.var > np.square(spread_floor(mean)), columns.var, var)
+        plain = MultivariateNormal(mean, var[:, :, None] * np.eye(rows.shape[1]))
+        return self.owned(plain.suffstats(rows, prepared))
 
     def log_density(self, x: Array) -> Array:
         if self.keeps == "diagonal":
             return kernels.normal_log_prob(x, self.mean, np.sqrt(self.var))
         with np.errstate(invalid="ignore", over="ignore"):
             out = kernels.gaussian_log_prob(x, self.mean, *self.whitening)
-        return score_incomplete(out, x, self.of_columns)
+        return holes.score(out, x, np.asarray(self.mean), np.asarray(self.cov))
 
     def linear_form(self, about: Array) -> tuple[Array, Array]:
         """Slopes (k, d) and offsets (k,) where members share Σ: log p(x) = slopes · (x − about) + offset + a rest.
@@ -242,16 +305,48 @@ class MultivariateNormal(ExponentialFamily):
         return [((column,), cells[:, column]) for column in range(cells.shape[1])]
 
     def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
+        found = self._fused(x, log_weights, weights)
+        if np.isfinite(found.log_likelihood):
+            return found
+        missing = np.isnan(x)
+        if missing.any():
+            return self._expect_in_parts(x, missing, np.asarray(log_weights), weights)
+        return super(ExponentialFamily, self).expect(x, log_weights, weights)
+
+    def _expect_in_parts(self, x: Array, missing: Array, log_weights: Array, weights: Array | None) -> Expectation:
+        """Complete rows as always, those with holes by what they have, and those without any cell by the weights."""
+        blank, whole = np.asarray(missing.all(axis=1)), np.asarray(~missing.any(axis=1))
+
+        def part(which: Array) -> tuple[Array, Array, Array | None]:
+            logs = log_weights if log_weights.ndim == 1 else log_weights[which]
+            return x[which], logs, None if weights is None else weights[which]
+
+        some, logs, held = part(~(blank | whole))
+        generic = super(ExponentialFamily, self).expect if np.isinf(some).any() else None
+        found = self.expect(*part(whole))
+        if len(some):
+            more = generic(some, logs, held) if generic else expect_with_holes(self, some, logs, held)
+            found = found + more
+        if blank.any():
+            none, logs, held = part(blank)
+            likelihood, entropy, count = expect_blank((len(none), self.members), logs, held)
+            found = replace(
+                found,
+                log_likelihood=found.log_likelihood + likelihood,
+                entropy=found.entropy + entropy,
+                count=found.count + count,
+            )
+        return _told(found)
+
+    def _fused(self, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
         with np.errstate(invalid="ignore", over="ignore"):
             found = PASSES[self.keeps](self, x, log_weights, weights)
-            gone = (found.count > 0) & (found.count < NOBODY * found.count.sum())
+            gone = _gone(found)
             if gone.any():
                 found = without(found, gone)
             if not np.isfinite(found.statistics.scatter).all():
                 found = PASSES[self.keeps](self, x, np.where(gone, -np.inf, log_weights), weights)
-        if np.isfinite(found.log_likelihood):
-            return found
-        return super(ExponentialFamily, self).expect(x, log_weights, weights)
+        return found
 
     def floor(self) -> Any:
         """A small multiple of the variances of all rows, as a matrix (d, d)."""
@@ -308,7 +403,7 @@ class MultivariateNormal(ExponentialFamily):
         if len(about) < self.members:  # kept of all members together: each by its weight
             squares = squares * share(stats.weight, stats.weight.sum())
         constant = log_det - HALF_LOG_TAU * whiten.shape[-1]
-        return np.asarray(stats.weight * constant - 0.5 * squares)[:, None]
+        return np.asarray(stats.weight * constant - 0.5 * squares + stats.hidden)[:, None]
 
     def estimate(self, stats: Any, prior: Any = None, floor: Array | None = None) -> Self:
         """As every family does; with a ``floor`` (d, d) that no covariance may fall under."""
@@ -396,6 +491,36 @@ class MultivariateNormal(ExponentialFamily):
         mean = 0 if "mean" in self.fixed else d if "mean" in self.tied else k * d
         return mean + (self.form.count(k, d) if "cov" in self.free else 0)
 
+    def seen_cells(self, stats: Any) -> Array:
+        return np.asarray(stats.cells)
+
+    def needs_rows(self, stats: Any) -> bool:
+        return not stats.exact
+
+    def standard_errors(self, stats: Any) -> dict[str, Any]:
+        """From exact statistics; with holes they need the rows, and are NaN where those are not at hand."""
+        if stats.exact:
+            return super().standard_errors(stats)
+        self.check_owner(stats)
+        return {
+            name: np.full(np.shape(value), 0.0 if name not in self.free else np.nan)
+            for name, value in self.params.items()
+        }
+
+    def errors_from(self, stats: Any, data: Any) -> dict[Any, Any]:
+        """With holes: from the observed information of the cells that were seen."""
+        if stats.exact or data is None:
+            return self.standard_errors(stats)
+        from suffice.distributions.gaussian_chart import GaussianChart
+
+        (rows, weights), known = data, GaussianChart(self.stacked)
+        width = rows.shape[1]  # long slices: each looks at every pattern of holes
+        with np.errstate(all="ignore"):
+            found = local.reduce(lambda part: known.information(rows[part], weights[part].dense()), len(rows), width)
+            errors = known.errors(Knowledge.of(found))
+        lead = (0,) * (self._full - len(self.batch))
+        return {name: value[lead] for name, value in errors.items()}
+
     def error_cells(self, stats: Any) -> dict[str, Array]:
         cov, weight = np.asarray(self.cov), np.where(stats.weight > 0, stats.weight, np.nan)
         if "mean" in self.tied:
@@ -409,6 +534,7 @@ class MultivariateNormal(ExponentialFamily):
         stack, found = self.stacked, list[Alert]()
         if "cov" not in self.free:
             return self._idle(stats)
+        found.extend(self._apart(stats))
         least = self.form.common(spread_floor(np.asarray(stack.mean)))
         for index in np.flatnonzero(stats.weight > 0)[: 1 if self.shared else None]:
             rank, columns = deficiency(stack.cov[index], least[index])
@@ -422,6 +548,22 @@ class MultivariateNormal(ExponentialFamily):
                 )
                 found.append(("singular", text))
         return tuple(found) or self._idle(stats)
+
+    def _apart(self, stats: Any) -> tuple[Alert, ...]:
+        """Columns that no row has together, where the structure has a covariance of them."""
+        if stats.exact or self.keeps == "diagonal":
+            return ()
+        both = stats.pairs.sum(axis=0)
+        seen = np.diagonal(both) > 0
+        pairs = np.argwhere(np.triu((both == 0) & seen & seen[:, None], 1)).tolist()
+        if not pairs:
+            return ()
+        more = f", and so are {len(pairs) - 1} other pairs" if pairs[1:] else ""
+        text = (
+            f"columns {pairs[0][0]} and {pairs[0][1]} are never seen in one row{more}: nothing but the other columns "
+            "tells how they vary together, and where those do not, their covariance is that of the start."
+        )
+        return (("unidentified", text),)
 
     def _idle(self, stats: Any) -> tuple[Alert, ...]:
         """Columns that tell the members nothing, where the structure takes no harm from them."""
@@ -506,6 +648,10 @@ class MultivariateNormal(ExponentialFamily):
         about_mean, about_cov = belief.log_parts({"mean": stack.mean, "cov": stack.cov})
         return np.asarray(about_mean.sum() + (about_cov[0] if self.shared else about_cov.sum()))
 
+    def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
+        """A name stands for what the first look at the rows says: it may not change from pass to pass."""
+        return self.settle_part(prior, rows, weights) if isinstance(prior, str) else prior
+
     def weak_prior(self, stats: Any) -> NormalInverseWishart:
         """A hundredth of a row at the mean of the data, and d degrees of freedom whose mode is their variances.
 
@@ -517,3 +663,14 @@ class MultivariateNormal(ExponentialFamily):
         d = stats.centre.shape[1]
         belief = NormalInverseWishart(stats.mean, 1e-2, float(d), (2 * d + 2) * variances[:, :, None] * np.eye(d))
         return belief.squeezed(1) if len(stats.weight) == 1 else belief
+
+
+def _gone(found: Expectation) -> Array:
+    """Which members (k,) got so little of the rows that it is nothing."""
+    return np.asarray((found.count > 0) & (found.count < NOBODY * found.count.sum()))
+
+
+def _told(found: Expectation) -> Expectation:
+    """The E-step without what members got that is nothing."""
+    gone = _gone(found)
+    return without(found, gone) if gone.any() else found

@@ -10,10 +10,12 @@ import numpy as np
 
 from suffice.core.distribution import Distribution
 from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.foretold import Foretold
 from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, parameter
 from suffice.core.special import t_quantile
-from suffice.distributions.covariance import root, score_incomplete, whitening
+from suffice.distributions.covariance import given_some, patterns, root, score_incomplete, whitening
+from suffice.distributions.student_t import StudentT
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,6 +58,44 @@ class MultivariateStudentT(Distribution, register=False):
         return replace(
             self, loc=np.asarray(self.loc)[..., columns], scale=np.asarray(self.scale)[..., columns, :][..., columns]
         )
+
+    @property
+    def marginals(self) -> Any:
+        stack = self.stacked
+        scale = np.sqrt(np.diagonal(stack.scale, axis1=-2, axis2=-1))
+        return StudentT(np.asarray(stack.df)[:, None], np.asarray(stack.loc), scale)
+
+    def of_column(self, label: int) -> StudentT:
+        """The marginal of one column: Student's t."""
+        place: Any = label if self.lone else [label]
+        df = np.asarray(self.df) if self.lone else np.asarray(self.df)[:, None]
+        return StudentT(df, np.asarray(self.loc)[..., place], self._marginal_scale()[..., place])
+
+    def conditional(self, known: dict[int, Any]) -> Any:
+        """The other columns, given some by place: with more degrees, and wider the further off the known ones are."""
+        rest = [column for column in range(self.columns) if column not in known]
+        slopes, left, whiten = given_some(np.asarray(self.stacked.scale), list(known), rest)
+        loc, df = np.asarray(self.loc), float(self.df)
+        away = np.array(list(known.values()), dtype=float) - loc[list(known)]
+        wider = (df + np.square(whiten[0] @ away).sum()) / (df + len(known))
+        found = replace(self, df=df + len(known), loc=loc[rest] + slopes[0] @ away, scale=wider * (left[0] @ left[0].T))
+        return found if rest[1:] else found.of_column(0)
+
+    def foretell(self, x: Array, label: int) -> list[Foretold]:
+        """Student's t, by the cells that a row has; one regression for each set of them."""
+        df, loc, scale = np.empty((3, self.members, len(x)))
+        seen = ~np.isnan(x)
+        seen[:, label] = False
+        for known, rows in patterns(seen):
+            slopes, left, whiten = given_some(np.asarray(self.scale), known, [label])
+            part = x[rows][:, known]
+            for j, middle in enumerate(np.asarray(self.loc)):
+                away, degrees = part - middle[known], float(self.df[j])
+                squares = np.square(away @ whiten[j].T).sum(axis=1)
+                df[j, rows] = degrees + len(known)
+                loc[j, rows] = middle[label] + away @ slopes[j, 0]
+                scale[j, rows] = left[j, 0] * np.sqrt((degrees + squares) / (degrees + len(known)))
+        return [Foretold.of(len(x), StudentT(*one)) for one in zip(df, loc, scale, strict=True)]
 
     def log_density(self, x: Array) -> Array:
         whiten, log_det = self._whitening

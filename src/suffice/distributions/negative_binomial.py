@@ -22,6 +22,7 @@ from suffice.core.special import (
     trigamma_fall,
     whole_quantile,
 )
+from suffice.core.streamed import read
 
 if TYPE_CHECKING:
     from suffice.core.statistics import Sums
@@ -101,7 +102,7 @@ class NegativeBinomial(Iterative, ExponentialFamily):
 
     def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
         """The size and p that match mean and variance."""
-        rows = self.read(x)
+        rows = read(self, x)
         model = self.shaped(rows)
         if self.exact or "p" in self.fixed:
             return super().start(x, weights, rng)

@@ -11,6 +11,7 @@ from suffice.core.distribution import Distribution
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.parameters import COUNT, NONNEGATIVE, Array, parameter
+from suffice.core.readings import Reading, single
 from suffice.core.special import MANY, excess, log_factorial, log_poisson, whole_quantile
 from suffice.distributions.gamma import Gamma
 from suffice.distributions.negative_binomial import NegativeBinomial
@@ -79,6 +80,9 @@ class Poisson(ExponentialFamily):
 
     def inverse(self, q: Array) -> Array:
         return whole_quantile(self.cumulative, q, 0)
+
+    def readings(self) -> list[list[Reading]]:
+        return single("mean", self.stacked.mean)
 
     @property
     def mean(self) -> Any:

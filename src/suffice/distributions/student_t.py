@@ -12,6 +12,7 @@ from suffice.core.distribution import Alert
 from suffice.core.iterative import Iterative, newton_step, weighted_median
 from suffice.core.lazy import special
 from suffice.core.parameters import POSITIVE, REAL, Array, parameter
+from suffice.core.readings import Reading, number, spreads
 from suffice.core.special import t_quantile
 from suffice.distributions.normal import HALF_LOG_TAU, spread_floor
 
@@ -233,6 +234,12 @@ class StudentT(Iterative):
     def inverse(self, q: Array) -> Array:
         return np.asarray(self.loc + self.scale * t_quantile(self.df, q))
 
+    def readings(self) -> list[list[Reading]]:
+        """Location ± scale, which it has whatever its tails are, and how heavy these are."""
+        stack = self.stacked
+        columns = zip(spreads(stack.loc, stack.scale), np.asarray(stack.df).T, strict=True)
+        return [[_with_tails(one, float(df)) for one, df in zip(*column, strict=True)] for column in columns]
+
     @property
     def mean(self) -> Any:
         """The mean: loc, and undefined where df ≤ 1."""
@@ -258,3 +265,8 @@ class StudentT(Iterative):
 
     def scale_of(self, name: str) -> Any:
         return self.scale
+
+
+def _with_tails(one: Reading, df: float) -> Reading:
+    loc, scale = one.numbers.values()
+    return Reading((*one.pieces, f"df {number(df, 2)}"), {"loc": loc, "scale": scale, "df": df})

@@ -11,6 +11,7 @@ from suffice import kernels
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.parameters import REAL, Array, parameter
+from suffice.core.readings import Reading, between
 from suffice.core.statistics import Extremes
 from suffice.core.weights import Weights
 from suffice.distributions.normal import spread_floor
@@ -107,6 +108,10 @@ class Uniform(Distribution):
 
     def inverse(self, q: Array) -> Array:
         return np.asarray(self.low + q * np.subtract(self.high, self.low))
+
+    def readings(self) -> list[list[Reading]]:
+        columns = zip(np.asarray(self.stacked.low).T, np.asarray(self.stacked.high).T, strict=True)
+        return [[between(low, high) for low, high in zip(*ends, strict=True)] for ends in columns]
 
     @property
     def mean(self) -> Any:

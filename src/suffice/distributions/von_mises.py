@@ -59,6 +59,7 @@ class VonMises(ExponentialFamily):
     concentration: Any = parameter(NONNEGATIVE, default=1.0, typical=(0.5, 8.0))
 
     periods: ClassVar[dict[str, float]] = {"loc": 2 * np.pi}
+    quick_quantiles = False
 
     def statistic(self, x: Array) -> Array:
         return np.stack([np.cos(x, dtype=np.float64), np.sin(x, dtype=np.float64)], axis=-1)

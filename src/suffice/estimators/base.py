@@ -11,11 +11,20 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from suffice.combinators.merging import added
 from suffice.core.em import Climb, Pass, climb
-from suffice.core.errors import SufficeError
+from suffice.core.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
-from suffice.estimators.validation import AT_LEAST_ONE, AT_LEAST_ZERO, COUNT, checked, generator, row_weights
+from suffice.estimators.validation import (
+    AT_LEAST_ONE,
+    AT_LEAST_ZERO,
+    COUNT,
+    check_mergeable,
+    checked,
+    generator,
+    row_weights,
+)
 
 FORGETTING = 0.6  # step of online EM: (weight of the new rows / weight of all rows so far) to this power
 
@@ -81,31 +90,16 @@ class MixtureShell(DensityMixin, BaseEstimator):
         """Whether the caller gave the members an order, which they then keep."""
         return False
 
-    @property
-    def _holes(self) -> bool:
-        """Whether cells may be missing."""
-        return False
-
-    _remedy: ClassVar[str] = "MixtureModel(Normal())"  # for rows with missing cells
-
     # ---- rows -----------------------------------------------------------------------------------------------------
     def _rows(self, X: Any, *, reset: bool = False, least: int = 1) -> Any:
         """Rows as the mixture takes them."""
         return self._numbers(X, reset=reset, least=least)
 
     def _numbers(self, X: Any, *, reset: bool, least: int) -> Array:
-        """Rows of numbers, with missing cells only where there may be some."""
+        """Rows of numbers; cells may be missing."""
         kinds = [np.float64, np.float32]
         rules: dict[str, Any] = {"ensure_min_samples": least, "ensure_all_finite": "allow-nan"}
         rows = validate_data(self, X, reset=reset, dtype=kinds, order="C", **rules)  # the last bits depend on the order
-        if not self._holes and np.isnan(np.min(rows)):
-            row, column = np.argwhere(np.isnan(rows))[0].tolist()
-            msg = (
-                f"Input X contains NaN: row {row}, column {column} is missing. {type(self).__name__} learns from "
-                f"complete rows here. Drop or impute such rows, or use {self._remedy}, which takes each column by "
-                "itself and leaves out single cells."
-            )
-            raise ValueError(msg)
         return np.asarray(rows)
 
     def _asked(self, X: Any) -> tuple[Any, Any]:
@@ -253,6 +247,39 @@ class MixtureShell(DensityMixin, BaseEstimator):
         self._learn_more(X, sample_weight)
         return self
 
+    def merge(self, other: Any) -> Self:
+        """Add what another fit with the same options learned: members are aligned, and one M-step is taken.
+
+        Who made which row was decided by the parameters of each, so this comes near a fit of all rows, and is none.
+        """
+        check_is_fitted(self)
+        check_mergeable(self, other)
+        if self._model_options != other._model_options:  # noqa: SLF001 (of the same kind)
+            names = ", ".join(self._of_model)
+            msg = f"merge adds fits of the same {names}; here are {self._model_options}, there {other._model_options}."  # noqa: SLF001
+            raise DataError(msg)
+        if not (hasattr(self, "statistics_") and hasattr(other, "statistics_")):
+            msg = f"{type(self).__name__} with max_iter=0 has seen no rows, so there is nothing to merge."
+            raise UnsupportedError(msg)
+        beliefs = self.prior.values() if isinstance(self.prior, dict) else [self.prior]
+        if any(isinstance(one, str) for one in beliefs):
+            msg = f"prior={self.prior!r} is settled by the rows, and merge has none; give the prior itself."
+            raise UnsupportedError(msg)
+        stats = added(self.distribution_, other.distribution_, self.statistics_, other.statistics_)
+        self.distribution_, self.statistics_ = self.distribution_.estimate(stats, self.prior), stats
+        self.n_seen_ = self.n_seen_ + other.n_seen_
+        total = Weights.of(np.array([self.n_seen_]), 1)
+        self.lower_bound_ = float(np.sum(self.distribution_.log_likelihood(stats))) / self._per(total)
+        self.lower_bounds_, self.converged_ = [*self.lower_bounds_, self.lower_bound_], False
+        self.__dict__.pop("fit_", None)
+        self._show()
+        text = (
+            f"{type(self).__name__}: two fits were aligned, added, and took one M-step; who made which row was decided "
+            "by the parameters of each. Where the rows are at hand, fit with warm_start=True goes on from here."
+        )
+        warnings.warn(text, SufficeWarning, stacklevel=2)
+        return self
+
     # ---- asking ---------------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> Array:
         """The most probable member of each row, (n,)."""
@@ -285,9 +312,9 @@ class MixtureShell(DensityMixin, BaseEstimator):
         return _taken(rows, order), who[order]
 
     def __sklearn_tags__(self) -> Any:
-        """Tell whether missing cells are welcome."""
+        """Tell that missing cells are welcome."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._holes
+        tags.input_tags.allow_nan = True
         return tags
 
 

@@ -15,20 +15,27 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.combinators.classes import Classes, Labelled
+from suffice.combinators.classes import Classes, Labelled, LabelledFiles
 from suffice.combinators.dependence import Dependence, dependence
 from suffice.combinators.evidence import Explanation, explain
+from suffice.combinators.portraits import of_classes
+from suffice.core.data import cells, numbers
 from suffice.core.decision import decide
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, SufficeWarning, UnsupportedError
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
+from suffice.core.portrait import Portrait
 from suffice.core.sketch import taken
+from suffice.core.streamed import FEW, Codes, Source, located, streamed, weights_of
+from suffice.core.summary import page
 from suffice.core.weights import Weights
-from suffice.estimators.rows import by_name, missing_cell, one_row
+from suffice.estimators.asking import Asking
+from suffice.estimators.rows import by_name, keep_names, one_row
 from suffice.estimators.targets import Targets, checked_priors, in_order, targets
-from suffice.estimators.validation import checked, generator, refuse_infinite, row_weights
+from suffice.estimators.validation import check_mergeable, checked, generator, refuse_infinite, row_weights
 from suffice.frames.schema import infer
+from suffice.frames.table import Frame
 
 MISLED = 0.05  # of the labelled rows: what rows of unknown class may cost before an alert tells
 
@@ -38,7 +45,7 @@ def _streams(estimator: Any) -> bool:
     return bool(estimator._adds)  # noqa: SLF001
 
 
-class BayesShell(ClassifierMixin, BaseEstimator):
+class BayesShell(Asking, ClassifierMixin, BaseEstimator):
     """An estimator around p(x, y), ``distribution_``, and its statistics, ``statistics_``.
 
     A subclass says what the rows of a class are in ``_prototype``, what is believed of it in ``_believed``, and shows
@@ -96,11 +103,6 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         """Set the attributes that follow from ``distribution_`` and ``statistics_``."""
 
     @property
-    def _holes(self) -> bool:
-        """Whether cells may be missing."""
-        return True
-
-    @property
     def _by_name(self) -> bool:
         """Whether columns go by name."""
         return False
@@ -116,14 +118,9 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         if self._words:
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         kinds = [np.float64, np.float32]
-        try:
-            rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
-            if not (reset and self._holes):  # families that take holes look at every cell that they learn from
-                refuse_infinite(rows, type(self).__name__, holes=self._holes)
-        except ValueError as error:
-            if "contains NaN" not in str(error):
-                raise
-            raise ValueError(missing_cell(type(self).__name__, X)) from None
+        rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
+        if not reset:  # families look at every cell that they learn from
+            refuse_infinite(rows, type(self).__name__)
         return rows
 
     def _template(self) -> Classes:
@@ -166,13 +163,74 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             The class of each row; None and NaN are unknown classes. Or a boolean matrix (n, k) of those allowed.
         sample_weight
             One number of at least 0 per row.
+
+        Of files, as :func:`suffice.scan` opens them, ``y`` and ``sample_weight`` are names of columns; they are read
+        once for each pass, and every row has a class.
         """
+        if isinstance(X, Source):
+            return self._fit_files(X, y, sample_weight)
         rows = self._validated(X, reset=True)
         found = targets(type(self).__name__, y, None, self._unlabeled)
         self.classes_ = found.classes
         self.__dict__.pop("statistics_", None)
         self._learn(rows, found, sample_weight)
         return self
+
+    def _fit_files(self, X: Source, y: Any, sample_weight: Any) -> Self:
+        """Learn from files; those that are small are read at once."""
+        if not isinstance(y, str) or not (sample_weight is None or isinstance(sample_weight, str)):
+            msg = f"{type(self).__name__}: of files, y and sample_weight are names of columns; got {y!r:.60}."
+            raise DataError(msg)
+        codes = Codes(X, y)
+        names = tuple(name for name in X.names if name not in (y, sample_weight))
+        if len(X) * len(X.names) <= FEW:
+            frame = X.frame(0, len(X), X.names)
+            held = None if sample_weight is None else cells(frame[sample_weight], "sample_weight")
+            found: Self = self.fit(self._of_frame(frame, names), cells(frame[y], "y"), held)
+            return found
+        missing = codes.unknown()
+        if missing is not None:
+            msg = (
+                f"{type(self).__name__}: column {y!r} has no class in {X.place(missing)}. Rows without a class take "
+                "part where all rows are in memory; leave them out of the files."
+            )
+            raise DataError(msg)
+        keep_names(self, dict.fromkeys(names))
+        self.classes_ = np.array(codes.levels)
+        self.__dict__.pop("statistics_", None)
+        features, weights = X.only(names), weights_of(X, sample_weight, len(X))
+        with located(X):
+            self._choose(features, Targets(codes, self.classes_), weights)  # type: ignore[arg-type]
+            template = self._template()
+            data = LabelledFiles(streamed(template.components, X, names), codes)
+            if template.exact:
+                self._adopt(template, template.suffstats(data, weights), more=False)
+                return self
+            options = {**self._climbing(), "n_init": self.n_init}
+            learned = template.learn(data, weights, self._believed(), generator(self.random_state), **options)
+        self.converged_, self.n_iter_ = learned.converged, learned.passes
+        self.distribution_ = self._refined(learned.distribution, learned.statistics, None)
+        self.statistics_ = learned.statistics
+        self._tell()
+        return self
+
+    def _of_frame(self, frame: Frame, names: Any) -> Any:
+        """Rows of a file, in the form in which rows of this classifier come."""
+        if self._named_rows:
+            return {name: frame[name] for name in names}
+        return numbers(Frame({name: frame.raw(name) for name in names}, len(frame)), type(self).__name__)
+
+    @property
+    def _named_rows(self) -> bool:
+        """Whether rows are given as columns by name."""
+        return self._by_name
+
+    def _each_frame(self, X: Source, ask: Any) -> Array:
+        """What is asked of every partition of files, put together."""
+        names = tuple(self.feature_names_in_)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return X.mapped(lambda frame: ask(self._of_frame(frame, names)), names)
 
     @available_if(_streams)
     @checked
@@ -204,8 +262,12 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         data, weights = self._labelled(template, rows, found, sample_weight)
         if template.exact and data.complete:
             seen = None if more else (data, weights)
-            self._adopt(template, self._gathered(template, data, weights), more=more, seen=seen)
-            return
+            stats = self._gathered(template, data, weights)
+            if stats.exact:
+                self._adopt(template, stats, more=more, seen=seen)
+                return
+            if more:
+                raise UnsupportedError(self._needs_cells("partial_fit", data.rows))
         if more and not template.exact:
             msg = (
                 f"{type(self).__name__}.partial_fit sees rows once, but its families, {template.components!r:.200}, "
@@ -236,7 +298,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         some = Labelled.of(taken(data.rows, known), data.codes[known])
         w = None if weights.values is None else weights.values[known]
         stats = template.suffstats(some, Weights.of(w, len(known)))
-        if not stats.count.all():
+        if not stats.count.all() or not stats.exact:
             return ()
         alone = self._settled(template, stats).estimate(stats, self._believed())
         models = (alone, self.distribution_)
@@ -280,7 +342,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
     def merge(self, other: Any) -> Self:
         """Add what another fit of the same classes learned: as if its rows had been seen here."""
         check_is_fitted(self)
-        self._check_mergeable(other)
+        check_mergeable(self, other)
         if not np.array_equal(self.classes_, other.classes_):
             msg = (
                 f"merge adds fits of the same classes; here are {self.classes_.tolist()}, there "
@@ -292,12 +354,6 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         self._adopt(self._template(), other.statistics_, more=True)
         return self
 
-    def _check_mergeable(self, other: Any) -> None:
-        if type(other) is not type(self):
-            msg = f"merge adds two fits of {type(self).__name__}; got {type(other).__name__}."
-            raise TypeError(msg)
-        check_is_fitted(other)
-
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows: as if they had never been seen."""
         check_is_fitted(self)
@@ -308,7 +364,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         if not data.complete:
             msg = f"unlearn takes rows whose class is known; row {int(np.argmax(data.codes < 0))} has none."
             raise UnsupportedError(msg)
-        left = self.statistics_ - self._gathered(template, data, weights)
+        gone = self._gathered(template, data, weights)
+        if not gone.exact:
+            raise UnsupportedError(self._needs_cells("unlearn", data.rows))
+        left = self.statistics_ - gone
         self._adopt(template, left, more=False)
         return self
 
@@ -316,9 +375,21 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         if not self.statistics_.exact:
             msg = (
                 f"{what} needs exact statistics, and those of {type(self).__name__} here were gathered given "
-                "parameters (rows of unknown class, or a family that takes several passes). Fit all rows again."
+                "parameters (rows of unknown class, missing cells under a covariance, or a family that takes several "
+                "passes). Fit all rows again."
             )
             raise UnsupportedError(msg)
+
+    def _needs_cells(self, what: str, rows: Any) -> str:
+        where = ""
+        if isinstance(rows, np.ndarray):
+            missing = np.isnan(rows)
+            row, column = np.argwhere(missing & ~missing.all(axis=1, keepdims=True))[0].tolist()
+            where = f"; row {row}, column {column} is missing"
+        return (
+            f"{type(self).__name__}.{what} sees rows once, and where columns vary together what is expected of a "
+            f"missing cell takes several passes{where}. Give all rows to fit, or complete ones here."
+        )
 
     # ---- asking ---------------------------------------------------------------------------------------------------
     def _asked(self, X: Any) -> tuple[Classes, Any]:
@@ -346,6 +417,8 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             The largest expected loss that is accepted. Other rows get −1, or None where −1 is a class or classes are
             no numbers.
         """
+        if isinstance(X, Source):
+            return self._each_frame(X, lambda rows: self.predict(rows, loss, reject))
         if loss is None and reject is None:
             model, rows = self._asked_quickly(X)
             return np.asarray(self.classes_[model.most_probable(rows)])
@@ -364,6 +437,8 @@ class BayesShell(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Array:
         """p(y | x) of each class, (n, k)."""
+        if isinstance(X, Source):
+            return self._each_frame(X, self.predict_proba)
         model, rows = self._asked(X)
         return np.asarray(model.predict_proba(rows))
 
@@ -402,6 +477,10 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         return other
 
     # ---- explaining -----------------------------------------------------------------------------------------------
+    def with_class_column(self, name: Any = "class") -> Any:
+        """p(x, y) as a distribution in which the class is one more column, called ``name``: ask it anything."""
+        return self._joint.with_class_column(name)
+
     def explain(self, row: Any, label: Any = None, against: Any = None) -> Explanation:
         """Why a row has its class: prior log-odds plus one term for each column, or block of columns.
 
@@ -421,6 +500,16 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             return cells.get(name(column), cells.get(column))
 
         return explain(self.distribution_, rows, label, against, name, value)
+
+    def portrait(self) -> Portrait:
+        """What there is to say about the classes, as values: what each says of every column, and what that tells."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return of_classes(self.distribution_, None if names is None else tuple(names), self)
+
+    def summary(self, width: int | None = None) -> str:
+        """The classes as a page of text: their shares, what each says of every column, and which columns tell most."""
+        return page(self.portrait(), width)
 
     def dependence(self, X: Any, y: Any, sample_weight: Any = None) -> Dependence:
         """What independent columns ignore: the information of every pair of columns given the class.
@@ -447,8 +536,8 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         return int(self.distribution_.n_parameters)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell whether missing cells and labels are welcome."""
+        """Tell that missing cells are welcome, and whether labels are."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._holes
+        tags.input_tags.allow_nan = True
         tags.input_tags.categorical = self._words
         return tags

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from suffice.core.distribution import Distribution
 from suffice.distributions.normal import Normal
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.prototypes import by_name, takes_holes, takes_labels
+from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import columns_of, is_mapping
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE
 
@@ -110,10 +110,6 @@ class BayesClassifier(BayesShell):
     @property
     def _unlabeled(self) -> Any:
         return self.unlabeled
-
-    @property
-    def _holes(self) -> bool:
-        return takes_holes(self._given)
 
     @property
     def _words(self) -> bool:

@@ -20,7 +20,7 @@ from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import spread_floor
 from suffice.distributions.structured_wishart import KEPT, StructuredWishart
 from suffice.estimators.base import MixtureShell
-from suffice.estimators.gaussians import SHAPES, matrices_of, show
+from suffice.estimators.gaussians import SHAPES, at_means, matrices_of, show
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ZERO, one_of
 
 SHARES: dict[str, Callable[[Any], Any]] = {
@@ -36,7 +36,7 @@ class BayesianGaussianMixture(MixtureShell):
 
     Takes the arguments of ``sklearn.mixture.BayesianGaussianMixture`` and shows its attributes: to change over, change
     the import. From the same start each pass is scikit-learn's; steps are extrapolated, and taken back where they would
-    lower the bound. Beyond it: ``sample_weight`` (weight 2 is the row twice) and ``partial_fit``.
+    lower the bound. Beyond it: ``sample_weight`` (weight 2 is the row twice), missing cells and ``partial_fit``.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class BayesianGaussianMixture(MixtureShell):
     def _believed(self, rows: Array, weights: Weights) -> dict[str, Any]:
         """The prior of the weights and of the members."""
         (_, d), k = rows.shape, self.n_components
-        shape, every = SHAPES[self.covariance_type], MultivariateNormal().suffstats(rows, weights)
+        shape, every = SHAPES[self.covariance_type], MultivariateNormal().first_statistics(rows, weights)
         total = float(every.weight[0])
         degrees = d if self.degrees_of_freedom_prior is None else self.degrees_of_freedom_prior
         if not degrees > d - 1:
@@ -217,12 +217,13 @@ class BayesianGaussianMixture(MixtureShell):
             small, held = picture(rows, weights, RANDOM_ROWS, int(rng.integers(1 << 62)))
             shares = rng.random((len(small), k))
             return small, Weights.of(shares / shares.sum(axis=1, keepdims=True) * held.dense(), len(small))
-        centres = Centres.drawn(rows, weights, k, rng, apart=self.init_params != "random_from_data")
+        places = at_means(rows, weights)
+        centres = Centres.drawn(places, weights, k, rng, apart=self.init_params != "random_from_data")
         if self.init_params != "kmeans":
             return centres.places, Weights.of(OneHot(np.arange(k), k), k)
-        rest = KMEANS_REST * Centres.spread(rows, weights)
-        found = Centres(centres.places, rest).climb(rows, weights, KMEANS_PASSES).distribution
-        return rows, Weights.of(OneHot(found.predict(rows), k, weights.values), len(rows))
+        rest = KMEANS_REST * Centres.spread(places, weights)
+        found = Centres(centres.places, rest).climb(places, weights, KMEANS_PASSES).distribution
+        return rows, Weights.of(OneHot(found.predict(places), k, weights.values), len(rows))
 
     # ---- what is shown --------------------------------------------------------------------------------------------
     def _show(self) -> None:

@@ -9,17 +9,20 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from suffice.combinators.merging import added
 from suffice.core.distribution import Distribution
-from suffice.core.fit import fit
+from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.fit import fit, named_fit
 from suffice.core.parameters import Array
 from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.estimators.asking import Asking
 from suffice.estimators.base import Criteria
-from suffice.estimators.prototypes import by_name, takes_holes, takes_labels
+from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import columns_of, is_mapping
-from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, checked, generator, row_weights
+from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, check_mergeable, checked, generator, row_weights
 
 
-class Density(Criteria, DensityMixin, BaseEstimator):
+class Density(Asking, Criteria, DensityMixin, BaseEstimator):
     """`suffice.fit` as a scikit-learn estimator: learn a distribution, score rows, draw new ones.
 
     Parameters
@@ -83,8 +86,7 @@ class Density(Criteria, DensityMixin, BaseEstimator):
             X = named
         else:
             kinds = None if takes_labels(self._given) else [np.float64, np.float32]
-            finite = "allow-nan" if takes_holes(self._given) else True
-            X = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=finite)
+            X = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite="allow-nan")
         return prototype.read(X)
 
     @checked
@@ -96,6 +98,7 @@ class Density(Criteria, DensityMixin, BaseEstimator):
         rng = generator(self.random_state)
         weights = row_weights(sample_weight, rows)
         self.fit_ = fit(self._given, rows, weights=weights, prior=self.prior, random_state=rng, **options)
+        self.fit_ = named_fit(self.fit_, getattr(self, "feature_names_in_", None))
         self.distribution_, self.statistics_ = self.fit_.distribution, self.fit_.statistics
         self.n_iter_, self.converged_ = self.fit_.n_iter, self.fit_.converged
         return self
@@ -108,11 +111,36 @@ class Density(Criteria, DensityMixin, BaseEstimator):
         first = not hasattr(self, "statistics_")
         rows = self._rows(X, reset=first)
         stats = self._given.suffstats(rows, row_weights(sample_weight, rows))
-        self.__dict__.pop("fit_", None)
-        self.statistics_ = stats if first else self.statistics_ + stats
-        self.distribution_ = self._given.for_statistics(self.statistics_).estimate(self.statistics_, self.prior)
-        self.n_iter_, self.converged_ = 1, True
+        if not stats.exact:
+            msg = (
+                f"Density.partial_fit sees rows once, and where columns vary together what {self._given.name} expects "
+                "of a missing cell takes several passes. Give all rows to fit, or complete ones here."
+            )
+            raise UnsupportedError(msg)
+        self._adopt(stats if first else self.statistics_ + stats)
         return self
+
+    def merge(self, other: Any) -> Self:
+        """Add what another fit of the same prototype learned: as if its rows had been seen here."""
+        check_is_fitted(self)
+        check_mergeable(self, other)
+        same = repr((self._given, self.prior)) == repr((other._given, other.prior))  # noqa: SLF001 (of the same kind)
+        if not same:
+            msg = f"merge adds fits of the same prototype and prior; here is {self!r:.100}, there {other!r:.100}."
+            raise DataError(msg)
+        stats = added(self.distribution_, other.distribution_, self.statistics_, other.statistics_)
+        if not stats.exact:
+            msg = "merge needs exact statistics here; of mixtures use sf.merge(a.fit_, b.fit_), or fit all rows again."
+            raise UnsupportedError(msg)
+        self._adopt(stats)
+        return self
+
+    def _adopt(self, stats: Any) -> None:
+        """Estimate from exact statistics."""
+        self.__dict__.pop("fit_", None)
+        self.statistics_ = stats
+        self.distribution_ = self._given.for_statistics(stats).estimate(stats, self.prior)
+        self.n_iter_, self.converged_ = 1, True
 
     def score_samples(self, X: Any) -> Array:
         """Log density of each row, (n,)."""
@@ -131,8 +159,8 @@ class Density(Criteria, DensityMixin, BaseEstimator):
         return drawn[:, None] if not isinstance(drawn, dict) and np.ndim(drawn) == 1 else drawn
 
     def __sklearn_tags__(self) -> Any:
-        """Tell whether missing cells and labels are welcome."""
+        """Tell that missing cells are welcome, and whether labels are."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = takes_holes(self._given)
+        tags.input_tags.allow_nan = True
         tags.input_tags.categorical = takes_labels(self._given)
         return tags

@@ -141,7 +141,7 @@ class BernoulliNB(DiscreteShell):
     def _validated(self, X: Any, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
         rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
-        refuse_infinite(rows, type(self).__name__, holes=True)
+        refuse_infinite(rows, type(self).__name__)
         if hasattr(rows, "tocsr"):
             rows = rows.copy()
             rows.sum_duplicates()  # a cell is the sum of its entries
@@ -219,7 +219,7 @@ class MultinomialNB(DiscreteShell):
         kinds = [np.float64, np.float32]
         rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
         if not reset:  # the family looks at what it learns from
-            refuse_infinite(rows, type(self).__name__, holes=True)
+            refuse_infinite(rows, type(self).__name__)
         if not hasattr(rows, "tocsr") and rows.size and rows.min() < 0:
             msg = f"Negative values in data passed to {type(self).__name__} (input X): counts are at least 0."
             raise ValueError(msg)

@@ -15,6 +15,7 @@ from suffice.core.errors import UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.statistics import share
 from suffice.core.weights import Weights
+from suffice.distributions.holes import expected_rows
 from suffice.distributions.normal import spread_floor
 from suffice.distributions.shrinkage import fourth_moments, in_units, ledoit_wolf, oas, shrunk
 from suffice.estimators.bayes import BayesShell
@@ -37,10 +38,6 @@ class Discriminant(BayesShell):
     covariance_estimator: Any
 
     # ---- rows -----------------------------------------------------------------------------------------------------
-    @property
-    def _holes(self) -> bool:
-        return False
-
     def _class_priors(self) -> Any:
         """As scikit-learn's linear discriminant takes them: with another sum they are divided by it."""
         if self.priors is None:
@@ -93,20 +90,33 @@ class Discriminant(BayesShell):
 
     def _refined(self, model: Classes, stats: Any, seen: Any) -> Classes:
         """The same means with the covariances that the options ask for, above the same floor."""
-        stack, found = model.components, stats.members
+        stack, found = model.components, self._by_class(model, stats, seen)
         pooled = len(found.scatter) < len(found.weight)
         weight = found.weight.sum(keepdims=True) if pooled else found.weight
         cov = share(found.scatter, weight[:, None, None])
-        wanted = self._regularised(self._estimated(cov, weight, found, seen))
+        wanted = self._regularised(self._estimated(cov, weight, model, found, seen))
         if wanted is cov:
             return model
         floor = model.floors_from(stats) if model.floors is None else model.floors
         solved = stack.solve(np.asarray(stack.mean), wanted * weight[:, None, None], found.weight, None, floor)
         return replace(model, components=stack.choose(found.weight == 0, solved))
 
-    def _estimated(self, cov: Array, weight: Array, found: Any, seen: Any) -> Array:
+    def _by_class(self, model: Classes, stats: Any, seen: Any) -> Any:
+        """The members' statistics; with holes, those of each class where a shrinkage is found class by class."""
+        if stats.exact or not isinstance(self.shrinkage, str) or seen is None or not seen[0].complete:
+            return stats.members
+        data, weights = seen
+        owners = replace(weights, codes=data.codes, members=model.n)
+        return replace(model.components, structure="full").suffstats(data.rows, owners)
+
+    def _estimated(self, cov: Array, weight: Array, model: Classes, found: Any, seen: Any) -> Array:
         """The covariances (k, d, d) as they are, or shrunk, or by the caller's estimator."""
         if self.covariance_estimator is not None:
+            if not found.exact:
+                msg = (
+                    "covariance_estimator takes complete rows, and here some cells are missing; use shrinkage instead."
+                )
+                raise UnsupportedError(msg)
             return self._by_estimator(cov, *self._rows(seen))
         if self.shrinkage is None or not len(cov):
             return cov
@@ -124,8 +134,21 @@ class Discriminant(BayesShell):
         else:
             data, weights = self._rows(seen)
             owners = replace(weights, codes=data.codes, members=len(weight))
-            amount = ledoit_wolf(units, weight, fourth_moments(data.rows, owners, found.mean, spread))
+            rows = data.rows if found.exact else self._completed(model, data.rows, data.codes)
+            amount = ledoit_wolf(units, weight, fourth_moments(rows, owners, found.mean, spread))
         return np.asarray(shrunk(units, amount) * (spread[:, :, None] * spread[:, None, :]))
+
+    def _completed(self, model: Classes, rows: Array, codes: Any = None) -> Array:
+        """The rows, with what is expected of missing cells given the others and the class, as far as that is known."""
+        holes = np.flatnonzero(np.isnan(rows).any(axis=1))
+        if not len(holes):
+            return rows
+        stack, whole = model.components, np.array(rows, dtype=float)
+        some = rows[holes]
+        shares = model.predict_proba(some) if codes is None else np.eye(model.n)[codes[holes]]
+        cov = np.asarray(stack.cov)
+        whole[holes] = expected_rows(some, shares, np.asarray(stack.mean), cov[:1] if stack.shared else cov)
+        return whole
 
     def _rows(self, seen: Any) -> tuple[Any, Weights]:
         """All rows, of known class, and their weights; an option may need them."""

@@ -8,15 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from suffice.core.fit import fit
+from suffice.core.fit import fit, named_fit
 from suffice.core.result import Fit
 from suffice.core.sketch import taken
 from suffice.core.weights import Weights
+from suffice.estimators.asking import Asking
 from suffice.estimators.base import Criteria, MixtureShell, Told
 from suffice.estimators.validation import AT_LEAST_ONE, generator, row_weights
 
 
-class FitShell(Criteria, MixtureShell):
+class FitShell(Asking, Criteria, MixtureShell):
     """An estimator whose ``fit`` is `suffice.fit` and which keeps its answer in ``fit_``.
 
     A subclass says in ``_reader`` what mixture it learns, and in ``_validated`` what it takes for data.
@@ -94,6 +95,7 @@ class FitShell(Criteria, MixtureShell):
         self.fit_ = (
             self._told(model, rows, n_init, options) if self.verbose else fit(model, rows, n_init=n_init, **options)
         )
+        self.fit_ = named_fit(self.fit_, getattr(self, "feature_names_in_", None))
         self._learned_with = self._model_options
         self.distribution_, self.statistics_, self.n_seen_ = self.fit_.distribution, self.fit_.statistics, self.fit_.n
         self.converged_, self.n_iter_ = self.fit_.converged, self.fit_.n_iter

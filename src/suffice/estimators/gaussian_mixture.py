@@ -11,12 +11,11 @@ from suffice.combinators.mixture import Mixture
 from suffice.combinators.starts import floors_of
 from suffice.core.weights import Weights
 from suffice.distributions.multivariate_normal import MultivariateNormal
-from suffice.distributions.normal import Normal
 from suffice.estimators.base import Criteria, MixtureShell
 from suffice.estimators.gaussians import (
-    INDEPENDENT,
     SHAPES,
     STRUCTURE_NAMES,
+    at_means,
     check_means,
     check_weights,
     covariances_of,
@@ -30,7 +29,7 @@ class GaussianMixture(Criteria, MixtureShell):
 
     Takes the arguments of ``sklearn.mixture.GaussianMixture`` and shows its attributes: to change over, change the
     import. Beyond it: ``sample_weight`` (weight 2 is the row twice), ``partial_fit``, ``prior``, fourteen structures of
-    covariances, and missing cells where columns are independent.
+    covariances, and missing cells, of which the others tell what they can.
 
     Parameters
     ----------
@@ -135,12 +134,6 @@ class GaussianMixture(Criteria, MixtureShell):
     def _given_order(self) -> bool:
         return any(self._given)
 
-    @property
-    def _holes(self) -> bool:
-        return self.covariance_type in INDEPENDENT
-
-    _remedy = "covariance_type='diag'"
-
     def _prototype(self, rows: Any) -> Any:
         component = MultivariateNormal(structure=self.covariance_type)
         floors: Any = float(self.reg_covar)
@@ -170,25 +163,21 @@ class GaussianMixture(Criteria, MixtureShell):
     def _found(self, model: Any, rows: Any, weights: Weights, rng: Any, mean: Any, prior: Any) -> Any:
         """The start that the library finds, under its own floors: they tell clusters from accidents."""
         start = self._start(rows, weights, rng, mean)
-        if not np.isnan(np.min(rows)):
-            found = replace(model, floors=None).begin(rows, weights, rng, start, prior)[0]
-            found = found if isinstance(start, np.ndarray) else found.ordered()
-            if self.covariance_type in SHAPES:
-                return replace(found, floors=model.floors)
-            return _above(found, found.floors + model.floors)
-        first = Mixture(Normal(), self.n_components).shaped(rows).begin(rows, weights, rng, start, None)[0]
-        spread = np.square(first.components.std)[:, :, None] * np.eye(rows.shape[1])
-        columns = Mixture(MultivariateNormal(first.components.mean, spread, "diag"), weights=first.weights)
-        return model.estimate(columns.suffstats(rows, weights), prior)
+        found = replace(model, floors=None).begin(rows, weights, rng, start, prior)[0]
+        found = found if isinstance(start, np.ndarray) else found.ordered()
+        if self.covariance_type in SHAPES:
+            return replace(found, floors=model.floors)
+        return _above(found, found.floors + model.floors)
 
     def _start(self, rows: Any, weights: Weights, rng: Any, mean: Any) -> Any:
         """Where to begin, in the words of `suffice.fit`."""
         from suffice.combinators.centres import Centres
 
         if mean is not None:
-            return Centres(mean).predict(rows)
+            return Centres(mean).predict(at_means(rows, weights))
         if self.init_params == "random_from_data":
-            return Centres.drawn(rows, weights, self.n_components, rng, apart=False).predict(rows)
+            places = at_means(rows, weights)
+            return Centres.drawn(places, weights, self.n_components, rng, apart=False).predict(places)
         return {"kmeans": None}.get(self.init_params, self.init_params)
 
     def _show(self) -> None:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suffice.core.parameters import Array
+from suffice.core.weights import Weights
+from suffice.distributions.normal import Normal
 from suffice.distributions.structures import MODELS
 
 
@@ -90,3 +92,12 @@ def _of_shape(given: Any, shape: tuple[int, ...], name: str) -> Array:
         msg = f"The parameter '{name}' should have the shape of {shape}, but got {found.shape}"
         raise ValueError(msg)
     return found
+
+
+def at_means(rows: Array, weights: Weights) -> Array:
+    """Rows with the mean of a column in its missing cells, for distances; complete rows are returned as they are."""
+    missing = np.isnan(rows)
+    if not missing.any():
+        return rows
+    mean = Normal().widened(rows.shape[1]).suffstats(rows, weights).mean
+    return np.where(missing, mean, rows)

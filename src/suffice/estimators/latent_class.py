@@ -46,10 +46,6 @@ class LatentClass(FitShell):
     array([1., 1.])
     """
 
-    @property
-    def _holes(self) -> bool:
-        return True
-
     def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
         X = _symbols(X)
         if hasattr(X, "columns"):

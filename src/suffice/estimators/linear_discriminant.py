@@ -22,8 +22,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     The log-odds of two classes are w · x + b with :math:`w = \Sigma^{-1}(\mu_1 - \mu_0)` and
     :math:`b = \frac12(\mu_0^T\Sigma^{-1}\mu_0 - \mu_1^T\Sigma^{-1}\mu_1) + \log(\pi_1/\pi_0)`. Beyond scikit-learn:
-    ``sample_weight``, ``partial_fit``, ``merge`` and ``unlearn``, rows of unknown class (NaN or None in y),
-    ``predict(X, loss=…)``, ``with_priors``, and ``explain`` with one term for each column.
+    ``sample_weight``, missing cells, ``partial_fit``, ``merge`` and ``unlearn``, rows of unknown class (NaN or None in
+    y), ``predict(X, loss=…)``, ``with_priors``, and ``explain`` with one term for each column.
 
     Differences on purpose: Σ is the scatter around the class means divided by the number of rows, also with ``priors``
     given, by which scikit-learn's lsqr and eigen weigh the covariances of the classes. All solvers are one computation,
@@ -145,15 +145,20 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         slopes, offsets = self._scores()
         two = len(self.classes_) == 2
         slopes, offsets = (slopes[1:] - slopes[:1], offsets[1:] - offsets[:1]) if two else (slopes, offsets)
-        scores = self._moved(X, slopes.T) + offsets
+        rows = self._validated(X, reset=False)
+        scores = self._moved(rows, slopes.T) + offsets
+        holes = np.flatnonzero(np.isnan(scores[:, 0]))
+        if len(holes):  # by the cells that they have
+            joint = self.distribution_.log_joint(rows[holes])
+            scores[holes] = joint[:, 1:] - joint[:, :1] if two else joint
         return np.asarray(scores[:, 0] if two else scores)
 
     def transform(self, X: Any) -> Array:
-        """Rows along the axes that tell the classes apart, (n, at most n_components)."""
+        """Rows along the axes that tell the classes apart, (n, at most n_components); missing cells as expected."""
         check_is_fitted(self)
-        return self._moved(X, self.scalings_[:, : self._n_features_out])
+        rows = np.asarray(self._validated(X, reset=False))
+        return self._moved(self._completed(self.distribution_, rows), self.scalings_[:, : self._n_features_out])
 
-    def _moved(self, X: Any, axes: Array) -> Array:
-        """(X − origin) · axes."""
-        rows = self._validated(X, reset=False)
+    def _moved(self, rows: Array, axes: Array) -> Array:
+        """(rows − origin) · axes."""
         return np.asarray(local.fill(lambda part: (rows[part] - self._origin) @ axes, len(rows), rows.shape[1]))

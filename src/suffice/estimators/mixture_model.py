@@ -103,10 +103,6 @@ class MixtureModel(FitShell):
         return tuple(leaves(MultivariateNormal() if self.prototype is None else self.prototype))
 
     @property
-    def _holes(self) -> bool:
-        return not any(part.row_vector for part in self._parts)
-
-    @property
     def _labels(self) -> bool:
         return any(isinstance(part, Categorical) for part in self._parts)
 

@@ -10,11 +10,11 @@ from sklearn.utils.validation import validate_data
 from suffice.combinators.product import Product
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError
+from suffice.core.streamed import Source
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.prototypes import takes_holes
 from suffice.estimators.rows import columns_of
 from suffice.estimators.targets import Targets
-from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, row_weights
+from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, check_mergeable, row_weights
 from suffice.frames.schema import infer
 
 
@@ -113,19 +113,18 @@ class NaiveBayes(BayesShell):
         return bool(self.prototype_.named)
 
     @property
-    def _words(self) -> bool:
+    def _named_rows(self) -> bool:
         return True
 
     @property
-    def _holes(self) -> bool:
-        return not self.joint and all(takes_holes(one) for one in _families(self.families))
+    def _words(self) -> bool:
+        return True
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         named = columns_of(self, X, reset=reset)
         if named is not None:
             return named
-        finite = "allow-nan" if self._holes else True
-        array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=finite)
+        array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         return {column: array[:, column] for column in range(array.shape[1])}
 
     def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
@@ -133,7 +132,8 @@ class NaiveBayes(BayesShell):
             given = self.families
             self.prototype_ = given if isinstance(given, Product) else Product([given])
             return
-        weights = row_weights(sample_weight, found.codes).values
+        files = isinstance(rows, Source)
+        weights = sample_weight if files else row_weights(sample_weight, found.codes).values
         try:
             chosen = infer(rows, self.families, joint=self.joint, weights=weights, within=found.codes)
         except DataError as error:
@@ -153,7 +153,7 @@ class NaiveBayes(BayesShell):
 
     def merge(self, other: Any) -> Self:
         """Add what another fit of the same classes and families learned: as if its rows had been seen here."""
-        self._check_mergeable(other)
+        check_mergeable(self, other)
         mine, theirs = self.prototype_, other.prototype_
         if mine.parts != theirs.parts:
             msg = (

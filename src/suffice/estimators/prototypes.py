@@ -25,11 +25,6 @@ def leaves(prototype: Any) -> Iterator[Any]:
         yield from leaves(one)
 
 
-def takes_holes(prototype: Any) -> bool:
-    """Whether every family takes each column by itself, so that single cells may be missing."""
-    return not any(part.row_vector for part in leaves(prototype))
-
-
 def takes_labels(prototype: Any) -> bool:
     """Whether some column holds labels rather than numbers."""
     return any(isinstance(part, Categorical) for part in leaves(prototype))

@@ -33,8 +33,9 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     r"""Gaussian classes with a covariance each: scikit-learn's, and faster.
 
     The score of a class is :math:`\log\pi - \frac12\log|\Sigma| - \frac12(x-\mu)^T\Sigma^{-1}(x-\mu)`, and Σ is the
-    scatter divided by the number of rows. Beyond scikit-learn: ``sample_weight``, ``partial_fit``, ``merge`` and
-    ``unlearn``, rows of unknown class (NaN or None in y), ``form``, ``predict(X, loss=…)``, ``with_priors``.
+    scatter divided by the number of rows. Beyond scikit-learn: ``sample_weight``, missing cells, ``partial_fit``,
+    ``merge`` and ``unlearn``, rows of unknown class (NaN or None in y), ``form``, ``predict(X, loss=…)``,
+    ``with_priors``.
 
     Differences on purpose: a singular covariance, also of a class with one row, is raised to a floor (``tol``), with a
     warning, where scikit-learn refuses to fit; what is singular does not depend on the units of the columns. Both

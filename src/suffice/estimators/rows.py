@@ -25,7 +25,7 @@ def columns_of(estimator: Any, X: Any, *, reset: bool) -> Any:
     """
     if is_mapping(X):
         if reset:
-            _keep_names(estimator, X)
+            keep_names(estimator, X)
         return X
     if not is_frame(X):
         return None
@@ -33,7 +33,7 @@ def columns_of(estimator: Any, X: Any, *, reset: bool) -> Any:
     return listed(X)
 
 
-def _keep_names(estimator: Any, X: Mapping[Any, Any]) -> None:
+def keep_names(estimator: Any, X: Mapping[Any, Any]) -> None:
     """Keep the names of a mapping, as scikit-learn keeps those of a frame."""
     estimator.n_features_in_ = len(X)
     estimator.__dict__.pop("feature_names_in_", None)
@@ -76,14 +76,3 @@ def by_name(X: Any) -> Mapping[Any, Any] | Frame:
         return opened
     rows = opened.toarray() if hasattr(opened, "toarray") else np.asarray(opened)
     return {column: rows[:, column] for column in range(rows.shape[1])}
-
-
-def missing_cell(owner: str, X: Any) -> str:
-    """Where a cell is missing that an estimator needs, and what to do."""
-    rows = np.asarray(X, dtype=float)
-    row, column = np.argwhere(np.isnan(rows))[0].tolist()
-    return (
-        f"Input X contains NaN: row {row}, column {column} is missing. {owner} learns how columns vary together here, "
-        "from complete rows. Drop or impute such rows, or use NaiveBayes or GaussianNB, which take each column by "
-        "itself and leave out single cells."
-    )

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, assert_all_finite
+from sklearn.utils.validation import _check_sample_weight, assert_all_finite, check_is_fitted
 
+from suffice.core.errors import DataError
 from suffice.core.weights import Weights
 from suffice.engines import local
 
@@ -48,8 +49,8 @@ def chosen_rows(X: Any, rows: Any) -> Any:
     return _safe_indexing(X, rows)
 
 
-def refuse_infinite(rows: Any, name: str, *, holes: bool) -> None:
-    """Refuse cells of a matrix, dense or sparse, that are not finite; NaN only where there may be no holes.
+def refuse_infinite(rows: Any, name: str) -> None:
+    """Refuse infinite cells of a matrix, dense or sparse; NaN is a hole.
 
     One sum in all threads tells it of most data; cells are looked at where it is not finite.
     """
@@ -57,7 +58,21 @@ def refuse_infinite(rows: Any, name: str, *, holes: bool) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         total = local.reduce(lambda part: float(values[part].sum()), len(values), values[:1].size)
     if not np.isfinite(total):  # a cell that is not finite, or only a large sum
-        assert_all_finite(values, allow_nan=holes, estimator_name=name, input_name="X")
+        assert_all_finite(values, allow_nan=True, estimator_name=name, input_name="X")
+
+
+def check_mergeable(mine: Any, other: Any) -> None:
+    """Refuse to add a fit of another kind of estimator, or of other columns."""
+    if type(other) is not type(mine):
+        msg = f"merge adds two fits of {type(mine).__name__}; got {type(other).__name__}."
+        raise TypeError(msg)
+    check_is_fitted(other)
+    here, there = (
+        list(getattr(one, "feature_names_in_", range(getattr(one, "n_features_in_", 0)))) for one in (mine, other)
+    )
+    if here != there:
+        msg = f"merge adds fits of the same columns; here are {here!r:.100}, there {there!r:.100}."
+        raise DataError(msg)
 
 
 def row_weights(sample_weight: Any, rows: Any) -> Weights:

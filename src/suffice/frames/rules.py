@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.negative_binomial import NegativeBinomial
 from suffice.distributions.normal import Normal
 from suffice.distributions.poisson import Poisson
+from suffice.frames.table import Coded
 
 FEW = 20  # whole numbers of at most so many different values are labels
 OVERDISPERSED = 1.2  # variance/mean above which counts are not Poisson, where chance does not explain it
@@ -27,6 +29,8 @@ EVIDENCE = 3.0  # nats that LogNormal or Gamma must gain on Normal: the rows are
 FINEST = 6  # decimals
 FIRST = 200  # rows
 HANDFUL = 5  # rows of known group that can show a shape
+DATES = "dates or times: make numbers or labels of them"
+POSITIVE: tuple[Any, ...] = (Normal(), LogNormal(), Gamma())
 
 
 @dataclass(frozen=True)
@@ -61,11 +65,12 @@ class Finding:
         return replace(self, family=MultivariateNormal(), why=f"{self.why.partition(';')[0]}; together")
 
 
-def judged(name: Any, column: Array, weights: Array, groups: Array | None = None) -> Finding:
+def judged(name: Any, column: Any, weights: Array, groups: Array | None = None) -> Finding:
     """Apply the rules to one column, whose rows count by their weights; with groups, shapes are judged within them.
 
     A negative group is unknown. Weights that sum to less than the rows are shares, and are scaled to sum to the rows.
     """
+    column = np.asarray(column) if isinstance(column, Coded) else column
     counted = weights > 0
     total = float(weights.sum())
     values = column[counted] if not counted.all() else column
@@ -74,22 +79,23 @@ def judged(name: Any, column: Array, weights: Array, groups: Array | None = None
     if values.ndim > 1:
         return Finding(name, None, f"vectors of {values.shape[1]}: name a family for them", 0.0)
     labels = values.dtype.kind in "OUS"
-    masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else _holes(values)
+    masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else holes(values)
     missing = float(weights[masked].sum() / total) if total > 0 else 0.0
     seen, held = np.asarray(values)[~masked], weights[~masked]
     held = held * max(1.0, len(held) / held.sum()) if len(held) else held
     if len(seen) == 0:
         return Finding(name, None, "no value at all" if total > 0 else "no rows", missing)
     if values.dtype.kind in "mM":
-        return Finding(name, None, "dates or times: make numbers or labels of them", missing)
+        return Finding(name, None, DATES, missing)
     if labels:
         return _labels(name, seen, held, missing)
     if values.dtype.kind == "b":
-        return _booleans(name, seen, missing)
-    return _numbers(name, seen, held, missing, within[~masked])
+        return of_booleans(name, bool(seen.any()), bool(seen.all()), missing)
+    return of_numbers(name, _Cells(seen, held, within[~masked]), missing)
 
 
-def _holes(values: Array) -> Array:
+def holes(values: Array) -> Array:
+    """Which cells are missing."""
     if values.dtype.kind in "fc":
         return np.isnan(values)
     if values.dtype.kind in "mM":
@@ -97,15 +103,16 @@ def _holes(values: Array) -> Array:
     return np.array([cell is None for cell in values]) if values.dtype.kind == "O" else np.zeros(len(values), bool)
 
 
-def _booleans(name: Any, seen: Array, missing: float) -> Finding:
-    if seen.all() or not seen.any():
-        return Finding(name, None, f"constant: {bool(seen[0])} everywhere", missing)
+def of_booleans(name: Any, some: bool, every: bool, missing: float) -> Finding:  # noqa: FBT001
+    """The rule of yes and no."""
+    if every or not some:
+        return Finding(name, None, f"constant: {every} everywhere", missing)
     return Finding(name, Bernoulli(), "yes or no", missing)
 
 
 def _labels(name: Any, seen: Array, held: Array, missing: float) -> Finding:
     if any(isinstance(cell, (dt.date, dt.time, dt.timedelta)) for cell in seen[:100]):
-        return Finding(name, None, "dates or times: make numbers or labels of them", missing)
+        return Finding(name, None, DATES, missing)
     try:
         column = read_labels(seen, "infer", 1).columns[0]
     except DataError as error:
@@ -113,71 +120,147 @@ def _labels(name: Any, seen: Array, held: Array, missing: float) -> Finding:
         none = isinstance(error.__cause__, TypeError)
         why = "no labels" if none else "labels of different kinds"
         return Finding(name, None, f"{why}: it holds {kinds}", missing, unreadable=none)
-    levels = column.seen
+    return of_labels(name, column.seen, float(held.sum()), missing)
+
+
+def of_labels(name: Any, levels: tuple[Any, ...], total: float, missing: float) -> Finding:
+    """The rules of labels, by those that occur and the weight of the rows that have one."""
     text = all(isinstance(level, str) for level in levels)
     kind = "text" if text else "labels"
     if len(levels) == 1:
         return Finding(name, None, f"constant: {levels[0]!r:.30} everywhere", missing)
-    if len(levels) > FEW and len(levels) > 0.5 * held.sum():
-        return Finding(
-            name, None, f"like an identifier: {len(levels)} different values in {held.sum():.6g} rows", missing
-        )
+    if len(levels) > FEW and len(levels) > 0.5 * total:
+        return Finding(name, None, f"like an identifier: {len(levels)} different values in {total:.6g} rows", missing)
     return Finding(name, Categorical(), f"{kind}, {len(levels)} levels", missing, levels)
 
 
-def _numbers(  # noqa: PLR0911 (one for each rule)
-    name: Any, seen: Array, held: Array, missing: float, within: Array
-) -> Finding:
-    low, high = float(seen.min()), float(seen.max())
+class Facts(Protocol):
+    """What the rules of numbers ask of a column."""
+
+    @property
+    def low(self) -> float:
+        """The least value."""
+
+    @property
+    def high(self) -> float:
+        """The greatest."""
+
+    @property
+    def count(self) -> int:
+        """How many rows have a value."""
+
+    @property
+    def unit(self) -> float | None:
+        """The power of ten that all values are multiples of."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether all values differ, and none counts twice."""
+
+    @property
+    def few(self) -> tuple[Any, ...] | None:
+        """The different values, where there are at most `FEW`."""
+
+    @property
+    def dispersion(self) -> float:
+        """Variance/mean, within the groups."""
+
+    @property
+    def total(self) -> float:
+        """The weight of the rows that show it."""
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The log-likelihood of each family of positive numbers, within the groups."""
+
+
+class _Cells:
+    """The facts of cells in memory, each looked up where a rule asks for it."""
+
+    def __init__(self, seen: Array, held: Array, within: Array) -> None:
+        self.seen, self.held, self.within = seen, held, within
+        self.low, self.high, self.count, self.unit = float(seen.min()), float(seen.max()), len(seen), unit_of(seen)
+
+    @cached_property
+    def different(self) -> Array:
+        return np.unique(self.seen)
+
+    @property
+    def alone(self) -> bool:
+        return bool(
+            len(self.different) == self.count >= self.held.sum() * (1 - 1e-12)
+        )  # a weight of 2 is the row twice
+
+    @property
+    def few(self) -> tuple[Any, ...] | None:
+        return tuple(self.different.tolist()) if len(self.different) <= FEW else None
+
+    @cached_property
+    def known(self) -> tuple[Array, Array, Array]:
+        return _known(self.seen, self.held, self.within)
+
+    @property
+    def total(self) -> float:
+        return float(self.known[1].sum())
+
+    @property
+    def dispersion(self) -> float:
+        seen, held, within = self.known
+        spread = 0.0
+        for rows in _groups(within):
+            x, w = seen[rows], held[rows]
+            mean = float(w @ x / w.sum())
+            spread += float(w @ (x - mean) ** 2 / mean) if mean > 0 else 0.0
+        return float(spread / held.sum())
+
+    @property
+    def scores(self) -> dict[str, float]:
+        seen, held, within = self.known
+        rows = np.asarray(seen, dtype=float)
+        groups = [one for one in _groups(within) if len(np.unique(rows[one][:FIRST])) > 2]  # two values fit any family
+        return {one.name: sum(_likelihood(one, rows[g], held[g]) for g in groups) for one in POSITIVE}
+
+
+def of_numbers(name: Any, facts: Facts, missing: float) -> Finding:  # noqa: PLR0911 (one for each rule)
+    """The rules of numbers."""
+    low, high, unit = facts.low, facts.high, facts.unit
     if low == high:
         return Finding(name, None, f"constant: {low:g} everywhere", missing)
     span = f"from {low:g} to {high:g}"
-    unit = _unit(seen)
-    different = np.unique(seen) if unit == 1 else seen
-    alone = len(different) == len(seen) >= held.sum() * (1 - 1e-12)  # a weight of 2 is the row twice
-    if unit == 1 and alone and len(seen) ** 2 > 2 * REPEATS * (high - low + 1):
-        return Finding(name, None, f"like an identifier: {len(seen)} whole numbers {span}, all different", missing)
+    if unit == 1 and facts.count**2 > 2 * REPEATS * (high - low + 1) and facts.alone:
+        return Finding(name, None, f"like an identifier: {facts.count} whole numbers {span}, all different", missing)
     if unit == 1 and low == 0 and high == 1:
         return Finding(name, Bernoulli(), "0 or 1", missing)
     if unit == 1 and 0 <= low <= 1:
-        return _counts(name, *_known(seen, held, within), missing, span)
-    if unit == 1 and len(different) <= FEW:
-        levels = tuple(int(level) for level in different)
+        return _counts(name, facts, missing, span)
+    if unit == 1 and facts.few is not None:
+        levels = tuple(int(level) for level in facts.few)
         return Finding(name, Categorical(), f"whole numbers, {len(levels)} levels", missing, levels)
     if low > 0 and np.isfinite(high):
-        return _positive(name, *_known(seen, held, within), missing, span, unit)
+        return _positive(name, facts, missing, span, unit)
     return Finding(name, Normal(), f"real numbers {span}", missing, unit=unit, real=True)
 
 
-def _counts(name: Any, seen: Array, held: Array, within: Array, missing: float, span: str) -> Finding:
+def _counts(name: Any, facts: Facts, missing: float, span: str) -> Finding:
     """Poisson, where the variance within the groups is that of one, up to what chance allows."""
-    total = held.sum()
-    spread = 0.0
-    for rows in _groups(within):
-        x, w = seen[rows], held[rows]
-        mean = float(w @ x / w.sum())
-        spread += float(w @ (x - mean) ** 2 / mean) if mean > 0 else 0.0
-    ratio = spread / total
-    limit = max(OVERDISPERSED, 1 + 3 * np.sqrt(2 / total))
+    ratio = facts.dispersion
+    limit = max(OVERDISPERSED, 1 + 3 * np.sqrt(2 / facts.total))
     family = NegativeBinomial() if ratio > limit else Poisson()
     return Finding(name, family, f"counts {span}, variance/mean {ratio:.2g}", missing, unit=1.0)
 
 
-def _positive(
-    name: Any, seen: Array, held: Array, within: Array, missing: float, span: str, unit: float | None
-) -> Finding:
+def _positive(name: Any, facts: Facts, missing: float, span: str, unit: float | None) -> Finding:
     """The family of the greatest likelihood; Normal, where another gains too little on it to tell."""
-    rows, scores = np.asarray(seen, dtype=float), {}
-    groups = [one for one in _groups(within) if len(np.unique(rows[one][:FIRST])) > 2]  # two values fit any family
-    for family in (Normal(), LogNormal(), Gamma()):
-        scores[family.name] = (sum(_likelihood(family, rows[one], held[one]) for one in groups), family)
-    base, plain = scores.pop("Normal")
-    other, (top, family) = max(scores.items(), key=lambda pair: pair[1][0])
+    scores = dict(facts.scores)
+    base = scores.pop("Normal")
+    other, top = max(scores.items(), key=lambda pair: pair[1])
     gain = top - base
+    families = {one.name: one for one in POSITIVE}
     if gain > EVIDENCE:
-        told, best = f"{other} gains {gain:.3g} nats on Normal", family
+        told, best = f"{other} gains {gain:.3g} nats on Normal", families[other]
     else:
-        told, best = ("Normal is likeliest" if gain <= 0 else f"{other} gains no more than {gain:.2g} nats"), plain
+        told = "Normal is likeliest" if gain <= 0 else f"{other} gains no more than {gain:.2g} nats"
+        best = families["Normal"]
     return Finding(name, best, f"positive numbers {span}; {told}", missing, unit=unit, real=True)
 
 
@@ -202,20 +285,19 @@ def _groups(within: Array) -> list[Any]:
     return [slice(None)] if len(found) < 2 else [np.flatnonzero(within == one) for one in found]
 
 
-def _unit(seen: Array) -> float | None:
+def unit_of(seen: Array) -> float | None:
     """The power of ten that all numbers are multiples of, at most 1; None where they are finer, or infinite."""
     if seen.dtype.kind in "iu":
         return 1.0
     numbers = seen.astype(np.float64)
     for decimals in range(FINEST + 1):
-        if _multiples(numbers[:FIRST], decimals) and _multiples(
-            numbers, decimals
-        ):  # a few rows tell it of most columns
+        if multiples(numbers[:FIRST], decimals) and multiples(numbers, decimals):  # a few rows tell it of most columns
             return float(10.0**-decimals)
     return None
 
 
-def _multiples(numbers: Array, decimals: int) -> bool:
+def multiples(numbers: Array, decimals: int) -> bool:
+    """Whether numbers have no more decimals."""
     with np.errstate(all="ignore"):
         scaled = numbers * 10.0**decimals
         away = np.abs(scaled - np.round(scaled))

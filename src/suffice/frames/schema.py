@@ -14,14 +14,18 @@ from suffice.core.data import cells
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.parameters import Array
-from suffice.core.weights import Weights
+from suffice.core.shown import fitted, left, places, right, shown
+from suffice.core.streamed import Codes, Source, weights_of
 from suffice.distributions.categorical import Categorical
 from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.frames.glance import findings as findings_of
 from suffice.frames.rules import Finding, judged
 from suffice.frames.table import Frame, of_objects
 
 WIDEST = 64  # labels with more levels than this are a block of their own: others would be padded to them
 SHOWN = 34  # characters of levels that a line shows
+WHY = 100  # and of a reason
+HEAD = ("column", "family", "why", "missing", "levels or unit")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,17 +70,33 @@ class Schema(Product, register=False):
 
     def __str__(self) -> str:
         """Show a line for each column: its family, the reason, the share of missing cells, levels or unit."""
-        head = ("column", "family", "why", "missing", "levels or unit")
-        rows = [head, *(_line(one) for one in self.findings)]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+        rows = [HEAD, *(_line(one) for one in self.findings)]
+        widths = [max(places(row[i]) for row in rows) for i in range(len(HEAD))]
         lines = []
         for row in rows:
             padded = [
-                text.rjust(wide) if i == 3 else text.ljust(wide)
-                for i, (text, wide) in enumerate(zip(row, widths, strict=True))
+                right(text, w) if i == 3 else left(text, w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
             ]
             lines.append("  ".join(padded).rstrip())
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Show the same as a table in a notebook."""
+        from suffice.core.html import boxed, prose, table
+
+        return boxed(table(HEAD, [[prose(text) for text in _line(one)] for one in self.findings], (3,)))
+
+    def __rich__(self) -> Any:
+        """Show the same as a table of rich."""
+        from rich.table import Table
+        from rich.text import Text
+
+        found = Table(box=None, header_style="bold", pad_edge=False)
+        for i, name in enumerate(HEAD):
+            found.add_column(name, justify="right" if i == 3 else "left", overflow="fold")
+        for one in self.findings:
+            found.add_row(*map(Text, _line(one)), style="dim" if one.family is None else "")
+        return found
 
 
 def infer(
@@ -93,8 +113,8 @@ def infer(
     Parameters
     ----------
     data
-        A frame of pandas, polars or pyarrow, a mapping from names to columns, rows with names, or an array (n, d),
-        whose columns are then called 0, 1, ….
+        A frame of pandas, polars or pyarrow, a mapping from names to columns, rows with names, an array (n, d), whose
+        columns are then called 0, 1, …, or files, as :func:`scan` opens them, which are read once.
     overrides
         ``{column: family}``, such as ``{"age": sf.Gamma()}``, or None for a column that is left out. Columns whose
         names are words can be given as keywords: ``sf.infer(df, age=sf.Gamma(), id=None)``.
@@ -122,6 +142,9 @@ def infer(
        nats on Normal (the rows are 20 times as probable);
     5. other numbers: Normal.
 
+    Of files every value counts, as in memory, with two exceptions: text of more than 131072 different values is like an
+    identifier, and beyond 4 million whole numbers that do not rise, whether all differ is told by a part of them.
+
     Examples
     --------
     >>> print(sf.infer({"kind": ["a", "b", "a"], "visits": [0, 3, 1], "size": [1.5, -0.5, None]}))
@@ -130,26 +153,33 @@ def infer(
     visits  Poisson      counts from 0 to 3, variance/mean 1.2                0 %  1
     size    Normal       real numbers from -0.5 to 1.5                       33 %  0.1
     """
-    frame = _table(data)
+    if isinstance(data, Source):
+        weights_name = weights if isinstance(weights, str) else None
+        names = tuple(name for name in data.names if name != weights_name)
+        frame: Any = dict.fromkeys(names)
+    else:
+        frame = _table(data)
     chosen = {**dict(overrides or {}), **named}
     unknown = [name for name in chosen if name not in frame]
     if unknown:
         there = ", ".join(map(repr, frame)) or "none"
         msg = f"infer: the overrides name the column {unknown[0]!r}; the table has {there}."
         raise ParameterError(msg)
-    checked = Weights.of(weights, len(frame))
+    n = len(data if isinstance(data, Source) else frame)
+    checked = weights_of(data, weights, n)
     if checked.members != 1 or checked.codes is not None:
-        msg = f"infer: weights have shape {np.shape(weights)}, but there are {len(frame)} rows; give one per row."
+        msg = f"infer: weights have shape {np.shape(weights)}, but there are {n} rows; give one per row."
         raise DataError(msg)
-    held = np.ones(len(frame)) if checked.values is None else np.asarray(checked.values, dtype=float)
-    groups = None if within is None else np.asarray(within)
-    if groups is not None and groups.shape != (len(frame),):
-        msg = f"infer: within has shape {groups.shape}, but there are {len(frame)} rows; give one group per row."
+    groups: Any = within if within is None or isinstance(within, Codes) else np.asarray(within)
+    if groups is not None and groups.shape != (n,):
+        msg = f"infer: within has shape {groups.shape}, but there are {n} rows; give one group per row."
         raise DataError(msg)
-    findings = []
-    for name in frame:
-        found = judged(name, frame[name], held, groups)
-        findings.append(_overridden(found, chosen[name]) if name in chosen else found)
+    if isinstance(data, Source):
+        found = findings_of(data, tuple(frame), checked, None if groups is None else groups.__getitem__)
+    else:
+        held = np.ones(n) if checked.values is None else np.asarray(checked.values, dtype=float)
+        found = [judged(name, frame[name], held, groups) for name in frame]
+    findings = [_overridden(one, chosen[one.name]) if one.name in chosen else one for one in found]
     if joint:
         findings = [one.together() for one in findings]
     parts = _blocks(findings, chosen)
@@ -234,19 +264,19 @@ def _line(one: Finding) -> tuple[str, str, str, str, str]:
         else f"{100 * one.missing:.2g} %"
     )
     if one.levels is not None:
-        tail = _shortened([str(level) for level in one.levels])
+        tail = _shortened([shown(level, SHOWN) for level in one.levels[:SHOWN]], len(one.levels) > SHOWN)
     else:
         tail = "" if one.unit is None else f"{one.unit:g}"
-    return str(one.name), family, one.why, share, tail
+    return shown(one.name), family, fitted(shown(one.why, WHY), WHY), share, tail
 
 
-def _shortened(levels: list[str]) -> str:
+def _shortened(levels: list[str], more: bool) -> str:  # noqa: FBT001 (more levels than are listed)
     text = ", ".join(levels)
-    if len(text) <= SHOWN:
+    if places(text) <= SHOWN and not more:
         return text
     kept: list[str] = []
     for level in levels:
-        if len(", ".join([*kept, level])) > SHOWN - 2:
+        if places(", ".join([*kept, level])) > SHOWN - 2:
             break
         kept.append(level)
-    return ", ".join([*kept, "…"]) if kept else levels[0][: SHOWN - 1] + "…"
+    return ", ".join([*kept, "…"]) if kept else fitted(levels[0], SHOWN)

@@ -68,6 +68,10 @@ class Frame:
             self._arrays[name] = as_array(self._columns[name])
         return self._arrays[name]
 
+    def raw(self, name: Any) -> Any:
+        """One column as it is kept."""
+        return self._columns[name]
+
     def __len__(self) -> int:
         """Return the number of rows."""
         return self._length
@@ -76,6 +80,74 @@ class Frame:
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self._length, len(self._columns)
+
+
+class Coded:
+    """A column of text as numbers of its distinct words, −1 where a cell is missing: what files keep of it.
+
+    What asks for an array gets the words.
+    """
+
+    ndim = 1
+    dtype = np.dtype(object)
+
+    def __init__(self, codes: Array, words: tuple[Any, ...]) -> None:
+        """Keep both."""
+        self.codes, self.words = codes, words
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.codes)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Rows."""
+        return (len(self.codes),)
+
+    def __getitem__(self, part: Any) -> Any:
+        """Return some of the cells."""
+        return Coded(self.codes[part], self.words)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        """Write out the words, None where a cell is missing."""
+        del copy
+        words = np.array([*self.words, None], dtype=object)
+        return words[self.codes].astype(dtype or object)
+
+
+def of_arrow(table: Any) -> Frame:
+    """A table of pyarrow as a `Frame`; columns of text that are numbered there stay numbered."""
+    import pyarrow as pa
+
+    def is_coded(kind: Any) -> bool:
+        return pa.types.is_dictionary(kind) and is_text(kind.value_type)
+
+    coded = {field.name: _coded(table[field.name]) for field in table.schema if is_coded(field.type)}
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type) and field.name not in coded:
+            plain = table[field.name].cast(field.type.value_type)
+            table = table.set_column(place, field.name, plain)
+    rest = opened(table.drop_columns(list(coded)))
+    return Frame({name: coded[name] if name in coded else rest.raw(name) for name in table.column_names}, len(table))
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a type of pyarrow is text."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _coded(column: Any) -> Coded:
+    """A dictionary column, whose pieces may have dictionaries of their own."""
+    import pyarrow as pa
+
+    if column.num_chunks != 1:
+        column = column.unify_dictionaries() if column.num_chunks else column
+        column = pa.chunked_array(column.chunks, column.type).combine_chunks()
+    array = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return Coded(codes.astype(np.int32, copy=False), tuple(array.dictionary.to_pylist()))
 
 
 def opened(x: Any) -> Any:
@@ -99,6 +171,11 @@ def opened(x: Any) -> Any:
 def is_frame(x: Any) -> bool:
     """Whether something is a table of one of the libraries, or one that was opened before."""
     return isinstance(x, Frame) or hasattr(_eager(x), "columns")
+
+
+def names(frame: Any) -> list[Any]:
+    """The names of a frame's columns."""
+    return list(frame) if isinstance(frame, Frame) else list(_eager(frame).columns)
 
 
 def _eager(x: Any) -> Any:
@@ -142,9 +219,9 @@ def _arrow(x: Any) -> Any:
 
 # ---- columns ---------------------------------------------------------------------------------------------------------
 def as_array(series: Any) -> Array:
-    """One column as the array that its values say; what is an array stays as it is."""
-    if isinstance(series, np.ndarray):
-        return series
+    """One column as the array that its values say; what is an array, or text with numbers, stays as it is."""
+    if isinstance(series, (np.ndarray, Coded)):
+        return series  # type: ignore[return-value]
     dtype, holes = series.dtype, series.is_null().to_numpy().astype(bool)
     if holes.all():
         return np.full(len(holes), np.nan)
@@ -281,15 +358,37 @@ def like(frame: Any, columns: Mapping[Any, Any]) -> Any:
     return built
 
 
+def replaced(frame: Any, columns: Mapping[Any, Any]) -> Any:
+    """The same table with other values in some of its columns, in their types where the values allow it.
+
+    >>> replaced({"a": [1, 2], "b": [3, 4]}, {"b": np.array([5, 6])})
+    {'a': [1, 2], 'b': array([5, 6])}
+    """
+    native = _eager(frame)
+    if native is not None:
+        import narwhals as nw
+
+        space = nw.get_native_namespace(native)
+        made = [_series(name, values, native.get_column(name).dtype, space) for name, values in columns.items()]
+        index = nw.maybe_get_index(native)
+        if index is not None:
+            made = [nw.maybe_set_index(one, index=index) for one in made]
+        return native.with_columns(*made).to_native() if made else native.to_native()
+    if isinstance(frame, (list, tuple)):  # rows with names
+        lists = {name: np.asarray(values).tolist() for name, values in columns.items()}
+        return [{**row, **{name: values[i] for name, values in lists.items()}} for i, row in enumerate(frame)]
+    return {**{name: frame[name] for name in frame.keys()}, **columns}  # noqa: SIM118 (anything with keys)
+
+
 def _series(name: Any, values: Any, dtype: Any, space: Any) -> Any:
     """A native column of these values, of type ``dtype`` where none of them changes by it."""
     import narwhals as nw
 
     array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     kind = array.dtype.kind
-    holes = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else _holes(array)
-    plain = [None if hole else cell for cell, hole in zip(np.asarray(array).tolist(), holes, strict=True)]
-    if holes.any() or kind not in "biufmM":
+    absent = holes(array)
+    plain = [None if hole else cell for cell, hole in zip(np.asarray(array).tolist(), absent, strict=True)]
+    if absent.any() or kind not in "biufmM":
         series = nw.new_series(name=name, values=plain, backend=space)
     else:
         series = nw.new_series(name=name, values=np.asarray(array), backend=space)
@@ -303,7 +402,10 @@ def _series(name: Any, values: Any, dtype: Any, space: Any) -> Any:
     return cast if same else series
 
 
-def _holes(array: Array) -> Array:
+def holes(array: Array) -> Array:
+    """Which cells of a column are missing, (n,)."""
+    if isinstance(array, np.ma.MaskedArray):
+        return np.ma.getmaskarray(array) | holes(np.asarray(array.data))
     if array.dtype.kind in "fc":
         return np.isnan(array)
     if array.dtype.kind in "mM":

@@ -82,13 +82,11 @@ def counts(
     members: int = 1,
 ) -> Array:
     """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
-    return np.array(
-        [
-            [_level_weights(column, 0, n_levels - 1, w) for column in rows.T]
-            for rows, w in _members(levels, weights, codes, members)
-        ],
-        dtype=np.float64,
-    ).reshape(-1, levels.shape[1], n_levels)
+    found = [
+        [_level_weights(column, 0, n_levels - 1, w) for column in rows.T]
+        for rows, w in _members(levels, weights, codes, members)
+    ]
+    return np.array(found, dtype=np.float64).reshape(len(found), levels.shape[1], n_levels)
 
 
 def count_range(x: Integers, low: int, high: int) -> NDArray[np.int64]:

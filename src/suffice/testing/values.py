@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import UnsupportedError
+from suffice.core.errors import ModelFileError, UnsupportedError
+from suffice.io import dumps, loads
 from suffice.testing.law import DoesNotApply, LawBroken, law, require, rows_of
 
 
@@ -94,6 +95,35 @@ def values_travel(dist: Any, rng: np.random.Generator) -> None:
         require(not writeable, f"after {route} its arrays can be written to.")
         same = all(np.array_equal(a, b) for a, b in zip(_copies(kept), _copies(stats), strict=True))
         require(same, f"after {route} its statistics are others.")
+
+
+@law("JSON round-trips bitwise", "a constructor that changes what it is given, or a field that files leave out")
+def files_keep_every_bit(dist: Any, rng: np.random.Generator) -> None:
+    """What comes out of a file is the value, bit for bit, and would be written as the same file; so its statistics."""
+    x = rows_of(dist, rng, 10)
+    try:
+        stats = dist.suffstats(x)
+    except UnsupportedError:  # a predictive is never fitted
+        stats = None
+    try:
+        written = [dumps(one) for one in (dist, stats) if one is not None]
+    except ModelFileError as refusal:  # files hold suffice's own kinds, and no functions
+        raise DoesNotApply(str(refusal)) from refusal
+    value, kept = (*map(loads, written), None)[:2]
+    require(written == [dumps(one) for one in (value, kept) if one is not None], "what is read is written otherwise.")
+    require(value == dist and hash(value) == hash(dist), f"from a file it is another value: {value!r}.")
+    require(_bits(value.log_prob(x)) == _bits(dist.log_prob(x)), "from a file it scores rows differently.")
+    held = [getattr(value, name) for name in value.specs()]
+    writeable = any(isinstance(array, np.ndarray) and array.flags.writeable for array in held)
+    require(not writeable, "from a file its arrays can be written to.")
+    same = [_bits(array) for array in _copies(kept)] == [_bits(array) for array in _copies(stats)]
+    require(same, "from a file its statistics are others.")
+    if stats is not None and dist.exact:
+        require(value.estimate(kept) == dist.estimate(stats), "from a file it learns otherwise.")
+
+
+def _bits(array: Any) -> bytes:
+    return np.ascontiguousarray(array).tobytes()
 
 
 @law("same seed, same rows", "draw that uses anything but its rng")

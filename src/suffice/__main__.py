@@ -1,0 +1,5 @@
+"""`python -m suffice` is `suffice`."""
+
+from suffice.cli import main
+
+main()

@@ -1,0 +1,136 @@
+"""Questions to a model: what a column is likely to be, and why a row is given to whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from suffice.cli.rows import JSON, MODEL
+
+CURVE = 48  # places of the drawn density
+BLOCKS = " ▁▂▃▄▅▆▇█"
+
+
+@click.command()
+@MODEL
+@click.argument("column")
+@click.option("--given", multiple=True, metavar="COLUMN=VALUE", help="What is known; may be repeated.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    show_default=True,
+    help="Of the interval.",
+)
+@JSON
+def ask(model: str, column: str, given: tuple[str, ...], level: float, as_json: bool) -> None:
+    """What COLUMN is likely to be under MODEL, given other columns.
+
+    Numbers get a mean and an interval, labels a probability each. "member" asks a mixture which member made such a
+    row, and "class" a classifier for its class.
+    """
+    from suffice.cli.model import cells, conditioned, loaded, whose
+    from suffice.cli.terminal import document
+
+    found = loaded(model)
+    name = whose(found, column)
+    known = cells(found, given)
+    if name in known:
+        msg = f"{column!r} is among the --given columns; ask for another one."
+        raise click.UsageError(msg)
+    if name is None:
+        answer = _who(found, known)
+    else:
+        answer = _answer(found, conditioned(found, known).marginal(name), name, level)
+    asked = {"column": column, "given": dict(word.split("=", 1) for word in given)}
+    if as_json:
+        document({**asked, **{key: one for key, one in answer.items() if key != "curve"}})
+    else:
+        _page(asked, answer)
+
+
+def _who(found: Any, known: dict[Any, Any]) -> dict[str, Any]:
+    """The probability of each member."""
+    from suffice.cli.model import row_of
+
+    shares = found.distribution.predict_proba(row_of(found, known))[0]
+    return {"probabilities": {str(member): float(p) for member, p in enumerate(shares)}}
+
+
+def _answer(found: Any, one: Any, name: Any, level: float) -> dict[str, Any]:
+    """What the distribution of one column says."""
+    import numpy as np
+
+    levels = found.levels(name)
+    if levels is not None:
+        chances = np.exp([float(one.log_prob([value])[0]) for value in levels])
+        return {"probabilities": {str(value): float(p) for value, p in zip(levels, chances, strict=True)}}
+    ends = [float(one.quantile(p)) for p in ((1 - level) / 2, (1 + level) / 2)]
+    low, high = (float(one.quantile(p)) for p in (0.001, 0.999))
+    grid = np.unique(np.round(np.linspace(low, high, CURVE))) if one.discrete else np.linspace(low, high, CURVE)
+    density = np.exp(one.log_prob(grid))
+    return {
+        "mean": float(one.mean),
+        "std": float(one.std),
+        "median": float(one.quantile(0.5)),
+        "level": level,
+        "interval": ends,
+        "curve": (grid.tolist(), density.tolist()),
+    }
+
+
+def _page(asked: dict[str, Any], answer: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from suffice.cli.terminal import bar, say, table
+    from suffice.core.shown import shown
+
+    given = ", ".join(f"{shown(name)} = {shown(value)}" for name, value in asked["given"].items())
+    say(shown(asked["column"]) + (f" given {given}" if given else ""), "bold")
+    if "probabilities" in answer:
+        ranked = sorted(answer["probabilities"].items(), key=lambda item: -item[1])
+        rows = [(shown(name), f"{p:.4f}", Text(bar(p), "cyan")) for name, p in ranked]
+        table(("level", "probability", ""), rows, right=(1,))
+        return
+    low, high = answer["interval"]
+    say(f"mean {answer['mean']:.5g} · median {answer['median']:.5g} · standard deviation {answer['std']:.4g}")
+    say(f"{100 * answer['level']:g} % between {low:.5g} and {high:.5g}")
+    grid, density = answer["curve"]
+    most = max(density) or 1.0
+    curve = "".join(BLOCKS[round(8 * one / most)] for one in density)
+    ends = f"{grid[0]:.4g}", f"{grid[-1]:.4g}"
+    say(f"{ends[0]} ▕{curve}▏ {ends[1]}", "cyan")
+
+
+@click.command()
+@MODEL
+@click.argument("file")
+@click.option("--row", type=click.IntRange(0), default=0, show_default=True, help="The number of the row, from 0.")
+@click.option("--label", help="The class or member to speak for, instead of the most probable.")
+@click.option("--against", help="The one to compare it with, instead of the next.")
+@JSON
+def explain(model: str, file: str, row: int, label: str | None, against: str | None, as_json: bool) -> None:
+    """Why a row of FILE has its class, or its member: prior log-odds plus a term for each column."""
+    from dataclasses import asdict
+
+    from suffice.cli.model import evidence, loaded
+    from suffice.cli.terminal import console, document, is_terminal, say
+    from suffice.core.shown import shown
+
+    found = loaded(model)
+    why = evidence(found, file, row, label, against)
+    if not as_json:
+        say(f"row {row}, {found.who} {shown(why.label)}:")
+        if is_terminal():
+            console().print(why)
+        else:
+            say(str(why))
+        return
+    document({"row": row, **asdict(why), "terms": _plainly(why.terms), "values": _plainly(why.values)})
+
+
+def _plainly(terms: dict[Any, Any]) -> dict[str, Any]:
+    from suffice.combinators.evidence import named
+
+    return {named(name): one for name, one in terms.items()}

@@ -1,0 +1,90 @@
+"""Files of rows as the commands take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def opened(files: Sequence[str]) -> Any:
+    """The rows of some files, and what to know of them as notes."""
+    import suffice as sf
+    from suffice.cli.terminal import note
+
+    found = sf.scan(list(files))
+    for _, text in found.alerts:
+        note(f"note: {text}")
+    return found
+
+
+def frames(data: Any) -> Iterator[Any]:
+    """The rows, one table of Arrow after the other: what comes back from it keeps its kinds."""
+    return map(tabled, data.frames())
+
+
+def tabled(frame: Any) -> Any:
+    """A frame as a table of Arrow."""
+    from suffice.cli.output import arrow
+
+    return arrow({name: frame[name] for name in frame})
+
+
+def column(data: Any, name: str) -> Any:
+    """The cells of one column of all rows."""
+    import numpy as np
+
+    cells = [frame[name] for frame in data.frames([name])]
+    if any(isinstance(one, np.ma.MaskedArray) for one in cells):
+        cells = [np.array(one.tolist(), dtype=object) for one in cells]  # None where a cell is missing
+    return np.concatenate([np.asarray(one) for one in cells])
+
+
+def holes(cells: Any) -> Any:
+    """Which cells are missing."""
+    import numpy as np
+
+    if cells.dtype == object:
+        return np.array([one is None or one != one for one in cells], dtype=bool)  # noqa: PLR0124 (NaN)
+    return np.isnat(cells) if cells.dtype.kind in "mM" else cells != cells  # noqa: PLR0124 (NaN)
+
+
+def row_at(file: str, row: int) -> Any:
+    """One row of a file, as a table of one."""
+    from suffice.core.errors import DataError
+
+    data = opened([file])
+    if row >= len(data):
+        msg = f"{file} has {len(data):,} rows, numbered from 0; there is no row {row:,}."
+        raise DataError(msg)
+    return tabled(data.frame(row, row + 1))
+
+
+def known(name: str, names: Iterable[Any], what: str) -> Any:
+    """The column that a word means; where there is none, the nearest is offered."""
+    from difflib import get_close_matches
+
+    from suffice.core.shown import shown
+
+    there = {str(one): one for one in names}
+    if name in there:
+        return there[name]
+    near = get_close_matches(name, there, 1, 0.5)
+    if near:
+        hint = f"did you mean {shown(near[0])!r}?"
+    else:
+        hint = f"it has {', '.join(shown(one) for one in list(there)[:30])}{', …' if len(there) > 30 else '.'}"
+    msg = f"{what}: there is no column {shown(name)!r}; {hint}"
+    raise click.UsageError(msg)
+
+
+def written_beside(path: str) -> Path:
+    """A path whose folder exists, or a refusal before any work is done."""
+    found = Path(path)
+    if found.is_dir():
+        raise IsADirectoryError(21, "it is a folder; name a file in it", path)
+    if not found.parent.is_dir():
+        raise FileNotFoundError(2, "its folder does not exist; make it first", path)
+    return found

@@ -1,0 +1,154 @@
+"""`suffice fit`: a model from files, saved, shown and reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+CRITERIA = {"bic": "bic", "aic": "aic", "icl": "icl", "heldout": "held_out"}
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option("--target", metavar="COLUMN", help="Learn to tell this column from the others (a classifier).")
+@click.option("--components", default="1:9", show_default=True, metavar="K|A:B", help="Members of the mixture to try.")
+@click.option("--family", "families", multiple=True, metavar="COLUMN=FAMILY", help="Name the family of a column.")
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated.")
+@click.option("--joint", is_flag=True, help="Describe real numbers together, with their correlations.")
+@click.option(
+    "--structure",
+    "structures",
+    multiple=True,
+    metavar="NAME",
+    help="Covariances with --joint: full, diag, tied, …, EII … VVV, or all; may be repeated.",
+)
+@click.option("--criterion", type=click.Choice(list(CRITERIA)), default="bic", show_default=True, help="What chooses.")
+@click.option(
+    "--prior",
+    type=click.Choice(["weak", "none"]),
+    help="Believe a little beforehand (default: none; with --target: weak).",
+)
+@click.option("--weights", metavar="COLUMN", help="A column with the weight of each row.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the starts.")
+@click.option("--starts", type=click.IntRange(1), help="Starts of a single fit (default: 1).")
+@click.option("--max-iter", type=click.IntRange(1), help="Most passes of a single fit (default: 1000).")
+@click.option("--out", type=click.Path(), metavar="MODEL.json", help="Save the model.")
+@click.option("--report", type=click.Path(), metavar="REPORT.html", help="Write a page about it.")
+@click.option(
+    "--resume", is_flag=True, help="Go on where an earlier run of the same command was stopped (needs --out)."
+)
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
+def fit(ctx: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
+    """Learn a model of the rows of FILES.
+
+    Without --target a mixture over all columns, whose number of members is chosen by --criterion from --components.
+    Holes are left out of the likelihood, never filled. Ctrl-C keeps the best so far.
+    """
+    from suffice.cli.learn import classifier, mixture
+
+    asked, target = _request(files, options)
+    learned = mixture(asked) if target is None else classifier(asked, target)
+    _save(learned, options, asked.data)
+    _show(learned, options)
+    if learned.interrupted:
+        from suffice.cli.group import INTERRUPTED
+
+        ctx.exit(INTERRUPTED)
+
+
+def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]:
+    """What the options ask for, checked before any work is done."""
+    from suffice.cli.data import known, opened, written_beside
+    from suffice.cli.families import overrides, sizes
+    from suffice.cli.learn import Request
+    from suffice.core.errors import ParameterError
+
+    target, many = options["target"], sizes(options["components"])
+    structures = options["structures"] or None
+    single = len(many) == 1 and (structures is None or (len(structures) == 1 and structures[0] != "all"))
+    for name in ("starts", "max_iter"):
+        if options[name] is not None and not single and target is None:
+            msg = f"--{name.replace('_', '-')} is for a single fit; give --components one number, or leave it out."
+            raise click.UsageError(msg)
+    if structures and not options["joint"]:
+        msg = "--structure is about covariances: add --joint, which describes the real numbers together."
+        raise click.UsageError(msg)
+    if options["resume"] and not options["out"]:
+        msg = "--resume needs --out: the checkpoint lies beside the model file."
+        raise click.UsageError(msg)
+    for name in ("out", "report"):
+        if options[name]:
+            written_beside(options[name])
+    checkpoint = f"{options['out']}.checkpoint" if options["out"] else None
+    if checkpoint and Path(checkpoint).exists() and not options["resume"]:
+        msg = (
+            f"{checkpoint} is what a run of this command left behind that was stopped: go on with it by --resume, or "
+            "delete it to begin anew."
+        )
+        raise ParameterError(msg)
+    data = opened(files)
+    names = data.names
+    chosen = overrides(names, options["families"], options["ignore"])
+    weights = None
+    if options["weights"]:
+        weights = known(options["weights"], names, "--weights")
+        chosen.pop(weights, None)
+    if target is not None:
+        target = known(target, names, "--target")
+        chosen[target] = None
+    prior = {"weak": "weak", "none": None, None: None if target is None else "weak"}[options["prior"]]
+    asked = Request(
+        data,
+        chosen,
+        many,
+        joint=options["joint"],
+        structures="all" if structures == ("all",) else structures,
+        prior=prior,
+        weights=weights,
+        seed=options["seed"],
+        starts=options["starts"] or 1,
+        max_iter=options["max_iter"] or 1000,
+        criterion=CRITERIA[options["criterion"]],
+        checkpoint=checkpoint,
+        resume=options["resume"],
+        quiet=options["quiet"] or options["as_json"],
+    )
+    return asked, target
+
+
+def _save(learned: Any, options: dict[str, Any], data: Any) -> None:
+    """Write the model and the report, and say so."""
+    from suffice.cli.model import saved
+    from suffice.cli.show import reported
+    from suffice.cli.terminal import note
+
+    if learned.interrupted:
+        more = " The same command with --resume goes on from here." if learned.resumable else ""
+        note(f"interrupted: the best so far is kept.{more}", "yellow")
+    if options["out"]:
+        saved(learned.model, options["out"])
+    if options["report"]:
+        reported(learned.model, data, options["report"], options["seed"], **learned.around)
+
+
+def _show(learned: Any, options: dict[str, Any]) -> None:
+    from suffice.cli.model import Model
+    from suffice.cli.show import described, page
+    from suffice.cli.terminal import document, paged, say, width
+
+    model = Model(options["out"] or "the model", learned.model)
+    if options["as_json"]:
+        found = {"model": options["out"], "interrupted": learned.interrupted, **described(model)}
+        if learned.selection is not None:
+            rows = [{key: one for key, one in row.items() if key != "alerts"} for row in learned.selection.table]
+            found["selection"] = {"criterion": learned.selection.criterion, "table": rows}
+        document(found)
+        return
+    if learned.selection is not None:
+        paged(learned.selection.summary(width()))
+        say()
+    page(model)

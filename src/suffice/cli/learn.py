@@ -1,0 +1,104 @@
+"""What `suffice fit` learns: a mixture of a size, the best of several, or a classifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from suffice.cli.data import column, holes, tabled
+from suffice.cli.progress import progress
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for, in the library's own values."""
+
+    data: Any
+    overrides: dict[Any, Any]
+    sizes: list[int]
+    joint: bool = False
+    structures: tuple[str, ...] | str | None = None
+    prior: str | None = None
+    weights: Any = None
+    seed: int = 0
+    starts: int = 1
+    max_iter: int = 1000
+    criterion: str = "bic"
+    checkpoint: str | None = None
+    resume: bool = False
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A model, what it was chosen by, and whether the user stopped it on its way."""
+
+    model: Any
+    schema: Any
+    selection: Any = None
+    target: Any = None  # the class of each row
+    interrupted: bool = False
+    resumable: bool = False  # whether a checkpoint knows where it was stopped
+
+    @property
+    def around(self) -> dict[str, Any]:
+        """What a report also wants to know."""
+        return {"schema": self.schema, "selection": self.selection, "target": self.target}
+
+
+def mixture(asked: Request) -> Learned:
+    """One mixture by `sf.fit`, or the best of several by `sf.select`."""
+    import suffice as sf
+    from suffice.combinators.candidates import candidates
+
+    schema = sf.infer(asked.data, asked.overrides, joint=asked.joint, weights=asked.weights)
+    groups = candidates(schema, asked.sizes, asked.structures, None)
+    count = sum(map(len, groups))
+    shared: dict[str, Any] = {"weights": asked.weights, "prior": asked.prior, "random_state": asked.seed}
+    if count == 1:
+        with progress(rows=len(asked.data), starts=asked.starts, quiet=asked.quiet) as told:
+            found = sf.fit(
+                groups[0][0].mixture,
+                asked.data,
+                n_init=asked.starts,
+                max_iter=asked.max_iter,
+                callback=told and told.passed,
+                checkpoint=asked.checkpoint,
+                resume=asked.resume,
+                **shared,
+            )
+        stopped = _interrupted(found.alerts)
+        return Learned(found, schema, interrupted=stopped, resumable=stopped and asked.checkpoint is not None)
+    with progress(rows=len(asked.data), candidates=count, quiet=asked.quiet) as told:
+        selection = sf.select(
+            schema,
+            asked.data,
+            n_components=asked.sizes,
+            structures=asked.structures,
+            criterion=asked.criterion,
+            callback=told and told.chosen,
+            **shared,
+        )
+    return Learned(selection.best, schema, selection, interrupted=_interrupted(selection.alerts))
+
+
+def classifier(asked: Request, target: Any) -> Learned:
+    """A classifier of a column, from the others; rows whose class is missing take part where all fit into memory."""
+    import suffice as sf
+
+    families = {name: one for name, one in asked.overrides.items() if name != target}
+    model = sf.NaiveBayes(
+        families, joint=asked.joint, prior=asked.prior, max_iter=asked.max_iter, random_state=asked.seed
+    )
+    classes = column(asked.data, target)
+    if not holes(classes).any():
+        model.fit(asked.data, target, sample_weight=asked.weights)
+    else:
+        weights = None if asked.weights is None else column(asked.data, asked.weights)
+        others = asked.data.frame(columns=[name for name in asked.data.names if name not in (target, asked.weights)])
+        model.fit(tabled(others), classes, sample_weight=weights)
+    return Learned(model, model.prototype_, target=classes)
+
+
+def _interrupted(alerts: Any) -> bool:
+    return any(code == "interrupted" or text.startswith("interrupted") for code, text in alerts)

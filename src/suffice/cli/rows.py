@@ -1,0 +1,139 @@
+"""Commands that answer row by row: score, predict, impute; and sample, which makes rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+MODEL = click.argument("model", type=click.Path(), metavar="MODEL")
+FILES = click.argument("files", nargs=-1, required=True)
+OUT = click.option("--out", type=click.Path(), metavar="FILE", help="Write a .csv, .parquet or .json file.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
+
+
+@click.command()
+@MODEL
+@FILES
+@OUT
+@JSON
+def score(model: str, files: tuple[str, ...], out: str | None, as_json: bool) -> None:
+    """Log-likelihood of each row of FILES under MODEL.
+
+    Rows of low log_prob are those that the model finds surprising. The sum and the mean are noted at the end.
+    """
+    import numpy as np
+
+    from suffice.cli.data import frames, opened
+    from suffice.cli.model import loaded
+    from suffice.cli.output import Rows, arrow
+    from suffice.cli.terminal import note
+
+    found = loaded(model)
+    total, count = 0.0, 0
+    with Rows(out, as_json=as_json) as answers:
+        for frame in frames(opened(files)):
+            scores = np.atleast_1d(found.distribution.log_prob(frame))
+            answers.write(arrow({"row": np.arange(count, count + len(scores)), "log_prob": scores}))
+            total, count = total + float(scores.sum()), count + len(scores)
+    if count and not as_json:
+        note(f"log-likelihood {total:,.2f} of {count:,} rows, {total / count:.4f} per row")
+
+
+@click.command()
+@MODEL
+@FILES
+@click.option("--proba", is_flag=True, help="The probability of each member or class, too.")
+@OUT
+@JSON
+def predict(model: str, files: tuple[str, ...], proba: bool, out: str | None, as_json: bool) -> None:
+    """The member of a mixture, or the class, of each row of FILES."""
+    import numpy as np
+
+    from suffice.cli.data import frames, opened
+    from suffice.cli.model import loaded, need_members
+    from suffice.cli.output import Rows, arrow
+
+    found = loaded(model)
+    need_members(found)
+    labels = found.labels or tuple(range(found.members))
+    names = np.empty(len(labels), dtype=object)
+    names[:] = labels
+    count = 0
+    with Rows(out, as_json=as_json) as answers:
+        for frame in frames(opened(files)):
+            shares = np.atleast_2d(found.distribution.predict_proba(frame))
+            best = shares.argmax(axis=1)
+            columns: dict[Any, Any] = {"row": np.arange(count, count + len(best))}
+            columns[found.who] = names[best] if found.labels else best
+            columns["probability"] = shares[np.arange(len(best)), best]
+            if proba:
+                columns |= {f"p({label})": shares[:, j] for j, label in enumerate(labels)}
+            answers.write(arrow(columns))
+            count += len(best)
+
+
+@click.command()
+@MODEL
+@FILES
+@click.option("--draw", is_flag=True, help="Draw each hole from what it may be, instead of its most likely value.")
+@SEED
+@OUT
+@JSON
+def impute(model: str, files: tuple[str, ...], draw: bool, seed: int, out: str | None, as_json: bool) -> None:
+    """Fill the holes of FILES by what MODEL knows of the other cells of the row."""
+    from suffice.cli.data import frames, opened
+    from suffice.cli.model import loaded
+    from suffice.cli.output import Rows
+    from suffice.cli.terminal import note
+
+    found = loaded(model)
+    filled, left = 0, 0
+    with Rows(out, as_json=as_json) as answers:
+        for number, frame in enumerate(frames(opened(files))):
+            rows = _imputed(found, frame, [seed, number] if draw else None)
+            before, after = _holes(frame), _holes(rows)
+            filled, left = filled + before - after, left + after
+            answers.write(rows)
+    note(f"{filled:,} holes filled" + (f", {left:,} left in columns that the model does not have" if left else ""))
+
+
+@click.command()
+@MODEL
+@click.option("-n", "count", type=click.IntRange(1), default=10, show_default=True, help="How many rows.")
+@click.option("--given", multiple=True, metavar="COLUMN=VALUE", help="Rows that have this value; may be repeated.")
+@SEED
+@OUT
+@JSON
+def sample(model: str, count: int, given: tuple[str, ...], seed: int, out: str | None, as_json: bool) -> None:
+    """Draw new rows from MODEL."""
+    from suffice.cli.model import cells, conditioned, loaded
+    from suffice.cli.output import Rows, arrow
+
+    found = loaded(model)
+    fixed = cells(found, given)
+    rows = conditioned(found, fixed).sample(count, random_state=seed)
+    with Rows(out, as_json=as_json) as answers:
+        answers.write(arrow(_in_order(found, rows, fixed, count)))
+
+
+def _imputed(found: Any, frame: Any, seed: Any) -> Any:
+    """The frame with its holes filled, in its own columns."""
+    import numpy as np
+
+    source = found.value if hasattr(found.value, "impute") else found.distribution
+    return (
+        source.impute(frame)
+        if seed is None
+        else source.impute(frame, draw=True, random_state=np.random.default_rng(seed))
+    )
+
+
+def _holes(rows: Any) -> int:
+    return sum(column.null_count for column in rows.columns)
+
+
+def _in_order(found: Any, rows: Any, fixed: dict[Any, Any], count: int) -> dict[Any, Any]:
+    """Drawn columns and those that were given, in the order of the model."""
+    return {name: [fixed[name]] * count if name in fixed else rows[name] for name in found.names}

@@ -1,0 +1,92 @@
+"""Commands about a model as a whole: show, report, merge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from suffice.cli.rows import FILES, JSON, MODEL
+
+
+@click.command()
+@MODEL
+@JSON
+def show(model: str, as_json: bool) -> None:
+    """Show what MODEL has learned, and how far to trust it."""
+    from suffice.cli.model import loaded
+    from suffice.cli.terminal import document
+
+    found = loaded(model)
+    if as_json:
+        document(described(found))
+    else:
+        page(found)
+
+
+def page(model: Any) -> None:
+    """Print the summary of a model."""
+    from suffice.cli.terminal import paged, width
+    from suffice.core.summary import page as lines
+
+    paged(lines(model.portrait(), width()))
+
+
+def described(model: Any) -> dict[str, Any]:
+    """The portrait of a model as plain data."""
+    from dataclasses import asdict
+
+    return asdict(model.portrait())
+
+
+@click.command()
+@MODEL
+@FILES
+@click.option("--target", metavar="COLUMN", help="The classes of the rows, for a classifier.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of rows that are drawn for comparison.")
+@click.option("--out", type=click.Path(), default="report.html", show_default=True, help="The page to write.")
+def report(model: str, files: tuple[str, ...], target: str | None, seed: int, out: str) -> None:
+    """Write a page about MODEL and the rows of FILES."""
+    from suffice.cli.data import column, known, opened, written_beside
+    from suffice.cli.model import loaded
+
+    written_beside(out)
+    found, data = loaded(model), opened(files)
+    classes = None if target is None else column(data, known(target, data.names, "--target"))
+    reported(found.value, data, out, seed, target=classes)
+
+
+def reported(value: Any, data: Any, out: str, seed: int, **around: Any) -> None:
+    """Write the page and say so."""
+    import datetime as dt
+    import shlex
+
+    from suffice.cli.terminal import note
+    from suffice.report import write
+
+    command = shlex.join(["suffice", *click.get_current_context().meta["suffice.words"]])
+    write(
+        value, data, out, command=command, seed=seed, date=dt.datetime.now().astimezone().date().isoformat(), **around
+    )
+    note(f"report written to {out}")
+
+
+@click.command()
+@click.argument("first", type=click.Path(), metavar="A")
+@click.argument("second", type=click.Path(), metavar="B")
+@click.option("--out", type=click.Path(), required=True, metavar="C", help="Where to save the merged model.")
+@JSON
+def merge(first: str, second: str, out: str, as_json: bool) -> None:
+    """Add what two models of the same kind have learned: as if one had seen the rows of both."""
+    import suffice as sf
+    from suffice.cli.data import written_beside
+    from suffice.cli.model import Model, loaded, saved
+    from suffice.cli.terminal import document
+
+    written_beside(out)
+    both = Model(out, sf.merge(loaded(first).value, loaded(second).value))
+    saved(both.value, out)
+    if as_json:
+        document(described(both))
+    else:
+        page(both)

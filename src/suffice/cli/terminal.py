@@ -1,0 +1,168 @@
+"""What stands on the screen: tables and pages on standard output, notes on standard error.
+
+Names and values come from other people's files. Whatever is shown passes through `shown` or `harmless`, which leave
+nothing that a terminal would obey, and none of it is read as markup.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from suffice.core.shown import places, shown
+
+WIDE = 10_000  # columns of a pipe: whoever reads it does not want lines to be broken
+BAR = 24  # cells of a whole bar
+
+
+def is_terminal() -> bool:
+    """Whether a person looks at standard output."""
+    return bool(sys.stdout.isatty())
+
+
+def console(*, error: bool = False) -> Any:
+    """Where to print: with colours on a terminal, plain and as wide as it comes in a pipe."""
+    from rich.console import Console
+
+    stream = sys.stderr if error else sys.stdout
+    plain = not stream.isatty()
+    return Console(
+        file=stream,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        width=WIDE if plain else None,
+        force_terminal=False if plain else None,
+    )
+
+
+def width() -> int:
+    """Columns of the page: those of the terminal, within reason; 100 in a pipe."""
+    return max(40, min(console().width, 160)) if is_terminal() else 100
+
+
+def harmless(text: str) -> str:
+    """A page on which nothing is left that a terminal would obey."""
+    return "\n".join(shown(line, len(line) * 10) if line else "" for line in text.split("\n"))
+
+
+def say(text: str = "", style: str = "") -> None:
+    """Print a page of text on standard output."""
+    _put(console(), harmless(text), style)
+
+
+def paged(text: str) -> None:
+    """Print a page of the library: its title bold, and what not to trust in colour."""
+    from suffice.core.rich_text import styled
+
+    console().print(styled(harmless(text)), soft_wrap=True)
+
+
+def note(text: str, style: str = "dim") -> None:
+    """Print a remark on standard error."""
+    _put(console(error=True), harmless(text), style)
+
+
+def problem(text: str, title: str = "suffice: ") -> None:
+    """Print what was refused, and why, on standard error."""
+    from rich.text import Text
+
+    page = console(error=True)
+    page.print(Text.assemble((title, "bold red"), harmless(text)), soft_wrap=not page.is_terminal)
+
+
+def heading(text: str) -> None:
+    """Print a title with a line under it."""
+    say()
+    say(text, "bold")
+    say("─" * len(text), "dim")
+
+
+def _put(page: Any, text: str, style: str) -> None:
+    from rich.text import Text
+
+    page.print(Text(text, style=style), soft_wrap=True)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[int] = ()) -> None:
+    """Print rows under a head; ``right``: the columns of numbers. Long text is folded where the terminal is narrow."""
+    from rich.table import Table
+    from rich.text import Text
+
+    page = console()
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+    for place, title in enumerate(head):
+        grid.add_column(
+            Text(shown(title) if title else ""),
+            justify="right" if place in right else "left",
+            no_wrap=place in right or place == 0,
+            overflow="fold",
+        )
+    for row in rows:
+        grid.add_row(*map(_text, row))
+    if page.is_terminal:
+        page.print(grid)
+        return
+    with page.capture() as caught:
+        page.print(grid)
+    click.echo("\n".join(line.rstrip() for line in caught.get().splitlines()))
+
+
+def banks(head: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[int] = ()) -> None:
+    """Print a table of many columns in as many banks as the terminal needs, each with the first column."""
+    titles = [shown(one, 30) if one else "" for one in head]
+    lines = [[_text(one) for one in row] for row in rows]
+    wide = [
+        max([places(title), *(one.cell_len for one in column)])
+        for title, column in zip(titles, zip(*lines, strict=True), strict=True)
+    ]
+    room, begin = console().width, 1
+    while begin < len(head) or begin == 1:
+        end, used = begin, wide[0]
+        while end < len(head) and (end == begin or used + 2 + wide[end] <= room):
+            used, end = used + 2 + wide[end], end + 1
+        kept = [0, *range(begin, end)]
+        if begin > 1:
+            say()
+        own = [new for new, old in enumerate(kept) if old in right]
+        table([titles[i] for i in kept], [[line[i] for i in kept] for line in lines], right=own)
+        begin = max(end, begin + 1)
+
+
+def _text(cell: Any) -> Any:
+    """A cell of a table, harmless and never read as markup."""
+    from rich.text import Text
+
+    return cell if isinstance(cell, Text) else Text(harmless(str(cell)))
+
+
+def bar(share: float, cells: int = BAR) -> str:
+    """A share of 1 as a bar, to an eighth of a cell."""
+    eighths = round(max(0.0, min(share, 1.0)) * cells * 8)
+    return "█" * (eighths // 8) + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[eighths % 8]
+
+
+def document(found: Any) -> None:
+    """Print one JSON document on standard output."""
+    click.echo(json.dumps(plain(found), ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: arrays are lists, dates are text, NaN is null, and infinity a word."""
+    import numpy as np
+
+    if isinstance(value, (np.ndarray, np.generic)):  # masked cells become None
+        value = value.tolist() if value.dtype.kind not in "Mm" else value.astype(object).tolist()
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else "inf" if value > 0 else "-inf"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -1,0 +1,180 @@
+"""What a mixture answers about some of its columns: members are reweighed by what is known, and asked themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from suffice.combinators.simulated import DRAWS, Simulated
+from suffice.core.foretold import Foretold
+from suffice.core.latent import share_out
+from suffice.core.parameters import Array
+from suffice.engines import local
+
+OUTCOMES = 1 << 18  # of a table that is summed
+LEAST = 1e-17  # probability beyond which whole numbers are left out of it
+
+
+class MixtureQuestions:
+    """Questions to a mixture about some columns, as a base class of it."""
+
+    n: Any  # of the mixture itself, as all of these
+    weights: Any
+    log_weights: Any
+    parts: Any
+    components: Any
+    scores: Any
+    log_prob: Any
+    marginal: Any
+    given: Any
+    sample: Any
+    read: Any
+    _width: Any
+
+    def with_members(self, members: Any, weights: Array) -> Any:
+        """A mixture of other members, as many and in the same order."""
+        from suffice.combinators.mixture import Mixture
+
+        return Mixture(members, weights=weights)
+
+    @property
+    def column_names(self) -> tuple[Any, ...] | None:
+        known: tuple[Any, ...] | None = self.components.column_names
+        return known
+
+    @property
+    def column_labels(self) -> tuple[Any, ...]:
+        known: tuple[Any, ...] = self.components.column_labels
+        return known
+
+    @property
+    def vector_labels(self) -> frozenset[Any]:
+        known: frozenset[Any] = self.components.vector_labels
+        return known
+
+    @property
+    def row_axes(self) -> int:
+        return int(self.components.row_axes)
+
+    @property
+    def discrete(self) -> bool:
+        """Whether rows are whole numbers or labels, one each."""
+        return all(one.discrete for one in self.parts)
+
+    def with_column_names(self, names: tuple[Any, ...]) -> Any:
+        return self.with_members(self.components.with_column_names(names), self.weights)
+
+    def arranged(self, columns: dict[Any, Any]) -> Any:
+        return self.components.arranged(columns)
+
+    def of_columns(self, columns: list[int]) -> Any:
+        return self.with_members(self.components.of_columns(columns), self.weights)
+
+    def of_labels(self, labels: tuple[Any, ...]) -> Any:
+        return self.with_members(self.components.of_labels(labels), self.weights)
+
+    def of_column(self, label: Any) -> Any:
+        return self.with_members([one.of_column(label) for one in self.parts], self.weights)
+
+    def conditional(self, known: dict[Any, Any]) -> Any:
+        """Bayes' rule for the weights, and each member conditioned."""
+        told = share_out(self.components.log_known(known) + self.log_weights)
+        return self.with_members([one.conditional(known) for one in self.parts], told.parts[0])
+
+    def foretell(self, x: Any, label: Any) -> list[Foretold]:
+        shares = local.fill(lambda part: share_out(self.scores(x[part])).parts, len(x), self._width(x))
+        lost = np.flatnonzero(~(shares.sum(axis=1) > 0))
+        shares[lost] = self.weights
+        return [Foretold.mixed(shares, self.components.foretell(x, label), lost)]
+
+    def without_each(self, x: Any) -> Iterator[tuple[Any, Array]]:
+        for label, density in self.components.without_each(x):
+            yield label, share_out(density + self.log_weights).total[:, None]
+
+    # ---- what columns tell of each other --------------------------------------------------------------------------
+    def information(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> float:
+        """A sum over a table, a sum of quadratures, or an average of draws, whichever is the first that can be."""
+        if np.count_nonzero(self.weights) == 1:
+            return float(self.parts[int(np.argmax(self.weights))].information(left, right))
+        tables = [self._outcomes(side) for side in (left, right)]
+        if all(tables) and np.prod([len(side) for side in tables]) <= OUTCOMES:
+            return self._summed(left, right, *tables)
+        for one, other, values in ((left, right, tables[0]), (right, left, tables[1])):
+            if values and len(other) == 1 and not self.marginal(*other).discrete and len(values) < 100:
+                return self._averaged(one, other[0], values)
+        return self._simulated(left, right)
+
+    def _outcomes(self, labels: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """What these columns may be together, nothing that matters left out; empty where they are too many to list."""
+        each = [outcomes_of(self.marginal(label)) for label in labels]
+        if not all(each) or np.prod([len(one) for one in each]) > OUTCOMES:
+            return []
+        return list(product(*each))
+
+    def _log_probs(self, labels: tuple[Any, ...], rows: list[tuple[Any, ...]]) -> Array:
+        part = self.of_labels(labels)
+        order = {label: place for place, label in enumerate(labels)}
+        inside = [label for label in self.column_labels if label in order]
+        arrays = [_array([row[order[label]] for row in rows]) for label in inside]
+        arranged = part.arranged(dict(zip(part.column_labels, arrays, strict=True)))
+        return np.asarray(part.log_density(part.read(arranged))[:, 0])
+
+    def _summed(self, left: Any, right: Any, one: list[Any], other: list[Any]) -> float:
+        joint = self._log_probs((*left, *right), [(*a, *b) for a in one for b in other]).reshape(len(one), len(other))
+        alone = self._log_probs(left, one)[:, None] + self._log_probs(right, other)
+        with np.errstate(invalid="ignore"):
+            terms = np.where(joint > -np.inf, np.exp(joint) * (joint - alone), 0.0)
+        return max(float(terms.sum()), 0.0)
+
+    def _averaged(self, labels: tuple[Any, ...], column: Any, values: list[tuple[Any, ...]]) -> float:
+        """Σ P(values) · D(column given them ‖ column), each divergence by quadrature."""
+        whole, total = self.marginal(column), 0.0
+        for value, log_p in zip(values, self._log_probs(labels, values), strict=True):
+            if log_p > np.log(LEAST):
+                told = self.given(dict(zip(labels, value, strict=True))).marginal(column)
+                total += float(np.exp(log_p)) * float(told.kl(whole))
+        return max(total, 0.0)
+
+    def _simulated(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> Simulated:
+        both = self.of_labels(tuple(label for label in self.column_labels if label in (*left, *right)))
+        order = [label for label in self.column_labels if label in (*left, *right)]
+        drawn = both.sample(DRAWS, np.random.default_rng(0))
+        columns = drawn if isinstance(drawn, dict) else dict(enumerate(np.asarray(drawn).T))
+        by_label = dict(zip(order, (columns[label] for label in both.column_labels), strict=True))
+
+        def score(labels: tuple[Any, ...]) -> Array:
+            part = self.of_labels(tuple(label for label in order if label in labels))
+            arrays = [by_label[label] for label in order if label in labels]
+            return np.asarray(part.log_prob(part.arranged(dict(zip(part.column_labels, arrays, strict=True)))))
+
+        with np.errstate(all="ignore"):
+            gains = score((*left, *right)) - score(left) - score(right)
+        return Simulated(float(np.mean(gains)), float(np.std(gains) / np.sqrt(DRAWS)))
+
+
+def outcomes_of(one: Any) -> list[Any]:
+    """The labels or whole numbers that a column may hold; empty where they cannot be listed."""
+    levels = getattr(one, "levels", None)
+    if levels is not None:
+        return list(levels)
+    inner = getattr(one, "parts", None)
+    if inner is not None:
+        found = [outcomes_of(part) for part in inner]
+        return sorted({value for part in found for value in part}) if all(found) else []
+    if not one.discrete or one.row_vector or one.support.core:
+        return []
+    low, high = (float(np.asarray(one.quantile(q))) for q in (LEAST, 1.0))
+    high = high if np.isfinite(high) else float(np.asarray(one.quantile(1 - 1e-15))) * 1.5 + 40
+    return np.arange(low, high + 1).tolist() if high - low < OUTCOMES else []
+
+
+def _array(values: list[Any]) -> Array:
+    numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
+    if numbers:
+        return np.array(values)
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found

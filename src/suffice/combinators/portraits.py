@@ -1,0 +1,317 @@
+"""Mixtures and products as portraits: what every member says of each column, and what the column tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from suffice.combinators import telling
+from suffice.combinators.columns import names_of
+from suffice.combinators.compound import width_of
+from suffice.combinators.stack import Stack
+from suffice.core.errors import SufficeError
+from suffice.core.fit_portrait import by_column, column_names, errors_of, parameters, strongest
+from suffice.core.parameters import Array
+from suffice.core.portrait import Head, Parameter, Portrait, Row, Statistic
+from suffice.core.readings import Reading, count, levels_of, number, percent, score
+
+CELLS = 2_000_000  # rows × columns × members of one more pass that a page still makes by itself
+TOP = 3  # columns that are named for each member
+FAINT = 0.01  # nats that are not worth a word
+MEASURE = "tells: mutual information of the column and the member, in nats"
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Columns with one name each, what members say of them (d × k), and D(member‖all) of each, (k, d)."""
+
+    names: tuple[Any, ...]
+    readings: list[list[Reading]]
+    divergences: Array
+    family: str
+
+
+# ---- members ---------------------------------------------------------------------------------------------------------
+def of_mixture(mixture: Any, names: Any, fit: Any) -> Portrait:
+    """The portrait of a mixture: its members as columns, canonical order and shares as they stand."""
+    labels = getattr(mixture, "labels", ()) or tuple(range(mixture.n))
+    kinds = [_kind(one) for one in mixture.parts]
+    unlike = len(set(kinds)) > 1
+    title = _title(mixture, kinds)
+    if not mixture.ready or mixture.components.lone:
+        return Portrait(title, judged=False)
+    rows_of = None if fit is None else np.asarray(fit.statistics.count)
+    heads = tuple(
+        Head(
+            label, float(mixture.weights[j]), kinds[j] if unlike else "", None if rows_of is None else float(rows_of[j])
+        )
+        for j, label in enumerate(labels)
+    )
+    strips = _strips(mixture.components, names, mixture.weights)
+    told = mixture.n > 1 and any(np.isfinite(one.divergences).any() for one in strips)
+    rows = [row for strip in strips for row in _rows(strip, mixture.weights, told=told)]
+    order = sorted(rows, key=lambda row: -row.tells if row.tells >= 0 else 1.0) if told else rows
+    if told and len(order) > 1 and order[0].tells > FAINT:
+        order[0] = replace(order[0], note="tells members apart most")
+    return Portrait(
+        title,
+        statistics=() if fit is None else hidden(mixture, fit),
+        members=heads,
+        rows=tuple(order),
+        measure=_measure(mixture) if told else "",
+        apart=_apart(strips, mixture.n) if told and len(rows) > 1 else (),
+        correlations=_once(tuple(_correlations(one, names) for one in mixture.parts)),
+        judged=False,
+    )
+
+
+def _title(mixture: Any, kinds: list[str]) -> str:
+    kind = kinds[0] if len(set(kinds)) == 1 and kinds[0] not in ("Product", "Mixture") else ""
+    noun = "class" if getattr(mixture, "labels", ()) else "member"
+    plural = noun + ("" if mixture.n == 1 else "es" if noun == "class" else "s")
+    hard = ", each row given to one as a whole," if mixture.hard else ""
+    if noun == "class":
+        return f"{mixture.n} {plural}{f' of {kind}' if kind else ''}{hard}"
+    return f"Mixture of {mixture.n} {f'{kind} ' if kind else ''}{plural}{hard}"
+
+
+def _kind(one: Any) -> str:
+    name = str(one.name)
+    form = getattr(one, "structure", "full")
+    return name if form == "full" or not isinstance(form, str) else f"{name} ({form})"
+
+
+def _measure(mixture: Any) -> str:
+    w = np.asarray(mixture.weights)
+    whole = float(-np.sum(w[w > 0] * np.log(w[w > 0])))
+    who = "class" if getattr(mixture, "labels", ()) else "member"
+    return MEASURE.replace("member", who) + f"; knowing the {who} is worth {whole:.2f}"
+
+
+def hidden(mixture: Any, fit: Any) -> tuple[Statistic, ...]:
+    """ICL and the entropy of who made which row, where they are there or quickly found."""
+    found = []
+    if "icl" in fit.__dict__ or _small(fit, mixture.n):
+        found.append(Statistic("ICL", fit.icl, f"ICL {score(fit.icl)}"))
+    entropy = np.sum(getattr(fit.statistics, "entropy", np.nan))
+    if mixture.n > 1 and np.isfinite(entropy) and fit.n > 0 and not mixture.hard:
+        share = float(entropy) / (fit.n * np.log(mixture.n))
+        found.append(Statistic("entropy", share, f"entropy {abs(share):.2f}"))
+    return tuple(found)
+
+
+def _small(fit: Any, k: int) -> bool:
+    """Whether the rows are there, as they were, and few enough for one more pass."""
+    data = fit._data  # noqa: SLF001 (its own portrait)
+    return data is not None and bool(np.prod(np.shape(data[0])) * k <= CELLS) and bool(fit._intact)  # noqa: SLF001
+
+
+def _rows(strip: Strip, weights: Array, *, told: bool) -> list[Row]:
+    mean = np.where(weights[:, None] > 0, weights[:, None] * strip.divergences, 0.0).sum(axis=0)
+    tells = mean.tolist() if told else [float("nan")] * len(strip.names)
+    parts = zip(strip.names, strip.readings, tells, strict=True)
+    return [Row(name, tuple(cells), strip.family, nats) for name, cells, nats in parts]
+
+
+def _apart(strips: list[Strip], k: int) -> tuple[tuple[tuple[Any, float], ...], ...]:
+    """The columns that set each member apart from the whole, best first."""
+    names = [name for strip in strips for name in strip.names]
+    matrix = np.nan_to_num(np.concatenate([strip.divergences for strip in strips], axis=1))
+    found = []
+    for j in range(k):
+        order = np.argsort(-matrix[j], kind="stable")[:TOP]
+        found.append(tuple((names[i], float(matrix[j, i])) for i in order if matrix[j, i] >= FAINT))
+    return tuple(found)
+
+
+# ---- columns ---------------------------------------------------------------------------------------------------------
+def _strips(stack: Any, names: Any, weights: Array) -> list[Strip]:
+    """The columns of a stack of members, block by block."""
+    if isinstance(stack, Stack):
+        return _unlike(stack, names, weights)
+    if stack.blocks:
+        own = _block_names(stack, names)
+        return [strip for key, block in stack.blocks.items() for strip in _strips(block, own[key], weights)]
+    columns, k = stack.marginals, stack.members
+    titles = column_names(stack, names)
+    if columns is None:
+        event = titles if len(titles) == 1 else (tuple(titles),)
+        readings = asked(lambda: stack.readings()[:1], [[Reading((stack.name,))] * k])
+        return [Strip(event, readings, telling.drawn(stack, weights)[:, None], stack.name)]
+    readings = asked(stack.readings, None) or _by_parameters(stack, len(titles))
+    found = asked(lambda: telling.divergences(columns, weights), np.full((k, len(titles)), np.nan))
+    return [Strip(titles, readings, found, stack.name)]
+
+
+def asked(question: Callable[[], Any], otherwise: Any) -> Any:
+    """An answer, or what stands for it: a family of a user's own need not have a mean, quantiles or draws."""
+    try:
+        return question()
+    except (SufficeError, AttributeError, TypeError, ValueError, ArithmeticError):
+        return otherwise
+
+
+def _by_parameters(stack: Any, d: int) -> list[list[Reading]]:
+    """A family that has no mean: its numbers by name."""
+    found = []
+    for j in range(d):
+        cells = []
+        for member in stack.each:
+            values = {name: float(np.ravel(value)[min(j, np.size(value) - 1)]) for name, value in member.params.items()}
+            cells.append(Reading(tuple(f"{name} {number(v, 3)}" for name, v in values.items()), values))
+        found.append(cells)
+    return found
+
+
+def _block_names(product: Any, names: Any) -> dict[Any, Any]:
+    """The names of the columns of each block: its key, or its share of the names of the data."""
+    if product.named:
+        return {key: names_of(key) for key in product.blocks}
+    widths = [width_of(block) or 1 for block in product.blocks.values()]
+    cuts = np.cumsum([0, *widths])
+    whole = tuple(names) if names is not None and len(names) == cuts[-1] else tuple(range(int(cuts[-1])))
+    return {key: whole[cuts[i] : cuts[i + 1]] for i, key in enumerate(product.blocks)}
+
+
+def _unlike(stack: Any, names: Any, weights: Array) -> list[Strip]:
+    """Members that are no stack: column by column, as each of them has it."""
+    each = [_leaves(one, names) for one in stack.parts]
+    columns = list(dict.fromkeys(name for own in each for name in own))
+    found = []
+    for name in columns:
+        members = [own.get(name, []) for own in each]
+        families = dict.fromkeys(leaf.name for parts in members for _, leaf in parts)
+        family = next(iter(families)) if len(families) == 1 else ""
+        none = np.full(len(each), np.nan)
+        apart = asked(partial(telling.apart, members, weights), none) if all(members) else none
+        found.append(Strip((name,), [[_joint_reading(parts) for parts in members]], apart[:, None], family))
+    return found
+
+
+def _leaves(one: Any, names: Any, share: float = 1.0) -> dict[Any, list[tuple[float, Any]]]:
+    """The columns of a lone distribution, each as a mixture of (share, stack of one cell)."""
+    found: dict[Any, list[tuple[float, Any]]] = {}
+    if hasattr(one, "log_weights"):
+        parts = [_leaves(part, names, share * float(w)) for part, w in zip(one.parts, one.weights, strict=True)]
+    elif one.blocks:
+        own = _block_names(one, names)
+        parts = [_leaves(block, own[key], share) for key, block in one.blocks.items()]
+    else:
+        columns, titles = one.marginals, column_names(one, names)
+        if columns is None:
+            return {titles[0] if len(titles) == 1 else tuple(titles): [(share, one.stacked)]}
+        return {name: [(share, columns.reshaped(lambda v, j=j: v[:, j : j + 1]))] for j, name in enumerate(titles)}
+    for part in parts:
+        for name, leaves in part.items():
+            found.setdefault(name, []).extend(leaves)
+    return found
+
+
+def _joint_reading(parts: list[tuple[float, Any]]) -> Reading:
+    """What a member says of a column: as its family does, or part by part with their shares."""
+    readings: list[Reading] = [(asked(leaf.readings, None) or _by_parameters(leaf, 1))[0][0] for _, leaf in parts]
+    if not readings:
+        return Reading(("–",))
+    if len(readings) == 1:
+        found: Reading = readings[0]
+        return found
+    total = sum(share for share, _ in parts) or 1.0
+    if all(one.levels for one in readings):
+        return _averaged([share / total for share, _ in parts], readings)
+    order = sorted(range(len(parts)), key=lambda i: -parts[i][0])
+    pieces = tuple(f"{percent(parts[i][0] / total)} {' '.join(readings[i].pieces[:1])}" for i in order)
+    return Reading(pieces, {f"{i}: {name}": v for i in order for name, v in readings[i].numbers.items()})
+
+
+def _averaged(shares: list[float], readings: list[Reading]) -> Reading:
+    levels = list(dict.fromkeys(level for one in readings for level in one.numbers))
+    probs = np.array(
+        [sum(s * one.numbers.get(level, 0.0) for s, one in zip(shares, readings, strict=True)) for level in levels]
+    )
+    return levels_of(levels, probs)
+
+
+def _once(found: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The correlations of each member, or those of all where they share them."""
+    return found[:1] if len(found) > 1 and len(set(found)) == 1 else found
+
+
+def _correlations(one: Any, names: Any) -> tuple[tuple[Any, Any, float], ...]:
+    """The strongest correlations within a member."""
+    if hasattr(one, "log_weights"):
+        return ()
+    if one.blocks:
+        own = _block_names(one, names)
+        pairs = [pair for key, block in one.blocks.items() for pair in _correlations(block, own[key])]
+        return tuple(sorted(pairs, key=lambda pair: -abs(pair[2]))[:TOP])
+    return strongest(one, column_names(one, names), TOP)
+
+
+def of_classes(classes: Any, names: Any, shell: Any) -> Portrait:
+    """The portrait of a classifier: its classes as columns, and how it learned them."""
+    own = of_mixture(classes, names, None)
+    stats = shell.statistics_
+    n, d = float(np.sum(stats.count)), getattr(shell, "n_features_in_", classes.columns or 1)
+    of = f" of {own.title.partition(' of ')[2]}" if " of " in own.title else ""
+    seen = f"{count(n, 'row')} × {count(d, 'column')}"
+    title = f"{type(shell).__name__}, {count(classes.n, 'class')}{of}, {seen}"
+    numbers = [Statistic("parameters", classes.n_parameters, count(classes.n_parameters, "parameter"))]
+    height = classes.evidence(stats)
+    if np.isfinite(height):
+        numbers.insert(0, Statistic("log-likelihood", height, f"log-likelihood of rows and classes {score(height)}"))
+    state = "converged" if shell.converged_ else "NOT converged"
+    return replace(
+        own,
+        title=title,
+        statistics=tuple(numbers),
+        convergence="exact after one pass over the data"
+        if stats.exact
+        else f"{state} after {count(shell.n_iter_, 'pass')}",
+        members=tuple(replace(head, rows=float(stats.count[j])) for j, head in enumerate(own.members)),
+        alerts=tuple(shell.alerts_),
+        judged=True,
+    )
+
+
+# ---- a product alone -------------------------------------------------------------------------------------------------
+def of_product(product: Any, names: Any, fit: Any) -> Portrait:
+    """The portrait of a product that stands alone: a row for each column with its parameters and standard errors."""
+    if not product.lone:
+        return Portrait(f"{product.members} members", judged=False)
+    title = "Product" if fit is not None else f"Product of {product.columns or len(product.blocks)} columns"
+    if not product.ready:
+        rows = tuple(
+            Row(name, (Reading(("",)),), block.name) for key, block in product.blocks.items() for name in names_of(key)
+        )
+        return Portrait(title, members=(Head(""),), rows=rows, judged=False)
+    errors, own = errors_of(fit), _block_names(product, names)
+    found: list[Row] = []
+    numbers: list[Parameter] = []
+    pairs: list[tuple[Any, Any, float]] = []
+    for key, block in product.blocks.items():
+        if block.blocks or hasattr(block, "log_weights"):
+            part = block.portrait(own[key])
+            found += [replace(row, cells=(_folded(part, row),), tells=float("nan"), note="") for row in part.rows]
+            continue
+        columns = column_names(block, own[key])
+        own_numbers = parameters(block, columns, None if errors is None else errors[key])
+        numbers += own_numbers
+        found += by_column(block, columns, own_numbers, None if errors is None else errors[key])
+        pairs += strongest(block, columns, TOP)
+    return Portrait(title, members=(Head(""),), rows=tuple(found), parameters=tuple(numbers),
+                    correlations=(tuple(pairs),), judged=False)  # fmt: skip
+
+
+def _folded(part: Portrait, row: Row) -> Reading:
+    """A column of a mixture inside a product: its members one after the other."""
+    if len(row.cells) == 1:
+        return row.cells[0]
+    pieces = [
+        f"{percent(head.share or 0.0)} {' '.join(cell.pieces[:1])}"
+        for head, cell in zip(part.members, row.cells, strict=True)
+    ]
+    return Reading(tuple(pieces))

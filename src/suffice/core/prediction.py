@@ -1,0 +1,83 @@
+"""One column foretold from others: a value, how sure it is, and an interval or the probabilities of labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suffice.core.asked import Asked, plain
+from suffice.core.names import label_of
+from suffice.core.parameters import Array, check_level
+
+SHOWN = 6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction:
+    """What is foretold of one column, of one row or of many.
+
+    Attributes
+    ----------
+    column
+        Its name or place.
+    value
+        The conditional mean, of whole numbers the median, of labels the most probable one.
+    std, interval, level
+        Of numbers: the conditional standard deviation, and the ends of the central interval that holds ``level``.
+    probabilities
+        Of labels: the conditional probability of each level, by level.
+    """
+
+    column: Any
+    value: Any
+    std: Any = None
+    interval: tuple[Any, Any] | None = None
+    probabilities: dict[Any, Any] | None = None
+    level: float = 0.95
+
+    def __repr__(self) -> str:
+        """Show the value and how sure it is; of many rows the first."""
+        n = np.size(self.value) if np.ndim(self.value) else None
+        if n is None:
+            return f"Prediction({self.column}: {self._cell(None)})"
+        shown = "; ".join(self._cell(i) for i in range(min(n, SHOWN)))
+        return f"Prediction({self.column}, {n} rows: {shown}{'; …' if n > SHOWN else ''})"
+
+    def _cell(self, row: int | None) -> str:
+        def at(values: Any) -> Any:
+            return values if row is None else values[row]
+
+        if self.probabilities is not None:
+            best = sorted(self.probabilities.items(), key=lambda pair: -at(pair[1]))[:3]
+            return f"{at(self.value)!s} ({', '.join(f'{level}: {at(p):.3g}' for level, p in best)})"
+        low, high = self.interval or (np.nan, np.nan)
+        ends = f"{100 * self.level:g} % interval {at(low):.3g} … {at(high):.3g}"
+        return f"{at(self.value):.4g} ± {at(self.std):.3g}, {ends}"
+
+
+def predict(model: Any, column: Any, given: Any, level: float) -> Prediction:
+    """Foretell one column; see :meth:`Distribution.predict`."""
+    check_level(level)
+    label = label_of(column, model.column_labels, model.name)
+    asked = Asked.of(model, {} if given is None else given, some=True)
+    single = asked.single
+    columns = {**asked.columns, label: np.full(len(asked), np.nan)}
+    rows = asked.rows(model, columns=columns)
+    model.remark(rows)
+    (told,) = model.stacked.foretell(rows, label)
+    told.remark(label)
+
+    def one(values: Array) -> Any:
+        return plain(values[0]) if single else values
+
+    levels = told.levels
+    value = one(told.typical)
+    if levels is not None:
+        shares = told.probabilities
+        return Prediction(
+            column, value, probabilities={each: one(shares[:, j]) for j, each in enumerate(levels)}, level=level
+        )
+    ends = one(told.quantile((1 - level) / 2)), one(told.quantile((1 + level) / 2))
+    return Prediction(column, value, one(told.std), ends, level=level)

@@ -1,0 +1,34 @@
+"""Pages for terminals with colours; rich is loaded when one is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def styled(page: str) -> Any:
+    """A page with its first line bold, and what not to trust in colour."""
+    from rich.text import Text
+
+    out = Text(no_wrap=True)
+    alarmed = False
+    for i, line in enumerate(page.split("\n")):
+        alarmed = alarmed or line == "alerts:"
+        quiet = line.startswith(("  tells:", "  ±:")) or line == "alerts: none"
+        style = (
+            "bold" if i == 0 else "yellow" if alarmed or line.startswith("NOT converged") else "dim" if quiet else ""
+        )
+        out.append(("\n" if i else "") + line, style=style)
+    return out
+
+
+class Page:
+    """A base of what prints as a page: rich asks for it in the width of its console."""
+
+    def summary(self, width: int | None = None) -> str:
+        """The page as plain text."""
+        raise NotImplementedError
+
+    def __rich_console__(self, console: Any, options: Any) -> Any:
+        """Yield the page, as wide as there is room."""
+        del console
+        yield styled(self.summary(options.max_width))

@@ -1,0 +1,462 @@
+"""Rows that are not in memory: read slice by slice when they are asked for, and never all at once.
+
+A `Source` can read any stretch of its rows as a frame. `Streamed` are such rows as one distribution reads them: they
+have a length, a shape and slices, which is all that a pass asks for. Cuts and sums are those of rows in memory, so that
+every answer is bitwise the same.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.core.data import cells
+from suffice.core.errors import DataError
+from suffice.core.labels import Column, Labels, in_order, read_labels
+from suffice.core.parameters import Array
+from suffice.core.weights import Weights
+from suffice.engines import local
+from suffice.frames.table import Frame
+
+FEW = local.SLICE_CELLS  # cells that are read at once: where a pass has a single slice, nothing is gained by streaming
+FIRST = 64  # rows that show how a distribution reads them
+ROW = re.compile(r"\brow (\d+)")
+
+
+class Source(ABC):
+    """Rows somewhere else: their names, their number, and any stretch of them as a frame."""
+
+    names: tuple[Any, ...]
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    @abstractmethod
+    def frame(self, start: int, stop: int, columns: tuple[Any, ...]) -> Frame:
+        """The rows from ``start`` up to ``stop``."""
+
+    @abstractmethod
+    def place(self, row: int) -> str:
+        """Where a row is, in words."""
+
+    @property
+    @abstractmethod
+    def mark(self) -> int:
+        """A number that changes where the rows do."""
+
+    @abstractmethod
+    def frames(self, columns: Any = None) -> Iterator[Frame]:
+        """All rows, partition by partition."""
+
+    @abstractmethod
+    def only(self, columns: tuple[Any, ...]) -> Source:
+        """The same rows with some of the columns."""
+
+    def mapped(self, answer: Callable[[Frame], Any], columns: Any = None) -> Array:
+        """What is answered for each row, partition by partition, put together: (n,) or (n, k)."""
+        found, begin = [], 0
+        for frame in self.frames(columns):
+            with located(self, begin):
+                found.append(np.asarray(answer(frame)))
+            begin += len(frame)
+        return np.concatenate(found)
+
+
+class _Asked(Frame):
+    """The first rows, which note what columns a distribution asks for."""
+
+    def __init__(self, frame: Frame) -> None:
+        super().__init__({name: frame[name] for name in frame}, len(frame))
+        self.asked: dict[Any, None] = {}
+
+    def __getitem__(self, name: Any) -> Array:
+        """Return one column, and note that it was asked for."""
+        self.asked[name] = None
+        return super().__getitem__(name)
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """A source, the columns that are read of it, and how frames become rows."""
+
+    source: Source
+    columns: tuple[Any, ...]
+    read: Callable[[Frame], Any]
+
+    def rows(self, start: int, stop: int) -> Any:
+        """Some rows; an error in them names the row of the whole."""
+        frame = self.source.frame(start, stop, self.columns)
+        try:
+            return self.read(frame)
+        except DataError as error:
+            raise DataError(ROW.sub(lambda found: f"row {int(found[1]) + start}", str(error))) from error
+
+    @cached_property
+    def first(self) -> Any:
+        """The first rows."""
+        return self.rows(0, min(len(self.source), FIRST))
+
+    @cached_property
+    def levels(self) -> Any:
+        """The labels that occur, in the order in which rows in memory have them, nested as the rows are."""
+        width = int(np.prod(np.shape(self.first)[1:]))
+        n = len(self.source)
+        return local.reduce(lambda part: _Seen.of(self.rows(part.start, part.stop)), n, max(width, 1)).levels
+
+
+class Streamed:
+    """Rows of a source, as a distribution reads them; ``path`` leads to the part of them that one block has."""
+
+    def __init__(self, stream: Stream, path: tuple[int, ...] = ()) -> None:
+        """Keep the stream."""
+        self.stream, self.path = stream, path
+
+    def _at(self, rows: Any) -> Any:
+        for place in self.path:
+            rows = rows.parts[place]
+        return rows
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.stream.source)
+
+    def __getitem__(self, part: slice) -> Any:
+        """Read a slice of the rows."""
+        start, stop, _ = part.indices(len(self))
+        return self._at(self.stream.rows(start, max(stop, start)))
+
+    @cached_property
+    def _first(self) -> Any:
+        return self._at(self.stream.first)
+
+    @property
+    def kind(self) -> type:
+        """What a slice is."""
+        return type(self._first)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape that all rows would have in memory."""
+        return (len(self), *np.shape(self._first)[1:])
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def parts(self) -> tuple[Streamed, ...]:
+        """The rows of each block, where rows are kept in parts."""
+        return tuple(Streamed(self.stream, (*self.path, place)) for place in range(len(self._first.parts)))
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The labels of each column without their rows: what a prototype learns its levels from."""
+        levels = self.stream.levels
+        for place in self.path:
+            levels = levels[place]
+        return tuple(_vocabulary(column) for column in levels)
+
+    def take(self, index: Array) -> Any:
+        """Some of the rows, in the order of the index; one more pass over the files."""
+        order = np.argsort(index, kind="stable")
+        chosen, step = np.asarray(index)[order], max(FEW // max(int(np.prod(self.shape[1:])), 1), 1)
+        found = []
+        for begin in range(0, len(self), step):
+            low, high = np.searchsorted(chosen, [begin, begin + step])
+            if high > low:
+                rows = self[begin : begin + step]
+                found.append(picked(rows, chosen[low:high] - begin))
+        whole = joined(found) if found else self[0:0]
+        return picked(whole, np.argsort(order, kind="stable"))
+
+    def through(self, change: Callable[[Any], Any]) -> Streamed:
+        """The same rows, each slice changed after it is read."""
+        read = self.stream.read
+        changed = Stream(self.stream.source, self.stream.columns, lambda frame: change(read(frame)))
+        return Streamed(changed, self.path)
+
+
+def _vocabulary(levels: tuple[Any, ...]) -> Column:
+    column = Column(np.empty(0, np.int64), 0, levels)
+    column.__dict__["tally"] = np.ones(len(levels), np.int64)
+    return column
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The labels of some rows, nested as the rows are: a tuple of sets for labels, nothing for numbers."""
+
+    found: Any
+
+    @classmethod
+    def of(cls, rows: Any) -> _Seen:
+        """What these rows hold."""
+        return cls(cls._of(rows))
+
+    @classmethod
+    def _of(cls, rows: Any) -> Any:
+        if isinstance(rows, Labels):
+            return tuple(frozenset(column.seen) for column in rows.columns)
+        inner = getattr(rows, "parts", None)
+        return None if inner is None else [cls._of(part) for part in inner]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self._both(self.found, other.found))
+
+    @classmethod
+    def _both(cls, left: Any, right: Any) -> Any:
+        if left is None:
+            return None
+        if isinstance(left, list):
+            return [cls._both(one, two) for one, two in zip(left, right, strict=True)]
+        return tuple(one | two for one, two in zip(left, right, strict=True))
+
+    @property
+    def levels(self) -> Any:
+        """The same with labels in order."""
+        return self._ordered(self.found)
+
+    @classmethod
+    def _ordered(cls, found: Any) -> Any:
+        if found is None:
+            return None
+        if isinstance(found, list):
+            return [cls._ordered(one) for one in found]
+        return tuple(in_order(_alike(labels)) for labels in found)
+
+
+def _alike(labels: frozenset[Any]) -> list[Any]:
+    """Whole numbers among others as rows in memory have them: 1 and 2.5 are 1.0 and 2.5."""
+    kinds = set(map(type, labels))
+    return [float(one) for one in labels] if kinds == {int, float} else list(labels)
+
+
+# ---- rows that were read ---------------------------------------------------------------------------------------------
+def picked(rows: Any, index: Array) -> Any:
+    """Some of the rows in memory."""
+    return rows.take(index) if hasattr(rows, "parts") else rows[index]
+
+
+def joined(found: list[Any]) -> Any:
+    """Rows in memory, one stretch after the other."""
+    first = found[0]
+    if len(found) == 1:
+        return first
+    if isinstance(first, np.ndarray):
+        return np.concatenate(found)
+    if isinstance(first, Labels):
+        columns = zip(*(rows.columns for rows in found), strict=True)
+        return Labels(tuple(map(_column, columns)))
+    parts = zip(*(rows.parts for rows in found), strict=True)
+    return type(first)(tuple(joined(list(part)) for part in parts), sum(map(len, found)))
+
+
+def _column(columns: tuple[Column, ...]) -> Column:
+    """The cells of several columns under one vocabulary."""
+    labels = in_order(_alike(frozenset(label for column in columns for label in column.seen)))
+    return Column(np.concatenate([column.among(column.places(labels)) for column in columns]), 0, labels)
+
+
+# ---- the door --------------------------------------------------------------------------------------------------------
+def read(model: Any, x: Any, without: Any = None) -> Any:
+    """Rows as a distribution reads them: those of a source when they are asked for, unless they are few.
+
+    ``without`` is a column that is none of the rows', such as the weights.
+    """
+    if isinstance(x, Streamed):
+        return x
+    if not isinstance(x, Source):
+        return model.read(x)
+    names = tuple(name for name in x.names if name != without)
+    if len(x) * max(len(names), 1) > FEW:
+        return streamed(model, x, names)
+    with located(x):
+        return model.read(x.frame(0, len(x), names))
+
+
+def streamed(model: Any, source: Source, names: tuple[Any, ...]) -> Streamed:
+    """Rows of a source, of which the columns are read that the distribution asks for."""
+    first = _Asked(source.frame(0, min(len(source), FIRST), names))
+    with located(source):
+        model.read(first)
+    asked = tuple(name for name in names if name in first.asked)
+    return Streamed(Stream(source, asked or names, model.read))
+
+
+def staged(model: Any, rows: Any) -> Any:
+    """Rows prepared for many passes under a model: now, or whenever a slice is read."""
+    return rows.through(model.staged) if isinstance(rows, Streamed) else model.staged(rows)
+
+
+@contextmanager
+def located(data: Any, offset: int = 0) -> Iterator[None]:
+    """Say in which file and row group bad data were found."""
+    try:
+        yield
+    except DataError as error:
+        source = data.stream.source if isinstance(data, Streamed) else data
+        found = ROW.search(str(error)) if isinstance(source, Source) else None
+        if found is None or not int(found[1]) + offset < len(source):
+            raise
+        msg = f"{error} (That is {source.place(int(found[1]) + offset)}.)"
+        raise DataError(msg) from error
+
+
+# ---- weights ---------------------------------------------------------------------------------------------------------
+class Deferred:
+    """A column of numbers that is read when a slice of it is asked for."""
+
+    ndim = 1
+
+    def __init__(self, source: Source, name: Any) -> None:
+        """Keep where it is."""
+        self.source, self.name = source, name
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.source)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Rows."""
+        return (len(self),)
+
+    def __getitem__(self, part: slice) -> Array:
+        """Read a slice."""
+        start, stop, _ = part.indices(len(self))
+        found = self.source.frame(start, max(stop, start), (self.name,))[self.name]
+        return np.ascontiguousarray(cells(found, f"weights: column {self.name!r}"), dtype=np.float64)
+
+    @cached_property
+    def _total(self) -> float:
+        n = len(self)
+        return float(local.reduce(lambda part: _checked(self, part), n, 1))
+
+    def sum(self) -> float:
+        """Σ w."""
+        return self._total
+
+
+def _checked(values: Deferred, part: slice) -> float:
+    """Σ w of a slice in which every weight is one."""
+    try:
+        w = values[part]
+    except (TypeError, ValueError) as error:
+        msg = f"weights are numbers of at least 0, and column {values.name!r} is none: {error}"
+        raise DataError(msg) from error
+    valid = np.isfinite(w) & (w >= 0)
+    if not valid.all():
+        row = int(np.argmin(valid))
+        place = values.source.place(row + part.start)
+        msg = f"weights must be finite and at least 0; column {values.name!r} has {w[row]:g} in {place}."
+        raise DataError(msg)
+    return float(w.sum())
+
+
+def weights_of(data: Any, weights: Any, n: int) -> Weights:
+    """Weights as `Weights.of` takes them, or the name of a column of the source."""
+    source = data.stream.source if isinstance(data, Streamed) else data
+    if not (isinstance(weights, str) and isinstance(source, Source)):
+        return Weights.of(weights, n)
+    if weights not in source.names:
+        there = ", ".join(map(repr, source.names))
+        msg = f"weights={weights!r} names no column of the files; they have {there}."
+        raise DataError(msg)
+    found = Deferred(source, weights)
+    if found.sum() == 0:
+        msg = f"all weights in column {weights!r} are 0, so no row counts; give at least one row a positive weight."
+        raise DataError(msg)
+    small = n * len(source.names) <= FEW
+    return Weights.of(found[0:n], n) if small else Weights(n, found)  # type: ignore[arg-type]
+
+
+# ---- classes ---------------------------------------------------------------------------------------------------------
+class Codes:
+    """The numbers of a column's labels among those that occur, −1 where a cell is missing; read in slices."""
+
+    ndim = 1
+    dtype = np.dtype(np.intp)
+
+    def __init__(self, source: Source, name: Any) -> None:
+        """Find the labels."""
+        if name not in source.names:
+            there = ", ".join(map(repr, source.names))
+            msg = f"y={name!r} names no column of the files; they have {there}."
+            raise DataError(msg)
+        self.source, self.name = source, name
+        labels = Streamed(Stream(source, (name,), self._read))
+        self.levels = labels.columns[0].seen if len(source) else ()
+        fraction = next((one for one in self.levels if isinstance(one, float) and not one.is_integer()), None)
+        if fraction is not None:
+            msg = f"y={name!r} holds {fraction:g}, and classes are labels or whole numbers; name another column."
+            raise DataError(msg)
+
+    def _read(self, frame: Frame) -> Labels:
+        return read_labels(frame, f"y: column {self.name!r}", 1)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.source)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Rows."""
+        return (len(self),)
+
+    def __getitem__(self, part: slice) -> Array:
+        """Read a slice."""
+        start, stop, _ = part.indices(len(self))
+        return self.of(self.source.frame(start, max(stop, start), (self.name,)))
+
+    def of(self, frame: Frame) -> Array:
+        """The classes of rows that were read."""
+        column = self._read(Frame({self.name: frame.raw(self.name)}, len(frame))).columns[0]
+        return np.asarray(column.among(column.places(self.levels)), dtype=np.intp)
+
+    def unknown(self) -> int | None:
+        """The first row whose class is missing."""
+        n = len(self)
+        return local.reduce(lambda part: _First.of(self[part] < 0, part.start), n, 1).row
+
+    def share(self, weights: Weights, member: int) -> Weights:
+        """The weights that one class gives to the rows."""
+        return Weights(len(self), _Owned(self, weights, member))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class _First:
+    row: int | None
+
+    @classmethod
+    def of(cls, found: Array, start: int) -> _First:
+        return cls(int(np.argmax(found)) + start if found.any() else None)
+
+    def __add__(self, other: Self) -> Self:
+        return other if self.row is None else self
+
+
+class _Owned:
+    """The weights of the rows of one class, 0 elsewhere; read in slices."""
+
+    ndim = 1
+
+    def __init__(self, codes: Codes, weights: Weights, member: int) -> None:
+        self.codes, self.weights, self.member = codes, weights, member
+
+    def __getitem__(self, part: slice) -> Array:
+        mine = (self.codes[part] == self.member).astype(float)
+        held = self.weights[part].values
+        return np.asarray(mine if held is None else mine * held)
+
+    def sum(self) -> float:
+        """Σ w."""
+        return float(local.reduce(lambda part: float(self[part].sum()), len(self.codes), 1))

@@ -1,0 +1,59 @@
+"""Where curves and bars of one column are drawn: the range, the points of a curve, the bins of a histogram."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suffice.combinators.mixture import Mixture
+from suffice.core.parameters import Array
+
+POINTS = 801  # of a curve
+TAIL = np.array([1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2])
+LEVELS = (*TAIL, *np.linspace(0.03, 0.97, 48), *(1 - TAIL[::-1]))  # of a member, through which its curve goes
+
+
+def heights(part: Any, x: Array) -> Array:
+    """The density of a member, or its probabilities."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.exp(part.log_prob(x)))
+
+
+def is_discrete(part: Any) -> bool:
+    """Whether a member has whole numbers."""
+    return all(map(is_discrete, part.parts)) if isinstance(part, Mixture) else bool(part.discrete)
+
+
+def extent(parts: list[Any], cells: Any) -> tuple[float, float]:
+    """Where to draw: the data, and the bulk of each member."""
+    ends = [] if cells is None or not len(cells) else [float(cells.min()), float(cells.max())]
+    for part in parts:
+        ends += bulk(part)
+    low, high = min(ends), max(ends)
+    if cells is not None and len(cells):  # a member with few rows may be far wider than the data
+        span = max(float(np.ptp(cells)), 1e-12 * max(abs(high), 1.0))
+        low, high = max(low, float(cells.min()) - 0.3 * span), min(high, float(cells.max()) + 0.3 * span)
+    return low, high
+
+
+def bulk(part: Any, levels: Any = (0.001, 0.999)) -> list[float]:
+    """Quantiles of a member; of a mixture, of each of its own."""
+    if isinstance(part, Mixture):
+        return [end for inner in part.parts for end in bulk(inner, levels)]
+    return [float(part.quantile(q)) for q in levels]
+
+
+def grid(parts: list[Any], low: float, high: float, points: int = POINTS) -> Array:
+    """Where curves are computed: everywhere, and close enough for the narrowest member."""
+    every = max(round(POINTS / points), 1)
+    knots = [knot for part in parts for knot in bulk(part, LEVELS[::every]) if low <= knot <= high]
+    return np.unique([*np.linspace(low, high, points), *knots])
+
+
+def bins(cells: Array) -> Array:
+    """Half as wide as Freedman and Diaconis have them, for mixtures have gaps; no less than 10 and no more than 120."""
+    low, high = np.quantile(cells, [0.25, 0.75])
+    width = (high - low) / len(cells) ** (1 / 3)
+    count = np.ptp(cells) / width if width > 0 else 30.0
+    return np.histogram_bin_edges(cells, int(np.clip(count, 10, 120)))

@@ -1,0 +1,481 @@
+"""What pictures and reports show of a model: its columns by name, what each member says of them, and the rows' cells.
+
+Whatever was fitted becomes a list of members with weights (a single distribution is one member of weight 1), and every
+column becomes one distribution per member, whether it was a block of its own or one of several.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from suffice.combinators.columns import keyed, settled
+from suffice.combinators.compound import Table
+from suffice.combinators.mixture import Mixture
+from suffice.combinators.product import Product
+from suffice.combinators.stack import Stack
+from suffice.combinators.variational_posterior import VariationalPosterior
+from suffice.core.distribution import Distribution
+from suffice.core.errors import ParameterError, SufficeWarning
+from suffice.core.labels import Labels
+from suffice.core.latent import share_out
+from suffice.core.parameters import Array
+from suffice.core.result import Fit
+from suffice.core.shown import shown
+from suffice.core.sketch import fingerprint, taken
+from suffice.core.sparse import Sparse
+from suffice.core.weights import Weights
+from suffice.distributions.bernoulli import Bernoulli
+from suffice.distributions.categorical import Categorical
+from suffice.distributions.multivariate_normal import MultivariateNormal
+
+BLOCK = 65_536  # rows that are scored at once
+SAMPLED = 100_000  # rows that are taken from files
+IN_MEMORY = (np.ndarray, Labels, Sparse, Table)  # rows that can be drawn as they are
+FADED = 1e-3  # weight of a member that is hardly there
+SEED = 0  # of every choice of rows
+
+
+# ---- members --------------------------------------------------------------------------------------------------------
+def homes(part: Any) -> list[tuple[Any, Any, int]]:
+    """The columns of a member in their order: name, key of its block, place in the block."""
+    if isinstance(part, Mixture):
+        return homes(part.parts[0])
+    if not isinstance(part, Product):
+        return [(i, None, i) for i in range(1 if part.support.core else part.columns or 1)]
+    found: list[tuple[Any, Any, int]] = []
+    for key, block in part.blocks.items():
+        width = 1 if block.support.core else block.columns or 1
+        if not part.named:
+            found += [(len(found) + i, key, i) for i in range(width)]
+            continue
+        names = list(key) if isinstance(key, tuple) else [key]
+        if len(names) == 1 and width > 1:
+            names = [f"{key}[{i}]" for i in range(width)]
+        found += [(name, key, i) for i, name in enumerate(names)]
+    return found
+
+
+def single(part: Any, column: int) -> Any:
+    """One column of a member as a distribution of its own; None where its cells are parts of a vector."""
+    if isinstance(part, Mixture):
+        inner = [single(one, column) for one in part.parts]
+        return None if any(one is None for one in inner) else Mixture(inner, weights=part.weights)
+    if isinstance(part, Product):
+        _, key, place = homes(part)[column]
+        return single(part.blocks[key], place)
+    if part.support.core:
+        return None
+    if part.row_vector:
+        if hasattr(part, "structure"):
+            from suffice.distributions.normal import Normal
+
+            return Normal(float(part.mean[column]), float(np.sqrt(part.cov[column, column])))
+        return part.of_columns([column]) if hasattr(part, "of_columns") else None
+    return part.of_columns([column]) if part.batch else part
+
+
+def cells_of(reader: Any, rows: Any, column: int) -> Any:
+    """One column of rows, as the distribution that has read them keeps it: numbers (n,), or labels of one column."""
+    if isinstance(reader, Mixture):
+        return cells_of(reader.components, rows, column)
+    if isinstance(reader, Stack):
+        return cells_of(reader.parts[0], reader.views(rows)[0], column)
+    if isinstance(reader, Product):
+        _, key, place = homes(reader.each[0])[column]
+        return cells_of(reader.blocks[key], rows.parts[list(reader.blocks).index(key)], place)
+    if isinstance(rows, Labels):
+        return rows.column(column)
+    return np.asarray(np.reshape(rows, (len(rows), -1))[:, column], dtype=float)
+
+
+def without(reader: Any, rows: Any, column: int) -> Any:
+    """The same rows with one column missing."""
+    if isinstance(reader, Mixture):
+        return without(reader.components, rows, column)
+    if isinstance(reader, Stack):
+        views = zip(reader.parts, reader.views(rows), strict=True)
+        blanked = tuple(without(one, view, column) for one, view in views)
+        return replace(rows, parts=blanked) if rows is not reader.views(rows)[0] else blanked[0]
+    if isinstance(reader, Product):
+        _, key, place = homes(reader.each[0])[column]
+        which = list(reader.blocks).index(key)
+        part = without(reader.blocks[key], rows.parts[which], place)
+        return replace(rows, parts=(*rows.parts[:which], part, *rows.parts[which + 1 :]))
+    if isinstance(rows, Labels):
+        old = rows.columns[column]
+        hole = replace(old, codes=np.full(len(old.codes), old.low - 1, dtype=np.int64))
+        return Labels((*rows.columns[:column], hole, *rows.columns[column + 1 :]))
+    holed = np.array(rows, dtype=float)
+    holed.reshape(len(holed), -1)[:, column] = np.nan
+    return holed
+
+
+# ---- columns --------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column: what each member says of it, and its cells.
+
+    ``kind`` is "number", "count", "label" or "vector" (which nothing here can draw). ``cells`` (n,) are numbers with
+    NaN for a hole, or the places of labels among ``levels`` with −1 for one; None where there are no rows.
+    """
+
+    name: Any
+    label: str
+    kind: str
+    family: str
+    parts: tuple[Any, ...]
+    weights: Array
+    levels: tuple[Any, ...] = ()
+    cells: Array | None = field(default=None, repr=False)
+    row_weights: Array | None = field(default=None, repr=False)
+
+    @property
+    def seen(self) -> Array:
+        """Which cells are there, (n,)."""
+        assert self.cells is not None  # noqa: S101 (nobody asks without rows)
+        return self.cells >= 0 if self.kind == "label" else np.isfinite(self.cells)
+
+    @cached_property
+    def whole(self) -> Any:
+        """The distribution of the column over all members."""
+        return self.parts[0] if len(self.parts) == 1 else Mixture(list(self.parts), weights=self.weights)
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """Probability of each level under each member, (k, levels)."""
+        return np.array([_level_shares(part, self.levels) for part in self.parts])
+
+    @cached_property
+    def observed(self) -> Array:
+        """Share of each level among the cells that are there."""
+        assert self.cells is not None  # noqa: S101
+        held = None if self.row_weights is None else self.row_weights[self.seen]
+        count = np.bincount(self.cells[self.seen], held, len(self.levels))
+        return np.asarray(count / max(count.sum(), 1e-300))
+
+    def scores(self, cells: Array) -> Array:
+        """Log p of cells under each member, (n, k); 0 for a hole."""
+        out = np.zeros((len(cells), len(self.parts)))
+        there = cells >= 0 if self.kind == "label" else np.isfinite(cells)
+        with np.errstate(all="ignore"):
+            if self.kind == "label":
+                out[there] = np.log(self.probabilities.T)[cells[there]]
+            else:
+                for j, part in enumerate(self.parts):
+                    out[there, j] = part.log_prob(cells[there])
+        return out
+
+    def place(self, part: Any) -> tuple[float, float]:
+        """Where a member is and how wide: mean and standard deviation, or median and half of the middle 68 %."""
+        with np.errstate(all="ignore"):
+            try:
+                centre, spread = float(part.mean), float(part.std)
+            except (TypeError, NotImplementedError, ParameterError):
+                centre = spread = float("nan")
+            if not (np.isfinite(centre) and np.isfinite(spread)):
+                low, centre, high = (float(part.quantile(q)) for q in (0.16, 0.5, 0.84))
+                spread = (high - low) / 2
+        return centre, spread
+
+
+def _leaves(part: Any) -> Iterator[Any]:
+    if isinstance(part, Mixture):
+        for one in part.parts:
+            yield from _leaves(one)
+    else:
+        yield part
+
+
+def _kind(parts: list[Any]) -> str:
+    leaves = [leaf for part in parts for leaf in ([None] if part is None else _leaves(part))]
+    if any(leaf is None for leaf in leaves):
+        return "vector"
+    if all(isinstance(leaf, (Categorical, Bernoulli)) for leaf in leaves):
+        return "label"
+    if any(isinstance(leaf, Categorical) for leaf in leaves):
+        return "vector"
+    return "count" if all(part.discrete for part in leaves if part is not None) else "number"
+
+
+def _levels(parts: list[Any]) -> tuple[Any, ...]:
+    found: dict[Any, None] = {}
+    for part in parts:
+        for leaf in _leaves(part):
+            found.update(dict.fromkeys(leaf.levels if isinstance(leaf, Categorical) else (0, 1)))
+    return tuple(found)
+
+
+def _level_shares(part: Any, levels: tuple[Any, ...]) -> Array:
+    if isinstance(part, Mixture):
+        return np.asarray(part.weights @ np.array([_level_shares(one, levels) for one in part.parts]))
+    if isinstance(part, Bernoulli):
+        known = {0: 1.0 - float(part.p), 1: float(part.p)}
+    else:
+        known = dict(zip(part.levels, np.asarray(part.probs).tolist(), strict=False))
+    return np.array([known.get(level, 0.0) for level in levels])
+
+
+# ---- the whole ------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class Exhibit:
+    """A model and rows, as a picture sees them.
+
+    ``model`` is what scores rows, ``parts`` its members with their ``weights``, ``members`` what they are called.
+    """
+
+    model: Any
+    parts: tuple[Any, ...]
+    weights: Array
+    members: tuple[str, ...]
+    names: tuple[Any, ...]
+    rows: Any = field(default=None, repr=False)
+    row_weights: Array | None = field(default=None, repr=False)
+    note: str = ""  # what a title adds
+
+    @classmethod
+    def of(cls, found: Any, data: Any = None) -> Exhibit:
+        """A fit, a distribution, an estimator or the posterior of a mixture, with its own rows or others."""
+        if isinstance(found, Exhibit):
+            return found
+        note = ""
+        inner = getattr(found, "fit_", None)
+        fit = found if isinstance(found, Fit) else inner if isinstance(inner, Fit) else None
+        if isinstance(found, VariationalPosterior):
+            model, note = found.mixture.at_expected, "at the expected parameters"
+        else:
+            model = fit.distribution if fit is not None else getattr(found, "distribution_", found)
+        if not isinstance(model, Distribution) or not model.ready or not (model.lone or isinstance(model, Mixture)):
+            msg = (
+                "pictures show a fit, a fitted estimator, or a distribution with its parameters; got "
+                f"{type(found).__name__}. Fit it first, as in sf.fit({type(found).__name__}(…), data)."
+            )
+            raise ParameterError(msg)
+        mixed = isinstance(model, Mixture)
+        parts = tuple(model.parts) if mixed else (model,)
+        weights = np.asarray(model.weights) if mixed else np.ones(1)
+        data = sampled(data)
+        names = _names(fit if fit is not None else found, parts[0], data)
+        rows, held = _rows(fit, model, data)
+        return cls(model, parts, weights, _called(model, len(parts)), names, rows, held, note)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether there are several members."""
+        return len(self.parts) > 1
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, in the order of the model."""
+        return tuple(self._column(i, name) for i, name in enumerate(self.names))
+
+    @property
+    def drawable(self) -> tuple[Column, ...]:
+        """The columns that have a picture."""
+        return tuple(column for column in self.columns if column.kind != "vector")
+
+    def _column(self, place: int, name: Any) -> Column:
+        parts = [single(part, place) for part in self.parts]
+        kind = _kind(parts)
+        levels = _levels(parts) if kind == "label" else ()
+        cells = None
+        if self.rows is not None and kind != "vector":
+            cells = cells_of(self.model, self.rows, place)
+            if kind == "label":
+                cells = cells.among((levels,))[:, 0] if isinstance(cells, Labels) else _yes(cells)
+        return Column(
+            name, label_of(name, len(self.names)), kind, " or ".join(dict.fromkeys(self._families(place))),
+            tuple(parts), self.weights, levels, cells, self.row_weights,
+        )  # fmt: skip
+
+    def _families(self, place: int) -> Iterator[str]:
+        """The families that describe a column, as they are called: a joint one by its own name."""
+        for part in self.parts:
+            for leaf in _leaves(part):
+                inner = leaf.blocks[homes(leaf)[place][1]] if isinstance(leaf, Product) else leaf
+                yield from (str(one.name) for one in _leaves(inner))
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return 0 if self.rows is None else len(self.rows)
+
+    def chosen(self, names: Any) -> list[Column]:
+        """Columns by name or place."""
+        found = []
+        for name in names if isinstance(names, (list, tuple)) else [names]:
+            places = [i for i, known in enumerate(self.names) if type(known) is type(name) and known == name]
+            if not places and isinstance(name, (int, np.integer)) and -len(self.names) <= name < len(self.names):
+                places = [int(name) % len(self.names)]
+            if not places:
+                there = ", ".join(shown(repr(known), 30) for known in self.names[:20])
+                msg = f"the columns are {there}; got {name!r:.60}."
+                raise ParameterError(msg)
+            found.append(self.columns[places[0]])
+        return found
+
+    def fewer(self, size: int, seed: int = SEED) -> Exhibit:
+        """The same with at most ``size`` of the rows, chosen by a seed."""
+        if self.n <= size:
+            return self
+        return self.at(np.sort(np.random.default_rng(seed).choice(self.n, size, replace=False)))
+
+    def at(self, index: Array) -> Exhibit:
+        """The same with some of the rows."""
+        held = None if self.row_weights is None else self.row_weights[index]
+        return replace(self, rows=taken(self.rows, index), row_weights=held)
+
+    @cached_property
+    def shares(self) -> Array:
+        """The probability that each member made a row, (n, k)."""
+        if not isinstance(self.model, Mixture):
+            return np.ones((self.n, 1))
+        found = np.empty((self.n, len(self.parts)))
+        for begin in range(0, self.n, BLOCK):
+            part = slice(begin, begin + BLOCK)
+            with np.errstate(all="ignore"):
+                found[part] = share_out(self.model.relative_scores(self.rows[part])).parts
+        lost = np.flatnonzero(~(found.sum(axis=1) > 0))
+        if len(lost):
+            with warnings.catch_warnings():  # a picture of such rows is no place for it
+                warnings.simplefilter("ignore", SufficeWarning)
+                found[lost] = self.model.shares_of_lost(self.rows, lost)
+        return found
+
+    @cached_property
+    def owners(self) -> Array:
+        """The most probable member of each row, (n,)."""
+        return np.asarray(self.shares.argmax(axis=1))
+
+    @cached_property
+    def doubt(self) -> Array:
+        """The entropy of who made a row, in parts of the largest there can be: from 0, sure, to 1."""
+        if not self.mixed:
+            return np.zeros(self.n)
+        with np.errstate(all="ignore"):
+            entropy = -np.where(self.shares > 0, self.shares * np.log(self.shares), 0.0).sum(axis=1)
+        return np.asarray(np.clip(entropy / np.log(len(self.parts)), 0.0, 1.0))
+
+    def log_prob(self, rows: Any = None) -> Array:
+        """Log p of each row, (n,)."""
+        rows = self.rows if rows is None else rows
+        with np.errstate(all="ignore"):
+            blocks = [slice(begin, begin + BLOCK) for begin in range(0, len(rows), BLOCK)]
+            found = [np.asarray(self.model.stacked.log_density(rows[part])).reshape(-1) for part in blocks]
+        return np.concatenate(found) if found else np.zeros(0)
+
+    @cached_property
+    def portrait(self) -> Any:
+        """What there is to say about the model, with the names of the data's columns."""
+        return self.model.portrait(self.names)
+
+    def tells(self, column: Column) -> float:
+        """What a column by itself tells of who made a row, in nats."""
+        return float(np.nan_to_num(self.portrait.telling.get(column.name, 0.0))) if self.mixed else 0.0
+
+    def most_telling(self, most: int, columns: tuple[Column, ...] | None = None) -> list[Column]:
+        """The columns that tell most of who made a row, at most so many, in the order of the model."""
+        among = self.drawable if columns is None else columns
+        if len(among) <= most:
+            return list(among)
+        order = sorted(among, key=lambda column: -self.tells(column))
+        return [column for column in among if column in order[:most]]
+
+
+def ranked(weights: Array, members: list[int]) -> list[tuple[int, int]]:
+    """Members with the number of their colour: the same in every picture, and its own for each that has a weight."""
+    order = sorted(range(len(weights)), key=lambda j: (weights[j] < FADED, j))
+    return [(j, order.index(j)) for j in members]
+
+
+def label_of(name: Any, columns: int = 2) -> str:
+    """What an axis calls a column."""
+    if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+        return "value" if columns == 1 else f"column {name}"
+    return str(name)
+
+
+def _yes(cells: Array) -> Array:
+    """Zeros and ones as places, −1 for a hole."""
+    there = np.isfinite(cells)
+    return np.where(there, np.where(there, cells, 0.0) > 0.5, -1).astype(int)
+
+
+def _called(model: Any, k: int) -> tuple[str, ...]:
+    labels = getattr(model, "labels", ())
+    return tuple(str(label) for label in labels) if len(labels) == k else tuple(f"member {j}" for j in range(k))
+
+
+def _names(found: Any, part: Any, data: Any) -> tuple[Any, ...]:
+    """The names of the columns: the model's own, those that the fit or estimator remembers, or those of the data."""
+    own = [name for name, _, _ in homes(part)]
+    if isinstance(part, Product) and part.named:
+        return tuple(own)
+    for known in (getattr(found, "names", None), getattr(found, "feature_names_in_", None), _keys(data)):
+        if known is not None and len(known) == len(own):
+            return tuple(known)
+    return tuple(own)
+
+
+def _keys(data: Any) -> Any:
+    if data is None or isinstance(data, np.ndarray):
+        return None
+    opened = settled(data)
+    return list(opened.keys()) if keyed(opened) else None
+
+
+def _rows(fit: Fit | None, model: Any, data: Any) -> tuple[Any, Array | None]:
+    """The rows as the model reads them, with the weights they had in the fit where they are those of the fit."""
+    own = None if fit is None or fit._data is None else fit._data  # noqa: SLF001 (a picture of the fit's own rows)
+    if data is None:
+        if own is None or not isinstance(own[0], IN_MEMORY) or not fit._intact:  # type: ignore[union-attr]  # noqa: SLF001
+            return None, None
+        return own[0], _plain_weights(own[1])
+    rows = model.read(data)
+    if own is None or own[1].values is None or len(own[0]) != len(rows):
+        return rows, None
+    none = Weights(len(rows))
+    same = fingerprint(rows, none) == fingerprint(own[0], none)
+    return rows, _plain_weights(own[1]) if same else None
+
+
+def _plain_weights(weights: Weights) -> Array | None:
+    return None if weights.values is None else np.asarray(weights.dense()[:, 0])
+
+
+def sampled(data: Any, size: int = SAMPLED, seed: int = SEED) -> Any:
+    """Data as they are; of files, which are read in pieces, a share of the rows of each piece, chosen by a seed."""
+    if data is None or not callable(getattr(type(data), "frames", None)):
+        return data
+    rng, total = np.random.default_rng(seed), len(data)
+    pieces: dict[Any, list[Any]] = {}
+    for frame in data.frames():
+        count = len(frame)
+        kept = np.arange(count)
+        if total > size:
+            kept = np.sort(rng.choice(count, min(count, round(size * count / total)), replace=False))
+        for name in frame:
+            pieces.setdefault(name, []).append(frame[name][kept])
+    return {name: _joined(parts) for name, parts in pieces.items()}
+
+
+def _joined(parts: list[Any]) -> Array:
+    if any(isinstance(one, np.ma.MaskedArray) for one in parts):
+        joined: Array = np.ma.concatenate(parts)  # type: ignore[no-untyped-call]
+        return joined
+    return np.concatenate(parts)
+
+
+def joint_covariance(part: Any, first: tuple[Any, Any, int], second: tuple[Any, Any, int]) -> Array | None:
+    """The covariance (2, 2) of two columns of one Gaussian block; None where they are not in one."""
+    if first[1] != second[1]:
+        return None
+    block = part.blocks[first[1]] if isinstance(part, Product) else part
+    if not isinstance(block, MultivariateNormal):
+        return None
+    return np.asarray(block.cov)[np.ix_([first[2], second[2]], [first[2], second[2]])]

@@ -1,0 +1,245 @@
+"""Text files as Parquet: types by the whole of every file, then a spool that many passes can read.
+
+A column is what all of its cells are: whole numbers, numbers, yes and no, days, moments, or else text. The first pass
+looks at every cell, the second writes the spool.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from suffice.core.errors import DataError
+from suffice.frames.parquet import File, brief
+
+BLOCK = 1 << 23  # bytes of text that are looked at together
+GROUP = 1 << 17  # rows of a row group of the spool
+ODD = 0.01  # share of the cells that are no numbers, in a column that otherwise is: worth a remark
+ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
+KINDS = ("int64", "double", "bool", "date32", "timestamp[us]")  # in the order in which they are tried
+WIDER = {("int64", "double"): "double", ("date32", "timestamp[us]"): "timestamp[us]"}
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A", "<NA>")  # as pandas has them
+
+
+@dataclass
+class Guess:
+    """What the cells of a column have been so far."""
+
+    kind: str = ""  # "": nothing but missing cells
+    cells: int = 0
+    numbers: int = 0  # cells that are numbers, in a column that is text
+    odd: tuple[int, str, str] | None = None  # the first cell that made text of it: row, value, file
+
+    def see(self, array: Any, first: int, file: str) -> None:
+        """Look at some cells."""
+        known = len(array) - array.null_count
+        self.cells += known
+        if not known:
+            return
+        if self.kind == "string":
+            self.numbers += _countable(array) if self.odd is not None else 0
+            return
+        found = _kind(array, self.kind)
+        joined = found if self.kind in ("", found) else WIDER.get((self.kind, found)) or WIDER.get((found, self.kind))
+        if joined is not None and joined != "string":
+            self.kind = joined
+            return
+        before, self.kind = self.kind, "string"
+        good = _countable(array)
+        if before in ("int64", "double") or (not before and good >= (1 - ODD) * known):
+            bad = _first_odd(array)
+            self.odd = (first + bad, array[bad].as_py(), file)
+            self.numbers = good + self.cells - known
+
+    def remark(self, name: str) -> str | None:
+        """What to tell of a column that is text by a few cells only."""
+        if self.kind != "string" or self.odd is None or self.numbers < (1 - ODD) * self.cells:
+            return None
+        row, value, file = self.odd
+        others = self.cells - self.numbers
+        which = "this cell" if others == 1 else f"{others} such cells"
+        return (
+            f"column {name!r} is text because of {which}, and numbers otherwise: row {row} of file {file!r} has "
+            f"{value!r:.40}. If that means a missing cell, scan(…, missing=[{value!r:.40}])."
+        )
+
+
+def _cast(array: Any, kind: str) -> Any:
+    """Cells as another type; None where one of them is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        return pc.cast(pc.utf8_trim_whitespace(array), pa.type_for_alias(kind))
+    except pa.ArrowInvalid:
+        return None
+
+
+def _kind(array: Any, first: str) -> str:
+    """The first type that all cells have, beginning with the one that the cells before had."""
+    tried = (first, *(kind for kind in KINDS if kind != first)) if first in KINDS else KINDS
+    if first == "int64":
+        tried = ("int64", "double")
+    return next((kind for kind in tried if _cast(array, kind) is not None), "string")
+
+
+def _first_odd(array: Any) -> int:
+    """Where the first cell is that is no number: by halves."""
+    low, high = 0, len(array)  # the cells before `low` are numbers, and one before `high` is none
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _cast(array.slice(low, middle - low), "double") is None:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _countable(array: Any) -> int:
+    """How many cells are numbers, about: those that look like one."""
+    import pyarrow.compute as pc
+
+    looks = pc.match_substring_regex(array, r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$")
+    return int(pc.sum(looks).as_py() or 0)
+
+
+@dataclass
+class Text:
+    """Text files with the same columns, and how their cells are told apart."""
+
+    files: tuple[Path, ...]
+    delimiter: str | None = None
+    missing: tuple[str, ...] = ()
+    names: tuple[str, ...] = field(default=(), init=False)
+    guesses: dict[str, Guess] = field(default_factory=dict, init=False)
+
+    def look(self) -> None:
+        """The first pass: what every column is, by every cell of every file."""
+        for file in self.files:
+            row = 0
+            for batch in self._batches(file):
+                for name, array in zip(batch.schema.names, batch.columns, strict=True):
+                    self.guesses[name].see(array, row, str(file))
+                row += len(batch)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Columns that are text by a few cells only."""
+        found = (guess.remark(name) for name, guess in self.guesses.items())
+        return tuple(text for text in found if text is not None)
+
+    def spool(self, folder: Path) -> tuple[File, ...]:
+        """The second pass: the same rows as Parquet."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        kinds = {name: guess.kind or "null" for name, guess in self.guesses.items()}
+        schema = pa.schema([(name, pa.type_for_alias(kinds[name])) for name in self.names])
+        found = []
+        for number, file in enumerate(self.files):
+            path = folder / f"{number}.parquet"
+            with _space(path), pq.ParquetWriter(path, schema, compression="lz4", write_statistics=False) as writer:
+                waiting: list[Any] = []
+                for batch in self._batches(file):
+                    columns = [_typed(batch.column(name), kinds[name]) for name in self.names]
+                    waiting.append(pa.RecordBatch.from_arrays(columns, schema=schema))
+                    while sum(map(len, waiting)) >= GROUP:
+                        table = pa.Table.from_batches(waiting)
+                        writer.write_table(table.slice(0, GROUP), row_group_size=GROUP)
+                        waiting = table.slice(GROUP).to_batches()
+                if waiting and sum(map(len, waiting)):
+                    writer.write_table(pa.Table.from_batches(waiting), row_group_size=GROUP)
+            found.append(File.opened(path, file))
+        return tuple(found)
+
+    def _batches(self, file: Path) -> Iterator[Any]:
+        """The cells of a file as text, block by block."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        delimiter = self.delimiter or ("\t" if ".tsv" in file.name.lower() else ",")
+        header = self._header(file, delimiter)
+        nulls = [*MISSING, *self.missing]
+        options = csv.ConvertOptions(
+            column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=True, null_values=nulls
+        )
+        with _readable(file), pa.input_stream(str(file), compression="detect") as stream:
+            if not header:
+                return
+            parsed = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+            yield from csv.open_csv(stream, csv.ReadOptions(block_size=BLOCK), parsed, options)
+
+    def _header(self, file: Path, delimiter: str) -> tuple[str, ...]:
+        """The names of a file's columns, which are those of the first file, in any order."""
+        import csv as plain
+
+        import pyarrow as pa
+
+        with _readable(file), pa.input_stream(str(file), compression="detect") as stream:
+            first = io.StringIO(stream.read(BLOCK).decode("utf-8-sig", "replace"), newline="")  # names may have breaks
+        names = tuple(next(plain.reader(first, delimiter=delimiter), ()))
+        if not names:
+            msg = f"file {str(file)!r} is empty: its first line must name the columns. Leave it out, or write it again."
+            raise DataError(msg)
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            msg = f"file {str(file)!r} has two columns called {twice!r}. Rename or drop one of them."
+            raise DataError(msg)
+        if not self.names:
+            self.names = names
+            self.guesses = {name: Guess() for name in names}
+        other = sorted(set(self.names) ^ set(names))
+        if other:
+            mine, theirs = (file, self.files[0]) if other[0] in self.names else (self.files[0], file)
+            hint = (
+                "" if len(names) > 1 else f" (The columns were told apart by {delimiter!r}; delimiter= changes that.)"
+            )
+            msg = (
+                f"file {str(mine)!r} has no column {other[0]!r}, which {str(theirs)!r} has. Give files with the same "
+                f"columns.{hint}"
+            )
+            raise DataError(msg)
+        return names
+
+
+def _typed(array: Any, kind: str) -> Any:
+    import pyarrow as pa
+
+    if kind == "string":
+        return array
+    return pa.nulls(len(array)) if kind == "null" else _cast(array, kind)
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    """Say which file is no table."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, EOFError) as error:
+        msg = f"file {str(file)!r} cannot be read as text with columns: {brief(error)} Mend or leave out what it names."
+        raise DataError(msg) from error
+
+
+@contextmanager
+def _space(path: Path) -> Iterator[None]:
+    """Say where the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        written = path.stat().st_size if path.exists() else 0
+        free = shutil.disk_usage(path.parent).free
+        msg = (
+            f"the spool of the text files does not fit into {str(path.parent)!r}: {written >> 20} MB of it were "
+            f"written, {free >> 20} MB are free. Set TMPDIR or scan(…, spool=) to a larger disk, or convert to Parquet."
+        )
+        raise DataError(msg) from error

@@ -1,0 +1,188 @@
+"""Model files: versioned JSON of distributions, statistics, fits, beliefs and estimators.
+
+A file holds numbers and names, and no code: the kinds that it may name are suffice's own, everything in it is checked,
+and reading it imports, evaluates and unpickles nothing that it names. What was written comes back bit for bit, with the
+statistics, so that a loaded model goes on learning, merges and explains as the one that was saved.
+
+Pickle works for all models as well, as scikit-learn's tools expect. A pickle runs code when it is loaded: open only
+those that you made yourself. Model files can be opened whoever wrote them.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from suffice.core.errors import ModelFileError
+from suffice.io.kinds import tree_of, value_of
+from suffice.io.plain import refused
+from suffice.io.text import LIMIT, laid_out, parsed
+
+__all__ = ["VERSION", "dumps", "load", "loads", "save"]
+
+VERSION = 1  # of the format; a file of a later one is refused
+
+
+def dumps(model: Any) -> bytes:
+    """A model as the bytes of a file, from which it can be read again: that is tried.
+
+    >>> print(sf.io.dumps(sf.Normal(2.0, 0.5)).decode())
+    {"suffice":"1","kind":"Normal","mean":2.0,"std":0.5}
+    """
+    tree = tree_of(model, "")
+    if type(tree) is not dict or "kind" not in tree:
+        msg = (
+            f"save takes a model: a distribution, its statistics, a Fit, a posterior, a Selection or an estimator; got "
+            f"{type(model).__name__} {model!r:.60}."
+        )
+        raise ModelFileError(msg)
+    data = laid_out({"suffice": str(VERSION), **tree})
+    try:
+        loads(data, limit=len(data))
+    except ModelFileError as error:
+        msg = f"{type(model).__name__} would not come back from a file as it is, so it is not written: {error}"
+        raise ModelFileError(msg) from error
+    return data
+
+
+def loads(data: bytes | bytearray | memoryview | str, *, limit: int = LIMIT) -> Any:
+    """The model in the bytes of a file; see :func:`load`.
+
+    >>> sf.io.loads(b'{"suffice":"1","kind":"Normal","mean":2.0,"std":0.5}')
+    Normal(mean=2, std=0.5)
+    """
+    if not isinstance(data, (bytes, bytearray, memoryview, str)):
+        msg = f"loads takes the bytes of a model file; got {type(data).__name__}. For a path use sf.load(path)."
+        raise ModelFileError(msg)
+    tree = parsed(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data), limit)
+    if type(tree) is not dict or "suffice" not in tree:
+        msg = 'the document is no model file: it does not begin with {"suffice": "1", "kind": …}.'
+        raise ModelFileError(msg)
+    version = tree.pop("suffice")
+    if version != str(VERSION):
+        newer = isinstance(version, str) and version.isdecimal() and len(version) < 10 and int(version) > VERSION
+        advice = "It was written by a newer suffice: update this one" if newer else "Is it a model file?"
+        raise refused("suffice", f"the format has the version {version!r:.20}, and {VERSION} is read here. {advice}.")
+    if "kind" not in tree:
+        raise refused("", "it does not say of which kind it is.")
+    return value_of(tree, "")
+
+
+def save(model: Any, path: Any) -> None:
+    """Write a model to a file, as JSON that a person can read and that any machine may open without fear.
+
+    Distributions, statistics, fits, posteriors, selections and estimators can be saved, with all that they need to go
+    on learning; rows are never written. The file appears as a whole or not at all: it is written beside its place and
+    then moved there.
+
+    Parameters
+    ----------
+    model
+        What to save. What holds a Python function (a prior density, a family from u, h and A) is refused.
+    path
+        Where; the directory must exist, and a file that is there is replaced.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "model.json"
+    >>> sf.save(sf.fit(sf.Normal(), [1.0, 3.0]), path)
+    >>> sf.load(path).distribution
+    Normal(mean=2, std=1)
+    """
+    data = dumps(model)
+    place = _place(path)
+    try:
+        mode = place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask()
+        if place.exists() and not stat.S_ISREG(place.stat().st_mode):
+            msg = f"{place}: there is something that is no file, such as a directory; give another path."
+            raise ModelFileError(msg)
+        handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent)
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(place)
+    except BaseException as error:
+        Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _unwritable(place, error) from error
+        raise
+    _sync(place.parent)
+
+
+def load(path: Any, *, limit: int = LIMIT) -> Any:
+    """Read a model that :func:`save` wrote: the same bits, and the statistics to go on learning with.
+
+    Nothing in the file is run or imported, and everything is checked; what is wrong is told with its place, as in
+    ``distribution.components.cov``. A loaded `Fit` has no rows: what needs them (standard errors of a mixture) says so.
+
+    Parameters
+    ----------
+    path
+        The file.
+    limit
+        Most bytes that are read, by default 256 MB.
+    """
+    place = _place(path)
+    try:
+        found = place.stat()
+        if not stat.S_ISREG(found.st_mode):
+            kind = "a directory" if stat.S_ISDIR(found.st_mode) else "no ordinary file"
+            msg = f"{place} is {kind}; give the path of a model file."
+            raise ModelFileError(msg)
+        with place.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        msg = f"{place} cannot be read: {error.strerror or error}."
+        raise ModelFileError(msg) from error
+    try:
+        return loads(data, limit=limit)
+    except ModelFileError as error:
+        msg = f"{place}: {error}"
+        raise ModelFileError(msg) from error
+
+
+def _place(path: Any) -> Path:
+    """The path of a file; where it is a link, what that leads to."""
+    try:
+        place = Path(os.fsdecode(path))
+        if "\0" in str(place):
+            msg = "it holds a null byte"
+            raise ValueError(msg)  # noqa: TRY301 (as the system would)
+        return place.resolve() if place.is_symlink() else place
+    except (TypeError, ValueError, OSError, RuntimeError) as error:
+        msg = f"{path!r:.200} is no path of a file: {error}."
+        raise ModelFileError(msg) from error
+
+
+def _umask() -> int:
+    """The permissions that new files do not get; it can only be asked for by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _unwritable(place: Path, error: OSError) -> ModelFileError:
+    missing = f" There is no directory {place.parent}; make it first." if not place.parent.is_dir() else ""
+    return ModelFileError(f"{place} cannot be written: {error.strerror or error}.{missing}")
+
+
+def _sync(directory: Path) -> None:
+    """Have the name of a new file outlast a power cut, where the system can do that."""
+    try:
+        handle = os.open(directory, os.O_RDONLY)
+    except OSError:  # systems that do not open directories
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        return
+    finally:
+        os.close(handle)

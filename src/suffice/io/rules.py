@@ -1,0 +1,323 @@
+"""What must hold of a value that comes from a file beyond what its constructor checks.
+
+Its fields have their types, its arrays shapes that fit together, and its parts belong to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from suffice.combinators.columns import ByColumn, names_of
+from suffice.core.distribution import Distribution
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.labels import is_missing
+from suffice.core.parameters import SIMPLEX, Array, as_parameter
+from suffice.core.statistics import Additive, Parts
+from suffice.io.plain import refused
+
+# Shapes of arrays, axis by axis: a letter is the same number in all arrays of a value, "1" is 1, "…" any more axes.
+SHAPES = {
+    "Sums": {"weight": "k d", "base": "k d", "total": "k d …"},
+    "Counts": {"count": "k d l"},
+    "Extremes": {"weight": "k d", "low": "k d", "high": "k d"},
+    "Moments": {"weight": "k d", "centre": "k d", "shift": "k d", "scatter": "k d"},
+    "Scatter": {"weight": "k", "centre": "k d", "shift": "k d", "scatter": "m d d"},
+    "Cuts": dict.fromkeys(("weight", "base"), "k d") | dict.fromkeys(("mass", "moment", "low", "high"), "k d b"),
+    "Joint": {"count": "k", "evidence": "1", "entropy": "1", "solid": "1"},
+    "Parts": {"weight": "k c"},
+    "Trace": dict.fromkeys(("log_likelihood", "bound", "change"), "t")
+    | {name: f"t_{name}" for name in ("entropy", "seconds", "objective")},
+}
+AMOUNTS = {"weight", "count", "mass", "solid"}  # finite, and at least 0
+ENDLESS = {"low", "high", "evidence", "base"}  # may be infinite: the least of no rows; a row that cannot be
+
+
+def are_alerts(value: Any) -> bool:
+    """Whether it is a tuple of pairs of a code and a text."""
+    return isinstance(value, tuple) and all(
+        isinstance(one, tuple) and len(one) == 2 and all(isinstance(text, str) for text in one) for one in value
+    )
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)
+
+
+def _of(*names: str) -> Callable[[Any], bool]:
+    return lambda value: type(value).__name__ in names
+
+
+def _each(*names: str) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, tuple) and all(type(one).__name__ in names for one in value)
+
+
+# What the annotation of a field asks for, in words and as a question; others are left to constructors.
+TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "float": ("a number", _is_real),
+    "float | None": ("a number or null", lambda value: value is None or _is_real(value)),
+    "int": ("a whole number", lambda value: type(value) is int),
+    "bool": ("true or false", lambda value: isinstance(value, (bool, np.bool_))),
+    "str": ("text", lambda value: isinstance(value, str)),
+    "Array": ("an array of numbers", lambda value: isinstance(value, np.ndarray) and value.dtype == np.float64),
+    "frozenset[str]": ("a set of names", lambda value: isinstance(value, frozenset) and all(map(_of("str"), value))),
+    "tuple[Alert, ...]": ("pairs of a code and a text", are_alerts),
+    "tuple[tuple[str, str], ...]": ("pairs of a code and a text", are_alerts),
+    "tuple[Any, ...]": ("a list", lambda value: isinstance(value, tuple)),
+    "tuple[Any, ...] | None": ("a list or null", lambda value: value is None or isinstance(value, tuple)),
+    "tuple[tuple[Any, ...], ...]": ("a list of lists", _each("tuple")),
+    "dict[Any, Any]": ("a dictionary", lambda value: isinstance(value, dict)),
+    "Distribution": ("a distribution", lambda value: isinstance(value, Distribution)),
+    "Dirichlet": ("a Dirichlet", _of("Dirichlet")),
+    "Beta | None": ("a Beta or null", _of("Beta", "NoneType")),
+    "Trace": ("a Trace", _of("Trace")),
+    "Table": ("a Table", _of("Table")),
+    "Fit": ("a Fit", _of("Fit")),
+    "tuple[Fit, ...]": ("a list of fits", _each("Fit")),
+    "tuple[Finding, ...]": ("a list of findings", _each("Finding")),
+    "VariationalMixture": ("a VariationalMixture", _of("VariationalMixture")),
+}
+
+
+def check_type(kind: str, name: str, annotation: str, value: Any, path: str) -> None:
+    """Refuse a field that is not of the type that its declaration says."""
+    words, holds = TYPES.get(annotation, ("", None))
+    if holds is not None and not holds(value):
+        where = f"{path}.{name}" if path else name
+        raise refused(where, f"{name!r} of {kind} is {words}; got {type(value).__name__} {value!r:.60}.")
+
+
+def checked(make: Callable[..., Any], kind: str, found: dict[str, Any]) -> Any:
+    """A value of its fields, if all that is asked of its kind holds."""
+    if kind in SHAPES:
+        _check_shapes(kind, found)
+    value = make(**found)
+    rule = RULES.get(kind)
+    if rule is not None:
+        rule(value)
+    return value
+
+
+def require(holds: Any, text: str) -> None:
+    """Refuse what does not hold."""
+    if not holds:
+        raise ParameterError(text)
+
+
+# ---- statistics ------------------------------------------------------------------------------------------------------
+def _check_shapes(kind: str, found: dict[str, Any]) -> None:
+    """Refuse arrays whose shapes do not fit together, or whose numbers no rows can have."""
+    sizes: dict[str, int] = {"1": 1}
+    for name, axes in SHAPES[kind].items():
+        if name not in found:
+            continue
+        array, letters = found[name], axes.removesuffix("…").split()
+        fits = array.ndim >= len(letters) if axes.endswith("…") else array.ndim == len(letters)
+        same = fits and all(
+            sizes.setdefault(one, size) == size for one, size in zip(letters, array.shape, strict=False)
+        )
+        require(same, f"{name} of {kind} has the shape {array.shape}, which does not fit ({', '.join(letters)}).")
+        if kind == "Trace":
+            continue
+        require(not np.isnan(array).any(), f"{name} of {kind} has a number that is none (nan).")
+        require(name in ENDLESS or np.isfinite(array).all(), f"{name} of {kind} has a number that is not finite.")
+        require(name not in AMOUNTS or (array >= 0).all(), f"{name} of {kind} has a number below 0.")
+    require(sizes.get("k", 1) >= 1, f"{kind} of no member says nothing.")
+    if kind == "Scatter":
+        require(sizes["m"] in (1, sizes["k"]), "scatter is one matrix for each member, or one of all.")
+
+
+def _check_counts(stats: Any) -> None:
+    _, columns, width = stats.count.shape
+    require(len(stats.levels) == columns, f"there are levels of {len(stats.levels)} columns, and counts of {columns}.")
+    for levels in stats.levels:
+        require(len(levels) <= width, f"there are {len(levels)} levels, and counts of {width}.")
+        require(len(set(levels)) == len(levels) and not any(map(is_missing, levels)), "levels are different labels.")
+
+
+def _check_parts(stats: Any) -> None:
+    require(stats.parts and all(isinstance(one, Additive) for one in stats.parts), "parts are statistics, one or more.")
+    members = [len(np.asarray(part.weight)) for part in stats.parts]
+    if stats.of_members:
+        require(len(stats.parts) == len(stats.weight) and set(members) == {1}, "there is one part for each member.")
+    else:
+        width = sum(np.asarray(part.weight).reshape(len(stats.weight), -1).shape[1] for part in stats.parts)
+        same = set(members) == {len(stats.weight)} and width == stats.weight.shape[1]
+        require(same, "every part has as many members as the whole, and their columns are those of the whole.")
+
+
+def _check_joint(stats: Any) -> None:
+    require(isinstance(stats.members, Additive), "the members of a Joint are statistics.")
+    require(len(stats.members.weight) == len(stats.count), "a Joint has statistics of each member that it counts.")
+
+
+def belong(distribution: Any, stats: Any) -> None:
+    """Refuse statistics that are not of the distribution: of other members, columns, levels or families."""
+    require(isinstance(distribution, Distribution), f"a distribution was expected; got {distribution!r:.60}.")
+    require(isinstance(stats, Additive), f"statistics were expected; got {stats!r:.60}.")
+    distribution.check_owner(stats)
+    _belong(distribution.stacked, stats)
+    _ = distribution.log_likelihood(stats)
+
+
+def _belong(stack: Any, stats: Any) -> None:
+    if hasattr(stack, "log_weights"):  # a mixture
+        require(type(stats).__name__ == "Joint" and len(stats.count) == stack.n, f"a mixture of {stack.n} has others.")
+        _belong(stack.components.stacked, stats.members)
+    elif stack.blocks:
+        parts = stats.parts if isinstance(stats, Parts) else ()
+        require(len(parts) == len(stack.blocks), f"{stack.name} has {len(stack.blocks)} parts.")
+        for (key, block), part in zip(stack.blocks.items(), parts, strict=True):
+            _belong(block.stacked, part)
+            wide = 1 if block.row_vector else np.shape(part.weight)[-1]
+            named = getattr(stack, "named", False) is True and not block.row_vector
+            require(not named or len(names_of(key)) == wide, f"the block {key!r:.60} has {wide} columns.")
+    else:
+        weight, columns = np.asarray(stats.weight), stack.columns if stack.row_vector else stack.batch[-1]
+        wide = stats.centre.shape[1] if stack.row_vector and hasattr(stats, "centre") else weight.shape[-1]
+        same = len(weight) == stack.members and (wide == columns or (stack.row_vector and not hasattr(stats, "centre")))
+        if not same:
+            msg = f"{stack.name} of {stack.members} members and {columns} columns has statistics of other ones."
+            raise DataError(msg)
+
+
+# ---- beliefs ---------------------------------------------------------------------------------------------------------
+def _check_posterior(posterior: Any) -> None:
+    likelihood, belief = posterior.likelihood, posterior.belief
+    require(isinstance(belief, likelihood.conjugates), f"{belief!r:.60} is no belief about {likelihood.name}.")
+    require(posterior.prior is None or isinstance(posterior.prior, Distribution), "the prior is a distribution.")
+    shape = () if likelihood.lone else (likelihood.members,)
+    require(np.shape(posterior.log_evidence) == shape, "there is one log_evidence for each member.")
+    require(np.asarray(posterior.log_evidence).dtype.kind == "f", "log_evidence is a number.")
+    if hasattr(posterior, "stated"):
+        require(np.shape(posterior.stated) in ((), likelihood.batch), "'stated' is a number for each column.")
+        require((np.asarray(posterior.stated, dtype=float) >= 0).all(), "'stated' is at least 0.")
+    _ask(posterior)
+
+
+def _ask(posterior: Any) -> None:
+    """Have a belief answer: what does not fit together cannot; what its kind cannot answer is no fault of the file."""
+    for question in ("mean", "log_evidence", "alerts"):
+        getattr(posterior, question)
+    with suppress(UnsupportedError):
+        posterior.predictive()
+
+
+def _check_product(posterior: Any) -> None:
+    keys = getattr(posterior.likelihood, "blocks", {})
+    require(keys and list(posterior.beliefs) == list(keys), "there is a belief about each part, in their order.")
+    _ask(posterior)
+
+
+def _check_stack(posterior: Any) -> None:
+    members = getattr(posterior.likelihood, "members", 0)
+    require(len(posterior.members) == members, "there is a belief about each member.")
+    _ask(posterior)
+
+
+def _check_known(shares: Any) -> None:
+    require(shares.belief.ndim == 1, "known weights are one number for each member.")
+    as_parameter("KnownShares", "weights", shares.belief, SIMPLEX)
+
+
+def _check_sticks(shares: Any) -> None:
+    require(shares.parts is None or len(shares.parts.batch) == 1, "the parts of a stick are one for each member.")
+
+
+def _check_variational(mixture: Any) -> None:
+    prior = mixture.prior
+    require(
+        isinstance(prior, dict) and set(prior) == {"weights", "components"}, "a prior is of weights and components."
+    )
+    require(type(prior["weights"]) is type(mixture.shares), "weights are believed as their prior is.")
+    require(np.isfinite(mixture.learned) and mixture.log_weights.shape == (mixture.n,), "belief and prior do not fit.")
+    _ = mixture.predictive
+
+
+# ---- what is learned -------------------------------------------------------------------------------------------------
+def _check_mixture(mixture: Any) -> None:
+    require(mixture.fixed <= {"weights"} and not mixture.tied, "a mixture fixes its weights, or nothing.")
+    if mixture.floors is not None and not isinstance(mixture.floors, float) and not mixture.components.lone:
+        mixture.components.held(mixture.floors)
+    labels = getattr(mixture, "labels", None)
+    if labels is not None:
+        require(isinstance(labels, tuple) and len(set(labels)) == len(labels), "labels are different names.")
+        require(len(labels) in (0, mixture.n), f"{mixture.n} classes have as many labels; got {len(labels)}.")
+
+
+def _check_wishart(belief: Any) -> None:
+    from suffice.distributions.structured_wishart import KEPT
+
+    require(belief.structure in KEPT, f"structure is one of {', '.join(KEPT)}; got {belief.structure!r:.40}.")
+    require(0 <= belief.ridge < np.inf, "ridge is a number of at least 0.")
+
+
+def _check_averaged(average: Any) -> None:
+    require(isinstance(average.nodes, Distribution) and not average.nodes.lone, "nodes are a stack.")
+    shares: Array = as_parameter("Averaged", "shares", average.shares, SIMPLEX)
+    require(shares.shape == (average.nodes.members,), "there is a share of each node.")
+
+
+def _check_trace(trace: Any) -> None:
+    for name in ("entropy", "seconds", "objective"):
+        own = getattr(trace, name)
+        require(own.shape in ((0,), trace.log_likelihood.shape), f"{name} has a number for each pass, or none.")
+    require(trace.passes >= 0, "the number of passes is at least 0.")
+
+
+def _check_fit(fit: Any) -> None:
+    require(np.isfinite(fit.n) and fit.n >= 0 and fit.missing >= 0, "numbers of rows are at least 0.")
+    belong(fit.distribution, fit.statistics)
+
+
+def like_parameters(errors: Any, params: Any) -> Any:
+    """Standard errors in the form of the parameters that they are of."""
+    if not isinstance(params, dict):
+        require(np.shape(errors) == np.shape(params) and np.asarray(errors).dtype.kind == "f", "errors are numbers.")
+        return errors
+    require(isinstance(errors, dict) and list(errors) == list(params), "there is an error of each parameter.")
+    found = {name: like_parameters(errors[name], one) for name, one in params.items()}
+    return ByColumn(found, params.owners) if isinstance(params, ByColumn) else found
+
+
+def _check_finding(finding: Any) -> None:
+    require(finding.family is None or isinstance(finding.family, Distribution), "the family is a distribution.")
+    hash(finding.name)
+
+
+def _check_believed(posterior: Any) -> None:
+    belong(posterior.mixture, posterior.statistics)
+
+
+def _check_selection(selection: Any) -> None:
+    from suffice.combinators.select import CRITERIA
+
+    require(selection.criterion in CRITERIA, f"criterion is one of {', '.join(CRITERIA)}.")
+    require(len(selection.table) == len(selection.fits), "there is a row of the table for each fit.")
+    _ = repr(selection)
+
+
+RULES: dict[str, Callable[[Any], None]] = {
+    "Averaged": _check_averaged,
+    "Classes": _check_mixture,
+    "Counts": _check_counts,
+    "Finding": _check_finding,
+    "Fit": _check_fit,
+    "Joint": _check_joint,
+    "KnownShares": _check_known,
+    "LabelPosterior": _check_posterior,
+    "Mixture": _check_mixture,
+    "Parts": _check_parts,
+    "Posterior": _check_posterior,
+    "ProductPosterior": _check_product,
+    "Selection": _check_selection,
+    "StackPosterior": _check_stack,
+    "StickBreaking": _check_sticks,
+    "StructuredWishart": _check_wishart,
+    "Trace": _check_trace,
+    "VariationalMixture": _check_variational,
+    "VariationalPosterior": _check_believed,
+}

@@ -1,0 +1,274 @@
+"""Pictures of columns: what was fitted beside what was observed, and what sets the members apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suffice.canvas import BAR, DARK, GREY, axes, colour, dress, figure, marker, plain, title
+from suffice.core.errors import ParameterError
+from suffice.core.parameters import Array
+from suffice.curves import bins, extent, grid, heights
+from suffice.exhibit import FADED, Column, Exhibit, ranked
+
+MOST = 12  # columns of a picture
+ACROSS = 3  # panels side by side
+LEVELS = 10  # labels of a column that are shown
+WHOLE = 60  # whole numbers that have a bar each
+FINE = 121  # points of a curve
+FILLED = 6  # members whose shares are filled; more of them would hide each other
+LINES = 30  # of a profile
+
+
+# ---- fitted and observed --------------------------------------------------------------------------------------------
+def fitted(found: Any, data: Any = None, *, columns: Any = None, ax: Any = None) -> Any:
+    """Draw what was fitted beside what was observed, a panel for each column.
+
+    Numbers: a histogram, the density of the whole model and each member's share of it. Counts: the same with a bar for
+    each number. Labels: the observed share of each level above the fitted one, which is made of the members' shares.
+
+    Parameters
+    ----------
+    found
+        A fit, a fitted estimator, or a distribution.
+    data
+        Rows to show; a fit knows its own, unless it has been in a file or they were changed.
+    columns
+        Names or places; of more than 12, the most telling by default.
+    ax
+        Matplotlib axes for one column.
+
+    Returns
+    -------
+    The axes, one for each column.
+
+    Examples
+    --------
+    >>> fit = sf.fit(sf.Mixture(sf.Normal(), 2), [1, 2, 1, 7, 9, 8.0], random_state=0)
+    >>> axes = sf.plot.fitted(fit)  # doctest: +SKIP
+    """
+    exhibit = Exhibit.of(found, data)
+    chosen = exhibit.most_telling(MOST) if columns is None else exhibit.chosen(columns)
+    chosen = [column for column in chosen if column.kind != "vector"]
+    if not chosen:
+        msg = "plot.fitted draws columns of numbers, counts or labels; this model has vectors alone."
+        raise ParameterError(msg)
+    if ax is not None:
+        if len(chosen) != 1:
+            msg = f"ax= holds one column, and there are {len(chosen)}; name one: columns=[{exhibit.names[0]!r:.40}]."
+            raise ParameterError(msg)
+        return (panel(exhibit, chosen[0], ax, legend=True),)
+    if len(chosen) == 1:
+        return (panel(exhibit, chosen[0], axes(None, (5.6, 3.6)), legend=True),)
+    across = min(ACROSS, len(chosen))
+    down = -(-len(chosen) // across)
+    sheet = figure(3.3 * across, 2.6 * down + 0.5)
+    panels = np.ravel(sheet.subplots(down, across))
+    for column, one in zip(chosen, panels, strict=False):
+        panel(exhibit, column, one)
+    for empty in panels[len(chosen) :]:
+        empty.remove()
+    _key(sheet, panels[: len(chosen)])
+    return tuple(panels[: len(chosen)])
+
+
+def panel(exhibit: Exhibit, column: Column, ax: Any, *, legend: bool = False) -> Any:
+    """One column of a model."""
+    drawn = _drawn(exhibit)
+    if column.kind == "label":
+        _bars(exhibit, column, drawn, ax)
+    else:
+        _curves(exhibit, column, drawn, ax)
+    few = 0 if column.cells is None else int((~column.seen).sum())
+    told = ["share of rows"] if column.kind == "label" else []
+    told += [f"{few:,} of {exhibit.n:,} missing"] if few else []
+    ax.set_xlabel(", ".join(told))
+    title(ax, plain(column.label, 34))
+    dress(ax)
+    if column.kind == "label":
+        ax.tick_params(axis="y", length=0)
+    if legend and (exhibit.mixed or column.cells is not None):
+        ax.legend(frameon=False, fontsize=8)
+    return ax
+
+
+def _drawn(exhibit: Exhibit) -> list[tuple[int, int]]:
+    """The members with a weight to speak of, and the numbers of their colours; one alone is the whole."""
+    live = [j for j, weight in enumerate(exhibit.weights) if weight >= FADED]
+    return ranked(exhibit.weights, live) if exhibit.mixed else []
+
+
+def _key(sheet: Any, panels: Any) -> None:
+    """What the colours are, above all panels."""
+    known: dict[str, Any] = {}
+    for one in panels:
+        for handle, label in zip(*one.get_legend_handles_labels(), strict=True):
+            known.setdefault(label, handle)
+    names = list(known)[:12]
+    sheet.legend([known[name] for name in names], names, loc="outside upper left", ncols=5, frameon=False, fontsize=8)
+
+
+def _called(exhibit: Exhibit, j: int) -> str:
+    return f"{plain(exhibit.members[j], 24)}, {100 * exhibit.weights[j]:.0f} %"
+
+
+def _curves(exhibit: Exhibit, column: Column, drawn: list[tuple[int, int]], ax: Any) -> None:
+    cells = held = None
+    if column.cells is not None:
+        cells = column.cells[column.seen]
+        held = None if exhibit.row_weights is None else exhibit.row_weights[column.seen]
+    parts = [column.parts[j] for j, _ in drawn] or list(column.parts)
+    low, high = extent(parts, cells)
+    few = column.kind == "count" and high - low <= WHOLE
+    if column.kind == "count":
+        low, high = np.floor(low), np.ceil(high)
+        x: Array = np.unique(np.round(np.linspace(low, high, int(min(high - low, 2 * FINE)) + 1)))
+    else:
+        x = grid(parts, low, high, FINE)
+    shares = [w * heights(part, x) for w, part in zip(column.weights, column.parts, strict=True)]
+    tallest = np.inf
+    if cells is not None and len(cells):
+        edges = np.append(x, x[-1] + 1) - 0.5 if few else bins(cells)
+        bars, _ = np.histogram(cells, edges, weights=held, density=True)
+        ax.stairs(bars, edges, fill=True, color=BAR, label="observed")
+        tallest = float(bars.max())
+    total = np.sum(shares, axis=0)
+    ax.plot(x, total, color=DARK, lw=2, marker="." if few else "", label="fitted")
+    for j, i in drawn:
+        look = {"marker": marker(i), "ms": 3, "lw": 1, "ls": ":"} if few else {"lw": 1.4}
+        ax.plot(x, shares[j], color=colour(i), label=_called(exhibit, j), **look)
+        if not few and len(drawn) <= FILLED:
+            ax.fill_between(x, shares[j], color=colour(i), alpha=0.12, lw=0)
+    top = float(np.max(total[np.isfinite(total)], initial=0.0))
+    top = max(min(top, 2 * tallest), tallest if np.isfinite(tallest) else 0.0)
+    ax.set_ylim(0, 1.08 * (top or 1.0))
+    ax.set(ylabel="probability" if column.kind == "count" else "density")
+    ax.locator_params(nbins=5)
+
+
+def _bars(exhibit: Exhibit, column: Column, drawn: list[tuple[int, int]], ax: Any) -> None:
+    """Horizontal bars: the observed share of each level, and under it the fitted one, made of the members'."""
+    fit = column.weights @ column.probabilities
+    seen = column.observed if column.cells is not None else fit
+    order = np.arange(len(column.levels))
+    rest: Array = order[:0]
+    if len(order) > LEVELS:
+        by_size = np.argsort(-np.maximum(fit, seen), kind="stable")
+        order, rest = np.sort(by_size[: LEVELS - 1]), by_size[LEVELS - 1 :]
+    names = [plain(column.levels[i], 18) for i in order] + ([f"{len(rest)} others"] if len(rest) else [])
+
+    def of(values: Array) -> Array:
+        tail = [values[rest].sum()] if len(rest) else []
+        return np.concatenate([values[order], tail])
+
+    place = np.arange(len(names))
+    if column.cells is not None:
+        ax.barh(place - 0.2, of(seen), 0.36, color=GREY, alpha=0.75, label="observed")
+    left = np.zeros(len(names))
+    if not drawn:
+        ax.barh(place + 0.2, of(fit), 0.36, color=DARK, label="fitted")
+    for j, i in drawn:
+        share = of(column.weights[j] * column.probabilities[j])
+        ax.barh(place + 0.2, share, 0.36, left, color=colour(i), alpha=0.9, label=_called(exhibit, j))
+        left += share
+    ax.set_yticks(place, names)
+    ax.invert_yaxis()
+    ax.set(xlim=(0, 1.05 * max(float(of(fit).max()), float(of(seen).max()), 1e-9)))
+
+
+# ---- what sets the members apart ------------------------------------------------------------------------------------
+def profile(found: Any, data: Any = None, *, columns: Any = None) -> Any:
+    """Draw the members side by side, a line for each column.
+
+    Numbers and counts: the mean of each member, in standard deviations of the whole model from its mean, with a bar of
+    ± 1 standard deviation of the member. Labels: the probability of each level under each member; the grey tick is the
+    probability under the whole model.
+
+    Parameters
+    ----------
+    found, data
+        As in ``plot.fitted``; the data rank the columns where there are too many.
+    columns
+        Names or places; all by default, as far as 30 lines hold them.
+
+    Returns
+    -------
+    The axes: of numbers, of labels, or both.
+
+    Examples
+    --------
+    >>> axes = sf.plot.profile(sf.fit(sf.Mixture(sf.infer(df), 3), df))  # doctest: +SKIP
+    """
+    exhibit = Exhibit.of(found, data)
+    chosen = exhibit.most_telling(LINES) if columns is None else exhibit.chosen(columns)
+    numbers = [column for column in chosen if column.kind in {"number", "count"}]
+    labels = [column for column in chosen if column.kind == "label"]
+    lines = [(column, level) for column in labels for level in _shown_levels(column)][:LINES]
+    if not numbers and not lines:
+        msg = "plot.profile draws columns of numbers, counts or labels; this model has vectors alone."
+        raise ParameterError(msg)
+    panels = bool(numbers) + bool(lines)
+    sheet = figure(5.6 if panels == 1 else 9.6, 1.5 + 0.3 * max(len(numbers), len(lines), 3))
+    made = np.atleast_1d(sheet.subplots(1, panels))
+    if numbers:
+        _means(exhibit, numbers, made[0])
+    if lines:
+        _chances(exhibit, lines, made[-1])
+    handles, names = made[0].get_legend_handles_labels()
+    sheet.legend(handles[:12], names[:12], loc="outside upper left", ncols=4, frameon=False, fontsize=8)
+    return tuple(made)
+
+
+def _shown_levels(column: Column) -> list[int]:
+    """Both of two levels say the same; of many, the most common."""
+    if len(column.levels) <= 2:
+        return [len(column.levels) - 1]
+    whole = column.weights @ column.probabilities
+    return [int(i) for i in np.sort(np.argsort(-whole, kind="stable")[:6])]
+
+
+def _spaced(count: int, place: int) -> float:
+    """A little above or below the line, so that members do not hide each other."""
+    return 0.0 if count < 2 else 0.44 * (place / (count - 1) - 0.5)
+
+
+def _means(exhibit: Exhibit, columns: list[Column], ax: Any) -> None:
+    drawn = _drawn(exhibit) or [(0, 0)]
+    for order, (j, i) in enumerate(drawn):
+        middle, reach = [], []
+        for column in columns:
+            (centre, spread), (mine, width) = column.place(column.whole), column.place(column.parts[j])
+            scale = spread if spread > 0 else 1.0
+            middle.append((mine - centre) / scale)
+            reach.append(width / scale)
+        place = np.arange(len(columns)) + _spaced(len(drawn), order)
+        ax.hlines(place, np.subtract(middle, reach), np.add(middle, reach), color=colour(i), lw=1.6, alpha=0.45)
+        look = {"ls": "", "marker": marker(i), "ms": 6.5, "mec": "white", "mew": 0.6}
+        ax.plot(middle, place, color=colour(i), label=_called(exhibit, j), **look)
+    ax.axvline(0.0, color=GREY, lw=1)
+    _lines(ax, [plain(column.label, 24) for column in columns])
+    ax.set(xlabel="std from the mean of all rows")
+
+
+def _chances(exhibit: Exhibit, lines: list[tuple[Column, int]], ax: Any) -> None:
+    whole = [float(column.weights @ column.probabilities[:, level]) for column, level in lines]
+    ax.plot(whole, np.arange(len(lines)), "|", color=GREY, ms=13, mew=2, zorder=1)
+    drawn = _drawn(exhibit) or [(0, 0)]
+    for order, (j, i) in enumerate(drawn):
+        chances = [float(column.probabilities[j, level]) for column, level in lines]
+        place = np.arange(len(lines)) + _spaced(len(drawn), order)
+        look = {"ls": "", "marker": marker(i), "ms": 6.5, "mec": "white", "mew": 0.6, "clip_on": False}
+        ax.plot(chances, place, color=colour(i), label=_called(exhibit, j), zorder=3, **look)
+    _lines(ax, [f"{plain(column.label, 16)} = {plain(column.levels[level], 14)}" for column, level in lines])
+    ax.set(xlabel="probability", xlim=(0, 1))
+
+
+def _lines(ax: Any, names: list[str]) -> None:
+    for place in range(len(names)):
+        ax.axhline(place, color=BAR, lw=0.7, zorder=0)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    dress(ax)
+    ax.margins(x=0.04)
+    ax.tick_params(axis="y", length=0)

@@ -1,0 +1,103 @@
+"""What a page shows of a classifier beside its classes: whom it confuses, how sure it may be, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suffice.canvas import BLUE, GREY, axes, dress, title
+from suffice.combinators.evidence import Explanation, explain
+from suffice.core.parameters import Array
+from suffice.core.shown import shown
+from suffice.exhibit import Exhibit
+
+BINS = 10
+MOST = 20  # classes of a table
+LABELS = 30  # letters of a class
+
+
+def codes(exhibit: Exhibit, target: Any) -> Array:
+    """The class of each row by its number; −1 where it is unknown or none of the model's."""
+    labels = list(exhibit.model.labels)
+    known = {label: j for j, label in enumerate(labels)}
+    values = np.asarray(target, dtype=object)
+    return np.array([_code(value, known) for value in values.tolist()], dtype=int)
+
+
+def _code(value: Any, known: dict[Any, int]) -> int:
+    try:
+        return known.get(value, -1)
+    except TypeError:  # a value that is no label at all
+        return -1
+
+
+def confusion(exhibit: Exhibit, true: Array) -> dict[str, Any] | None:
+    """How often each class was taken for which, on rows whose class is known."""
+    k, seen = len(exhibit.parts), true >= 0
+    if k > MOST or not seen.any():
+        return None
+    table = np.zeros((k, k), int)
+    np.add.at(table, (true[seen], exhibit.owners[seen]), 1)
+    names = [shown(name, LABELS) for name in exhibit.members]
+    rows = [{"name": names[j], "cells": table[j].tolist(), "right": _share(table[j, j], table[j].sum())}
+            for j in range(k)]  # fmt: skip
+    right = int(np.trace(table))
+    loss = -np.log(np.maximum(exhibit.shares[seen, true[seen]], 1e-300)).mean()
+    return {
+        "names": names, "rows": rows, "right": _share(right, int(seen.sum())), "n": f"{int(seen.sum()):,}",
+        "log_loss": f"{loss:.3f}",
+    }  # fmt: skip
+
+
+def _share(part: int, whole: int) -> str:
+    return "–" if not whole else f"{100 * part / whole:.1f} %"
+
+
+def calibration(exhibit: Exhibit, true: Array) -> Any:
+    """How often the most probable class was right, by the probability that it had been given."""
+    seen = true >= 0
+    sure = exhibit.shares[seen].max(axis=1)
+    right = exhibit.owners[seen] == true[seen]
+    place = np.minimum((sure * BINS).astype(int), BINS - 1)
+    count = np.bincount(place, minlength=BINS)
+    there = count > 0
+    x = np.bincount(place, sure, BINS)[there] / count[there]
+    y = np.bincount(place, right, BINS)[there] / count[there]
+    error = np.sqrt(np.maximum(y * (1 - y), 1e-12) / count[there])
+    ax = axes(None, (4.2, 3.2))
+    low = min(float(x.min()), float(y.min()), 0.5) if len(x) else 0.0
+    ax.plot([low, 1], [low, 1], color=GREY, lw=1)
+    ax.vlines(x, np.clip(y - error, 0, 1), np.clip(y + error, 0, 1), color=BLUE, lw=2, alpha=0.45)
+    ax.scatter(x, y, s=14 + 90 * count[there] / count.max(), color=BLUE, lw=0, zorder=3)
+    ax.set(xlabel="probability given to the class", ylabel="share that was right")
+    title(ax, "calibration; larger points: more rows")
+    dress(ax)
+    ax.margins(0.06)
+    return ax
+
+
+def doubtful(exhibit: Exhibit, true: Array | None) -> tuple[int, Explanation] | None:
+    """A row to explain: the surest of those that were wrong, else the one that is most in doubt."""
+    if len(exhibit.parts) < 2 or not exhibit.n:
+        return None
+    sure = exhibit.shares.max(axis=1)
+    wrong = np.zeros(exhibit.n, bool) if true is None else (true >= 0) & (true != exhibit.owners)
+    row = int(np.argmax(np.where(wrong, sure, -1.0))) if wrong.any() else int(np.argmin(sure))
+    one = exhibit.at(np.array([row]))
+    values = {column.name: _value(column) for column in one.columns}
+    by_place = list(values)
+
+    def name(column: Any) -> Any:
+        return column if column in values else by_place[column]
+
+    return row, explain(exhibit.model, one.rows, None, None, name, lambda column: values[name(column)])
+
+
+def _value(column: Any) -> Any:
+    if column.cells is None:
+        return None
+    value = column.cells[0]
+    if column.kind == "label":
+        return None if value < 0 else column.levels[int(value)]
+    return float(value)

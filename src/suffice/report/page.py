@@ -1,0 +1,322 @@
+"""The parts of a report, in the order of the page: plain values that a template shows, and figures."""
+
+from __future__ import annotations
+
+import platform
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from suffice import plot
+from suffice.canvas import axes
+from suffice.combinators.columns import keyed, settled
+from suffice.combinators.select import Selection
+from suffice.core.errors import DataError, SufficeError
+from suffice.core.readings import number, percent, score
+from suffice.core.result import Fit
+from suffice.core.shown import shown
+from suffice.core.sketch import fingerprint
+from suffice.core.weights import Weights
+from suffice.exhibit import SEED, Column, Exhibit, sampled
+from suffice.frames.schema import Schema, infer
+from suffice.plot_columns import panel
+from suffice.report import classes, members, simulated, strange
+from suffice.report.drawing import Sheets
+
+FITTED = 16  # columns with a figure of their own,
+CURVES = 96  # as far as their curves are not more than this
+POINTS = 1200  # rows of the pairs
+COLUMNS = 200  # lines of the table of columns
+COMPARED = 60  # columns of the tables of simulated rows
+CANDIDATES = 20  # lines of the table of runners-up
+PARAMETERS = 100  # numbers of a single distribution
+DOUBT = 0.9  # probability of the most probable member below which a row is in doubt
+
+
+class Page:
+    """All that a report shows of one model and its data."""
+
+    def __init__(self, found: Any, data: Any, seed: int, target: Any = None) -> None:
+        """Read the data as the model does."""
+        self.found, self.seed = found, seed
+        self.fit = found if isinstance(found, Fit) else getattr(found, "fit_", None)
+        self.data = sampled(data)
+        self.exhibit = Exhibit.of(found, self.data)
+        self.total = self.exhibit.n if self.data is data else len(data)
+        if self.exhibit.rows is None:
+            msg = "a report needs the rows: the fit no longer has them, so give them: report.write(fit, data, path)."
+            raise DataError(msg)
+        self.named = len(getattr(self.exhibit.model, "labels", ())) == len(self.exhibit.parts)
+        self.word = "class" if self.named else "member"
+        self.true = None if target is None or not self.named else classes.codes(self.exhibit, target)
+        if self.true is not None and len(self.true) != self.exhibit.n:
+            msg = f"target has {len(self.true)} classes for {self.exhibit.n} rows; give one for each row."
+            raise DataError(msg)
+        self.sheets = Sheets()
+
+    # ---- overview ----------------------------------------------------------------------------------------------------
+    def overview(self) -> dict[str, Any]:
+        """The sentence, the numbers, and the columns."""
+        return {"sentence": self._sentence(), "statistics": self._statistics(), **self._holes()}
+
+    @property
+    def told(self) -> Any:
+        """The portrait of the fit; of what is no fit, that of its distribution."""
+        return self.exhibit.portrait if self.fit is None else self.fit.portrait()
+
+    def _sentence(self) -> str:
+        if self.fit is not None:
+            return shown(self.told.title, 300)
+        kind = "" if self.found is self.exhibit.model else f"{type(self.found).__name__}: "
+        return shown(f"{kind}{self.told.title}, {self.exhibit.n:,} rows × {len(self.exhibit.names)} columns", 300)
+
+    def _statistics(self) -> list[tuple[str, str]]:
+        found = [("rows", f"{self.exhibit.n:,}"), ("columns", f"{len(self.exhibit.names):,}")]
+        if self.exhibit.mixed:
+            found.append(("classes" if self.named else "members", str(len(self.exhibit.parts))))
+        known = {one.name: one.value for one in self.told.statistics}
+        found.append(("parameters", f"{int(known.pop('parameters', self.exhibit.model.n_parameters)):,}"))
+        share = known.pop("entropy", None)
+        found += [(name, score(value)) for name, value in known.items()]
+        found += [] if share is None else [("entropy of who made a row", percent(abs(float(share))))]
+        if self.exhibit.mixed:
+            found.append(("rows in doubt", percent(float(np.mean(self.exhibit.shares.max(axis=1) < DOUBT)))))
+        return found
+
+    def _holes(self) -> dict[str, Any]:
+        missing = [int((~column.seen).sum()) for column in self.exhibit.drawable]
+        cells = self.exhibit.n * max(len(missing), 1)
+        return {"missing": f"{sum(missing):,}", "missing_share": percent(sum(missing) / max(cells, 1)),
+                "holed": sum(1 for one in missing if one)}  # fmt: skip
+
+    def columns(self, schema: Any) -> list[dict[str, str]]:
+        """A line for each column: family, why, holes, and what it tells; then the columns that were left out."""
+        known = self._findings(schema)
+        lines = []
+        for column in self.exhibit.columns:
+            finding = known.pop(column.name, None)
+            if finding is not None and column.family == "MultivariateNormal":
+                finding = finding.together()
+            same = finding is not None and finding.family is not None and finding.family.name == column.family
+            few = 0.0 if column.kind == "vector" else 1.0 - float(np.mean(column.seen))
+            levels = f"{len(column.levels)} levels" if column.kind == "label" else column.kind
+            lines.append({
+                "name": shown(column.label), "family": column.family, "kind": levels,
+                "why": shown(finding.why, 160) if same else "", "missing": percent(few),
+                "tells": f"{self.exhibit.tells(column):.2f}",
+            })  # fmt: skip
+        for name, finding in known.items():
+            why = finding.why if finding.family is None else "not in the model"
+            lines.append({"name": shown(name), "family": "–", "kind": "", "why": shown(f"left out: {why}", 160),
+                          "missing": percent(finding.missing), "tells": ""})  # fmt: skip
+        if len(lines) > COLUMNS:
+            rest = {
+                "name": f"… {len(lines) - COLUMNS} more",
+                "family": "",
+                "kind": "",
+                "why": "",
+                "missing": "",
+                "tells": "",
+            }
+            lines = [*lines[:COLUMNS], rest]
+        return lines
+
+    def _findings(self, schema: Any) -> dict[Any, Any]:
+        """What was found of the columns when their families were chosen; looked at again where nobody kept it."""
+        if schema is None:
+            if self.data is None or not (keyed(settled(self.data)) or np.ndim(self.data) == 2):
+                return {}
+            try:
+                schema = infer(self.data)
+            except SufficeError:  # a table that nothing can be inferred of still has a report
+                return {}
+        return {one.name: one for one in schema.findings} if isinstance(schema, Schema) else {}
+
+    def alerts(self, chosen: Selection | None) -> list[dict[str, str]]:
+        """What to know before trusting it."""
+        found = list(getattr(self.fit, "alerts", ()) or getattr(self.found, "alerts_", ()))
+        found += [] if chosen is None else [alert for alert in chosen.alerts if alert not in found]
+        return [{"code": shown(code), "text": shown(text, 1000)} for code, text in found]
+
+    # ---- choices -----------------------------------------------------------------------------------------------------
+    def runners_up(self, chosen: Selection | None) -> dict[str, Any] | None:
+        """The candidates and their curve."""
+        if chosen is None:
+            return None
+        rows = []
+        best = chosen.table[0][chosen.criterion]
+        for row in chosen.table[:CANDIDATES]:
+            gap = row[chosen.criterion] - best
+            rows.append({
+                "n": row["n_components"], "what": shown(row["structure"] or row["family"], 40),
+                "log_likelihood": score(row["log_likelihood"]), "parameters": row["n_parameters"],
+                "bic": score(row["bic"]), "aic": score(row["aic"]), "icl": score(row["icl"]),
+                "gap": "best" if row is chosen.table[0] else f"{gap:+.1f}".replace("-", "−"),
+                "note": "spurious" if row["spurious"] else "" if row["converged"] else "not converged",
+            })  # fmt: skip
+        drawing = self.sheets.draw(
+            f"{chosen.criterion.upper()} of the candidates by number of members",
+            lambda: plot.selection(chosen, ax=axes(None, (6.0, 3.6))),
+        )
+        return {"rows": rows, "more": max(len(chosen.table) - CANDIDATES, 0), "drawing": drawing,
+                "criterion": chosen.criterion.upper().replace("_", "-"), "count": len(chosen.table),
+                "several": len({row["what"] for row in rows}) > 1}  # fmt: skip
+
+    # ---- members -----------------------------------------------------------------------------------------------------
+    @cached_property
+    def cards(self) -> tuple[list[dict[str, Any]], int]:
+        """A card for each member, and how many members have none."""
+        return members.cards(self.exhibit)
+
+    @property
+    def key(self) -> list[dict[str, Any]]:
+        """The members by name and colour; none where there is only one."""
+        return self.cards[0] if self.exhibit.mixed else []
+
+    def parameters(self) -> list[dict[str, str]]:
+        """Of a single distribution: its numbers."""
+        own = self.exhibit.model.portrait(self.exhibit.names, self.fit).parameters
+        several = len({one.column for one in own}) > 1
+        return [
+            {"name": shown(f"{shown(one.column)}: {one.label}" if several else one.label, 80),
+             "value": number(one.value, 5), "error": "fixed" if one.fixed else number(one.error, 3),
+             "interval": f"{number(one.low)} … {number(one.high)}" if np.isfinite(one.error) and not one.fixed else ""}
+            for one in own[:PARAMETERS]
+        ]  # fmt: skip
+
+    # ---- figures -----------------------------------------------------------------------------------------------------
+    def fitted(self) -> dict[str, Any]:
+        """A figure for each of the most telling columns."""
+        chosen = self.exhibit.most_telling(int(np.clip(CURVES // (len(self.key) + 1), 4, FITTED)))
+
+        def drawn(column: Column) -> Any:
+            return self.sheets.draw(
+                f"{shown(column.label)}: observed and fitted",
+                lambda: panel(self.exhibit, column, axes(None, (3.7, 2.6))),
+            )
+
+        drawings = [drawn(column) for column in chosen]
+        return {"drawings": drawings, "left_out": len(self.exhibit.columns) - len(chosen)}
+
+    def pairs(self) -> Any:
+        """Pairs of the most telling columns."""
+        if len(self.exhibit.drawable) < 2:
+            return None
+        names = ", ".join(shown(column.label) for column in self.exhibit.most_telling(4))
+        return self.sheets.draw(f"rows in pairs of the columns {names}", lambda: plot.pairs(self.exhibit, rows=POINTS))
+
+    def profile(self) -> Any:
+        """The members side by side."""
+        if not self.exhibit.mixed or not self.exhibit.drawable:
+            return None
+        return self.sheets.draw(
+            f"{self.word} by {self.word}: means and probabilities", lambda: plot.profile(self.exhibit)
+        )
+
+    def traces(self) -> Any:
+        """How the passes climbed."""
+        path = getattr(self.fit, "trace", None)
+        if path is None or len(path.log_likelihood) < 2:
+            return None
+        return self.sheets.draw(
+            "log-likelihood of each pass from every start", lambda: plot.traces(self.fit, ax=axes(None, (5.4, 3.2)))
+        )
+
+    def convergence(self) -> str:
+        """How the passes ended, in words."""
+        if self.fit is None:
+            return ""
+        told = str(self.told.convergence)
+        return f"{told[:1].upper()}{told[1:]}."
+
+    def simulated(self) -> dict[str, Any]:
+        """Rows that the model draws, beside the real ones."""
+        try:
+            drawn, n = simulated.simulate(self.exhibit, self.seed)
+        except (SufficeError, NotImplementedError) as error:
+            return {"why": shown(error, 300)}
+        found = simulated.comparison(self.exhibit, drawn, COMPARED)
+        telling = {column.name for column in self.exhibit.most_telling(simulated.PANELS)}
+
+        def against(pair: simulated.Pair) -> Any:
+            return self.sheets.draw(f"{shown(pair.real.label)}: simulated against real", lambda: simulated.panel(pair))
+
+        panels = [against(pair) for pair in found["pairs"] if pair.real.name in telling]
+        matrix = found["correlations"]
+        if matrix is not None:
+            matrix["drawing"] = self.sheets.draw(
+                "correlations of real and simulated rows", lambda: simulated.matrix(matrix)
+            )
+        return {"n": f"{n:,}", "seed": self.seed, "panels": panels, **found}
+
+    def strangest(self) -> list[dict[str, Any]]:
+        """The rows of least probability."""
+        return strange.strangest(self.exhibit)
+
+    def classified(self) -> dict[str, Any] | None:
+        """Of a classifier: whom it confuses, how well it is calibrated, and the evidence of one row."""
+        if not self.named:
+            return None
+        table = drawing = None
+        true = self.true
+        if true is not None and (true >= 0).any():
+            table = classes.confusion(self.exhibit, true)
+            drawing = self.sheets.draw("calibration on these rows", lambda: classes.calibration(self.exhibit, true))
+        case = classes.doubtful(self.exhibit, self.true)
+        why = None
+        if case is not None:
+            why = self.sheets.draw(f"evidence of row {case[0]}", lambda: _evidence(case[1]))
+        return {
+            "table": table,
+            "drawing": drawing,
+            "why": why,
+            "row": None if case is None else f"{case[0]:,}",
+            "wrong": case is not None and self.true is not None and self.true[case[0]] != self.exhibit.owners[case[0]],
+        }
+
+    # ---- where it comes from -----------------------------------------------------------------------------------------
+    def provenance(self, command: Any, date: Any) -> list[tuple[str, str]]:
+        """What made it, of which data, with which versions; no date but the one that is given."""
+        exhibit = self.exhibit
+        held = Weights(exhibit.n) if exhibit.row_weights is None else Weights.of(exhibit.row_weights, exhibit.n)
+        told = [("command", shown(command, 2000))] if command else []
+        told += [("date", shown(date, 60))] if date else []
+        told += [
+            ("seed", str(self.seed)),
+            ("rows × columns", f"{self.total:,} × {len(exhibit.names):,}"),
+            ("data fingerprint", f"{fingerprint(exhibit.rows, held):016x}"),
+            ("model", self.kind),
+        ]
+        if self.total != exhibit.n:
+            told.append(("rows shown", f"a sample of {exhibit.n:,}, chosen by seed {SEED}"))
+        told += [(name, _version(name)) for name in ("suffice", "numpy", "scipy", "matplotlib")]
+        return [*told, ("python", f"{platform.python_version()} on {platform.system()}")]
+
+    @property
+    def kind(self) -> str:
+        """The model in few words."""
+        kinds = " and ".join(dict.fromkeys(part.name for part in self.exhibit.parts))
+        d = len(self.exhibit.names)
+        columns = "" if d == 1 else f" over {d} columns"
+        if not self.exhibit.mixed:
+            return kinds + columns
+        count = len(self.exhibit.parts)
+        if kinds == "Product":
+            return f"{count} {'classes' if self.named else 'members'}{columns}"
+        return f"{count} × {kinds}{columns}"
+
+
+def _evidence(case: Any) -> Any:
+    """The evidence of a row, in a figure that a narrow page can show."""
+    return plot.evidence(case, ax=axes(None, (5.4, 1.3 + 0.3 * min(len(case.terms) + 2, 16))))
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # run from its sources
+        import suffice
+
+        return suffice.__version__ if name == "suffice" else "unknown"

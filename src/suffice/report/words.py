@@ -1,0 +1,30 @@
+"""Cells and columns in few letters, as a page shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suffice.core.readings import chance, decimals, number, rounded
+from suffice.core.shown import shown
+from suffice.exhibit import Column
+
+
+def cell(column: Column, value: Any) -> str:
+    """A cell of a column."""
+    if column.kind == "label":
+        return "missing" if value < 0 else shown(column.levels[int(value)], 30)
+    return "missing" if not np.isfinite(value) else number(float(value), 6)
+
+
+def reading(column: Column, member: int | None = None) -> str:
+    """What a member, or all together, say of a column: where and how wide, or the most probable levels."""
+    if column.kind == "label":
+        chances = column.weights @ column.probabilities if member is None else column.probabilities[member]
+        order = [i for i in np.argsort(-chances, kind="stable") if chances[i] >= 0.005]
+        text = ", ".join(f"{shown(column.levels[i], 24)} {chance(float(chances[i]))}" for i in order[:3])
+        return text + (f", {len(order) - 3} more" if len(order) > 3 else "")
+    centre, spread = column.place(column.whole if member is None else column.parts[member])
+    places = decimals(spread)
+    return f"{rounded(centre, places)} ± {rounded(spread, places)}"
