@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= 2
 PYTEST_ARGS ?=
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench bench-scale clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/base.stamp
@@ -30,6 +30,10 @@ lint: $(VENV)/dev.stamp
 bench: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks
 
+# Makes files of 2 GB in a temporary directory, and measures memory and rows per second on them.
+bench-scale: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks.scale
+
 clean:
 	rm -rf $(VENV) build dist .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
@@ -46,7 +50,7 @@ INSTALL = $(CURRENT) || $(PIP) install --quiet --editable
 STAMP = $(REQUIREMENTS) > $@
 
 $(VENV)/base.stamp: pyproject.toml | $(BIN)/python
-	@$(INSTALL) .
+	@$(INSTALL) '.[plot,app]'
 	@$(STAMP)
 
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
