@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.anatomy import homes
 from suffice.canvas import BAR, DARK, DASHES, axes, colour, dress, marker, plain, title
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.product import Product
@@ -16,7 +17,7 @@ from suffice.core.result import Fit
 from suffice.curves import bins, extent, grid, heights, is_discrete
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import Normal
-from suffice.exhibit import Column, Exhibit, homes, ranked
+from suffice.exhibit import Column, Exhibit, ranked
 
 SHOWN = 5000  # rows that a picture can hold
 NAMED = 14  # members that a legend names

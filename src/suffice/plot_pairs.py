@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from suffice.anatomy import homes, joint_covariance
 from suffice.canvas import GREY, axes, colour, dress, figure, marker, plain
 from suffice.core.errors import ParameterError
 from suffice.core.parameters import Array
-from suffice.exhibit import SEED, Column, Exhibit, homes, joint_covariance, ranked
+from suffice.exhibit import SEED, Column, Exhibit, ranked
 from suffice.plot_columns import _called, _drawn, panel
 
 MOST = 4  # columns that are shown unless asked for more

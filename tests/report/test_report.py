@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.exhibit import Exhibit, sampled, without
+from suffice.anatomy import without
+from suffice.exhibit import Exhibit, sampled
 from suffice.frames.table import Frame
 from suffice.report import classes, simulated, strange
 

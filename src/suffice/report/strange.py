@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from suffice.anatomy import without
 from suffice.core.parameters import Array
 from suffice.core.readings import number
 from suffice.core.shown import minus, shown
-from suffice.exhibit import Exhibit, without
+from suffice.exhibit import Exhibit
 from suffice.report.words import cell, reading
 
 ROWS = 8
