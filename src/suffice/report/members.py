@@ -46,10 +46,15 @@ def _card(exhibit: Exhibit, j: int, i: int) -> dict[str, Any]:
         "more": max(len(said) - LINES, 0),
         "ties": [
             {"pair": f"{shown(a, NAME)} and {shown(b, NAME)}", "r": number(r, 2)}
-            for a, b, r in portrait.correlations[j]
+            for a, b, r in _ties(portrait.correlations, j)
             if abs(r) >= WEAK
         ],
     }
+
+
+def _ties(correlations: tuple[Any, ...], j: int) -> tuple[Any, ...]:
+    """The correlations of a member; where all share them they are told once."""
+    return tuple(correlations[j if len(correlations) > 1 else 0]) if correlations else ()
 
 
 def told(one: Reading) -> str:
