@@ -40,13 +40,13 @@ def _card(exhibit: Exhibit, j: int, i: int) -> dict[str, Any]:
         "sure": "" if np.isnan(sure) else percent(sure),
         "telling": [
             {"name": shown(name, NAME), "here": said[name], "all": _whole(known.get(name)), "nats": f"{nats:.2f}"}
-            for name, nats in (portrait.apart[j] if portrait.apart else ())
+            for name, nats in (portrait.apart[j] if j < len(portrait.apart) else ())
         ],
         "values": [{"name": shown(name, NAME), "here": text} for name, text in list(said.items())[:LINES]],
         "more": max(len(said) - LINES, 0),
         "ties": [
             {"pair": f"{shown(a, NAME)} and {shown(b, NAME)}", "r": number(r, 2)}
-            for a, b, r in portrait.correlations[j]
+            for a, b, r in (portrait.correlations[j] if j < len(portrait.correlations) else ())
             if abs(r) >= WEAK
         ],
     }
