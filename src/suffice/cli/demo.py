@@ -89,7 +89,9 @@ def run(words: list[str], python: str) -> None:
     say(f"$ suffice {' '.join(words)}", "bold cyan")
     say(f"# in Python: {python}", "dim")
     say()
-    cli.main(words, prog_name="suffice", standalone_mode=False)
+    code = cli.main(words, prog_name="suffice", standalone_mode=False)
+    if code:
+        click.get_current_context().exit(code)
     say()
 
 
