@@ -1,6 +1,8 @@
 """Names that every doctest may use without importing them, and a loop that does not forgive a falling likelihood."""
 
 import os
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,3 +16,12 @@ os.environ.setdefault("SUFFICE_STRICT", "1")
 def _names_for_doctests(doctest_namespace: dict[str, object]) -> None:
     doctest_namespace["np"] = np
     doctest_namespace["sf"] = suffice
+
+
+@pytest.fixture(autouse=True)
+def _place_for_the_readme(request: pytest.FixtureRequest) -> None:
+    """Let the README read the penguins and write a model, in a directory of its own."""
+    if request.node.path.name == "README.md":
+        place = request.getfixturevalue("tmp_path")
+        shutil.copy(Path(suffice.__file__).parent / "data" / "penguins.csv", place)
+        request.getfixturevalue("monkeypatch").chdir(place)
