@@ -90,6 +90,7 @@ class Stream:
     source: Source
     columns: tuple[Any, ...]
     read: Callable[[Frame], Any]
+    counted: Weights | None = None  # rows of weight 0 bring no level of a label
 
     def rows(self, start: int, stop: int) -> Any:
         """Some rows; an error in them names the row of the whole."""
@@ -108,8 +109,13 @@ class Stream:
     def levels(self) -> Any:
         """The labels that occur, in the order in which rows in memory have them, nested as the rows are."""
         width = int(np.prod(np.shape(self.first)[1:]))
-        n = len(self.source)
-        return local.reduce(lambda part: _Seen.of(self.rows(part.start, part.stop)), n, max(width, 1)).levels
+
+        def seen(part: slice) -> _Seen:
+            rows = self.rows(part.start, part.stop)
+            held = None if self.counted is None else self.counted[part].values
+            return _Seen.of(rows if held is None else picked(rows, np.flatnonzero(held)))
+
+        return local.reduce(seen, len(self.source), max(width, 1)).levels
 
 
 class Streamed:
@@ -283,13 +289,13 @@ def read(model: Any, x: Any, without: Any = None) -> Any:
         return model.read(x.frame(0, len(x), names))
 
 
-def streamed(model: Any, source: Source, names: tuple[Any, ...]) -> Streamed:
+def streamed(model: Any, source: Source, names: tuple[Any, ...], counted: Weights | None = None) -> Streamed:
     """Rows of a source, of which the columns are read that the distribution asks for."""
     first = _Asked(source.frame(0, min(len(source), FIRST), names))
     with located(source):
         model.read(first)
     asked = tuple(name for name in names if name in first.asked)
-    return Streamed(Stream(source, asked or names, model.read))
+    return Streamed(Stream(source, asked or names, model.read, counted))
 
 
 def staged(model: Any, rows: Any) -> Any:

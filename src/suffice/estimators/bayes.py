@@ -208,7 +208,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
         with located(X):
             self._choose(features, Targets(codes, self.classes_), weights)  # type: ignore[arg-type]
             template = self._template()
-            data = LabelledFiles(streamed(template.components, X, names), codes)
+            data = LabelledFiles(streamed(template.components, X, names, weights), codes)
             if template.exact:
                 self._adopt(template, template.suffstats(data, weights), more=False)
                 return self
