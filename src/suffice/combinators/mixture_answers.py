@@ -7,10 +7,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from suffice.core import quadrature
+from suffice.core.beside import weights_of
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
-from suffice.core.streamed import read, weights_of
+from suffice.core.streamed import read
 from suffice.engines import local
 
 DRAWS = 100_000  # rows of an answer by simulation

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from suffice.combinators.classes import Classes, Labelled, LabelledFiles
 from suffice.combinators.dependence import Dependence, dependence
 from suffice.combinators.evidence import Explanation, explain
+from suffice.core.beside import Codes, weights_of
 from suffice.core.data import cells, numbers
 from suffice.core.decision import decide
 from suffice.core.distribution import Alert
@@ -25,7 +26,7 @@ from suffice.core.errors import DataError, SufficeWarning, UnsupportedError
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.sketch import taken
-from suffice.core.streamed import FEW, Codes, Source, located, streamed, weights_of
+from suffice.core.streamed import FEW, Source, located, streamed
 from suffice.core.weights import Weights
 from suffice.estimators.rows import by_name, keep_names, missing_cell, one_row
 from suffice.estimators.targets import Targets, checked_priors, in_order, targets
