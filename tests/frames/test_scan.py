@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import suffice as sf
-from suffice.core import beside, streamed
+from suffice.core import streamed
 from suffice.engines import local
 from suffice.frames import glance, parquet, text
 
@@ -26,7 +26,6 @@ def small(monkeypatch):
     """Cuts as of large files in small ones: many slices, partitions that end inside them, long row groups."""
     monkeypatch.setattr(local, "SLICE_CELLS", 1 << 12)
     monkeypatch.setattr(streamed, "FEW", 1 << 10)
-    monkeypatch.setattr(beside, "FEW", 1 << 10)
     monkeypatch.setattr(parquet, "CELLS", 1 << 11)
     monkeypatch.setattr(parquet, "SHORTEST", 100)
     monkeypatch.setattr(text, "GROUP", 500)

@@ -12,7 +12,7 @@ from suffice.core.data import cells
 from suffice.core.errors import DataError
 from suffice.core.labels import Labels, read_labels
 from suffice.core.parameters import Array
-from suffice.core.streamed import FEW, Source, Stream, Streamed
+from suffice.core.streamed import Source, Stream, Streamed, few
 from suffice.core.weights import Weights
 from suffice.engines import local
 from suffice.frames.table import Frame
@@ -82,7 +82,7 @@ def weights_of(data: Any, weights: Any, n: int) -> Weights:
     if found.sum() == 0:
         msg = f"all weights in column {weights!r} are 0, so no row counts; give at least one row a positive weight."
         raise DataError(msg)
-    small = n * len(source.names) <= FEW
+    small = few(source, len(source.names))
     return Weights.of(found[0:n], n) if small else Weights(n, found)  # type: ignore[arg-type]
 
 

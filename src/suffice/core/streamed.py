@@ -282,10 +282,15 @@ def read(model: Any, x: Any, without: Any = None) -> Any:
     if not isinstance(x, Source):
         return model.read(x)
     names = tuple(name for name in x.names if name != without)
-    if len(x) * max(len(names), 1) > FEW:
+    if not few(x, len(names)):
         return streamed(model, x, names)
     with located(x):
         return model.read(x.frame(0, len(x), names))
+
+
+def few(source: Source, columns: int) -> bool:
+    """Whether so many columns of a source are read at once."""
+    return len(source) * max(columns, 1) <= FEW
 
 
 def streamed(model: Any, source: Source, names: tuple[Any, ...], counted: Weights | None = None) -> Streamed:

@@ -26,7 +26,7 @@ from suffice.core.errors import DataError, SufficeWarning, UnsupportedError
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.sketch import taken
-from suffice.core.streamed import FEW, Source, located, streamed
+from suffice.core.streamed import Source, few, located, streamed
 from suffice.core.weights import Weights
 from suffice.estimators.rows import by_name, keep_names, missing_cell, one_row
 from suffice.estimators.targets import Targets, checked_priors, in_order, targets
@@ -190,7 +190,7 @@ class BayesShell(ClassifierMixin, BaseEstimator):
             raise DataError(msg)
         codes = Codes(X, y)
         names = tuple(name for name in X.names if name not in (y, sample_weight))
-        if len(X) * len(X.names) <= FEW:
+        if few(X, len(X.names)):
             frame = X.frame(0, len(X), X.names)
             held = None if sample_weight is None else cells(frame[sample_weight], "sample_weight")
             found: Self = self.fit(self._of_frame(frame, names), cells(frame[y], "y"), held)
