@@ -16,6 +16,7 @@ from suffice.combinators.trials import Found, Group, Trials
 from suffice.core.parameters import Array
 from suffice.core.result import Fit
 from suffice.core.sketch import points
+from suffice.core.streamed import Streamed
 from suffice.engines import local
 
 SPLIT = 2  # members, those with the largest spread, that are split; the first of them in two ways
@@ -48,6 +49,8 @@ def _from_smaller(group: Group, smaller: Found, found: Found) -> Found:
     if trials.best is not before:
         found = _better(group, found, trials.learned())
     sound, height = _rank(found.fit)
+    if isinstance(group.rows, Streamed):  # responsibilities of all rows are not for memory
+        return found
     if sound and _nested(found) and height < smaller.fit.log_likelihood - NONE * abs(smaller.fit.log_likelihood):
         found = _better(group, found, trials.learned(_doubled(group, smaller.fit.distribution, found.candidate.n)))
     return found

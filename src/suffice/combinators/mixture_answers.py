@@ -8,11 +8,12 @@ import numpy as np
 
 from suffice.combinators.simulated import DRAWS, Simulated
 from suffice.core import quadrature
+from suffice.core.beside import weights_of
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.foretold import between
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
-from suffice.core.streamed import read, weights_of
+from suffice.core.streamed import read
 from suffice.core.weights import Weights
 from suffice.engines import local
 

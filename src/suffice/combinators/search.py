@@ -21,11 +21,12 @@ from suffice import kernels
 from suffice.combinators.growth import grown
 from suffice.combinators.starts import clusters, seeds
 from suffice.combinators.trials import Found, Group, Trials
+from suffice.core.beside import weights_of
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 from suffice.core.sketch import picture, points
-from suffice.core.streamed import read, weights_of
+from suffice.core.streamed import read
 from suffice.core.weights import Weights
 from suffice.engines import local
 

@@ -10,10 +10,12 @@ import numpy as np
 from suffice.combinators.candidates import Candidate
 from suffice.combinators.starts import UNSEEN, belief, blurred, floors_of, owned
 from suffice.core.em import Climb, climb
+from suffice.core.errors import UnsupportedError
 from suffice.core.fit import fit
 from suffice.core.parameters import Array
 from suffice.core.result import Fit
 from suffice.core.sketch import taken
+from suffice.core.streamed import Streamed
 from suffice.core.weights import Weights
 
 FIRST, KEPT = 4, 4  # passes from every partition, and how many of them go on
@@ -185,6 +187,12 @@ def _heeded(found: Fit) -> Fit:
 
 def held_out(group: Group, candidate: Candidate) -> float:
     """Mean log-likelihood of rows that nothing knew of, neither start nor prior nor floor, while others were fitted."""
+    if isinstance(group.rows, Streamed):
+        msg = (
+            "rows of files cannot be held out: folds take rows out of their order. Choose by 'bic', 'aic' or 'icl', or "
+            "keep some files apart and ask the fits for their log_prob."
+        )
+        raise UnsupportedError(msg)
     n = len(group.rows)
     order = np.random.default_rng(group.seed).permutation(n)
     cuts = [order[i :: group.folds] for i in range(group.folds)] if isinstance(group.folds, (int, np.integer)) else None

@@ -70,7 +70,11 @@ class Checkpoint:
                 "arguments and data as then, or delete the file to begin anew."
             )
             raise ParameterError(msg)
-        return decoded(held["state"], self.functions)
+        try:
+            return decoded(held["state"], self.functions)
+        except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError) as error:
+            msg = f"the state in {str(self.path)!r} cannot be read ({error!r:.60}); delete the file to begin anew."
+            raise DataError(msg) from error
 
     def save(self, state: Any) -> None:
         """Write the state, unless it was written a moment ago."""

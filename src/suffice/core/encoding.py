@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.errors import UnsupportedError
-from suffice.core.parameters import Array
+from suffice.core.parameters import Array, Domain
 
 PLAIN = (type(None), bool, int, float, str)
 SEVERAL: tuple[Any, ...] = (list, tuple, set, frozenset)
@@ -30,11 +30,10 @@ def encoded(value: Any, functions: tuple[Any, ...] = ()) -> Any:  # noqa: PLR091
     if isinstance(value, (np.ndarray, np.generic)):
         array = _array(np.asarray(value), functions)
         return {"array": array} if isinstance(value, np.ndarray) else {"number": array}
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):  # levels that were checked are a tuple of their own
-        value = tuple(value)
-    if type(value) in SEVERAL:
+    several = tuple if isinstance(value, tuple) else type(value)  # levels that were checked are a tuple of their own
+    if several in SEVERAL:
         inside = [encoded(one, functions) for one in value]
-        return {type(value).__name__: sorted(inside, key=repr) if isinstance(value, (set, frozenset)) else inside}
+        return {several.__name__: sorted(inside, key=repr) if isinstance(value, (set, frozenset)) else inside}
     if type(value) is dict:
         return {"dict": [[encoded(key, functions), encoded(one, functions)] for key, one in value.items()]}
     if type(value) in DATES.values():
@@ -144,7 +143,7 @@ def _known() -> dict[str, type]:
     from suffice.core.statistics import Additive
 
     found: dict[str, type] = {}
-    waiting: list[type] = [Distribution, Additive, em.Climb, em.Trace, em.Pass, em.Here, acceleration.Ahead]
+    waiting: list[type] = [Distribution, Additive, Domain, em.Climb, em.Trace, em.Pass, em.Here, acceleration.Ahead]
     while waiting:
         one = waiting.pop()
         found[_name(one)] = one

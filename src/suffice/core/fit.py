@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.beside import weights_of
 from suffice.core.checkpoint import Checkpoint
 from suffice.core.density import data_posterior, density_posterior, is_density
 from suffice.core.distribution import Alert, Distribution
@@ -18,7 +19,7 @@ from suffice.core.parameters import generator
 from suffice.core.prior_function import in_order
 from suffice.core.result import Fit
 from suffice.core.sketch import fingerprint
-from suffice.core.streamed import located, read, staged, weights_of
+from suffice.core.streamed import located, read, staged
 from suffice.core.weights import Weights
 
 

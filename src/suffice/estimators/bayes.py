@@ -19,6 +19,7 @@ from suffice.combinators.classes import Classes, Labelled, LabelledFiles
 from suffice.combinators.dependence import Dependence, dependence
 from suffice.combinators.evidence import Explanation, explain
 from suffice.combinators.portraits import of_classes
+from suffice.core.beside import Codes, weights_of
 from suffice.core.data import cells, numbers
 from suffice.core.decision import decide
 from suffice.core.distribution import Alert
@@ -27,7 +28,7 @@ from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.portrait import Portrait
 from suffice.core.sketch import taken
-from suffice.core.streamed import FEW, Codes, Source, located, streamed, weights_of
+from suffice.core.streamed import Source, few, located, streamed
 from suffice.core.summary import page
 from suffice.core.weights import Weights
 from suffice.estimators.asking import Asking
@@ -183,7 +184,7 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
             raise DataError(msg)
         codes = Codes(X, y)
         names = tuple(name for name in X.names if name not in (y, sample_weight))
-        if len(X) * len(X.names) <= FEW:
+        if few(X, len(X.names)):
             frame = X.frame(0, len(X), X.names)
             held = None if sample_weight is None else cells(frame[sample_weight], "sample_weight")
             found: Self = self.fit(self._of_frame(frame, names), cells(frame[y], "y"), held)
@@ -202,7 +203,7 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
         with located(X):
             self._choose(features, Targets(codes, self.classes_), weights)  # type: ignore[arg-type]
             template = self._template()
-            data = LabelledFiles(streamed(template.components, X, names), codes)
+            data = LabelledFiles(streamed(template.components, X, names, weights), codes)
             if template.exact:
                 self._adopt(template, template.suffstats(data, weights), more=False)
                 return self

@@ -20,7 +20,7 @@ from suffice.engines import local
 
 CELLS = 1 << 19  # of a partition, about: 4 MB of numbers
 SHORTEST = 1 << 12  # rows of a partition of a wide table
-KEPT = 1 << 24  # bytes of partitions that are kept for each thread
+KEPT = 1 << 23  # bytes of partitions that are kept for each thread
 BUFFER = 1 << 20  # bytes that are read at a time of a column of a long row group
 OPEN = 2  # long row groups that are open at a time
 

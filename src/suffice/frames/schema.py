@@ -10,12 +10,13 @@ import numpy as np
 
 from suffice.combinators.columns import settled
 from suffice.combinators.product import Product
+from suffice.core.beside import Codes, weights_of
 from suffice.core.data import cells
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.parameters import Array
 from suffice.core.shown import fitted, left, places, right, shown
-from suffice.core.streamed import Codes, Source, weights_of
+from suffice.core.streamed import Source
 from suffice.distributions.categorical import Categorical
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.frames.glance import findings as findings_of

@@ -10,7 +10,7 @@ import errno
 import io
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -169,11 +169,12 @@ class Text:
         options = csv.ConvertOptions(
             column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=True, null_values=nulls
         )
+        parsed = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         with _readable(file), pa.input_stream(str(file), compression="detect") as stream:
-            if not header:
-                return
-            parsed = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-            yield from csv.open_csv(stream, csv.ReadOptions(block_size=BLOCK), parsed, options)
+            try:
+                yield from csv.open_csv(stream, csv.ReadOptions(block_size=BLOCK), parsed, options)
+            except pa.ArrowInvalid as error:
+                raise pa.ArrowInvalid(_uneven(file, parsed, error)) from error
 
     def _header(self, file: Path, delimiter: str) -> tuple[str, ...]:
         """The names of a file's columns, which are those of the first file, in any order."""
@@ -206,6 +207,30 @@ class Text:
             )
             raise DataError(msg)
         return names
+
+
+def _uneven(file: Path, parsed: Any, error: Exception) -> str:
+    """What is wrong with the first row that has more or fewer cells than there are names; else what the reader says."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    found: list[Any] = []
+
+    def note(row: Any) -> str:
+        found.append(row)
+        return "error"
+
+    with suppress(pa.ArrowException), pa.input_stream(str(file), compression="detect") as stream:
+        options = csv.ReadOptions(use_threads=False, block_size=BLOCK)
+        watched = csv.ParseOptions(delimiter=parsed.delimiter, newlines_in_values=True, invalid_row_handler=note)
+        for _ in csv.open_csv(stream, options, watched, csv.ConvertOptions(include_columns=[])):
+            pass
+    if not found or found[0].number is None:
+        return str(error)
+    row = found[0]  # the first line has the number 1, and names the columns
+    return (
+        f"row {row.number - 2} is {row.text!r:.60}. Expected {row.expected_columns} columns, got {row.actual_columns}"
+    )
 
 
 def _typed(array: Any, kind: str) -> Any:

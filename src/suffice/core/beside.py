@@ -1,0 +1,169 @@
+"""Columns of files beside the rows, read in slices: weights, and the classes of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.core.data import cells
+from suffice.core.errors import DataError
+from suffice.core.labels import Labels, read_labels
+from suffice.core.parameters import Array
+from suffice.core.streamed import Source, Stream, Streamed, few
+from suffice.core.weights import Weights
+from suffice.engines import local
+from suffice.frames.table import Frame
+
+
+# ---- weights ---------------------------------------------------------------------------------------------------------
+class Deferred:
+    """A column of numbers that is read when a slice of it is asked for."""
+
+    ndim = 1
+
+    def __init__(self, source: Source, name: Any) -> None:
+        """Keep where it is."""
+        self.source, self.name = source, name
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.source)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Rows."""
+        return (len(self),)
+
+    def __getitem__(self, part: slice) -> Array:
+        """Read a slice."""
+        start, stop, _ = part.indices(len(self))
+        found = self.source.frame(start, max(stop, start), (self.name,))[self.name]
+        return np.ascontiguousarray(cells(found, f"weights: column {self.name!r}"), dtype=np.float64)
+
+    @cached_property
+    def _total(self) -> float:
+        n = len(self)
+        return float(local.reduce(lambda part: _checked(self, part), n, 1))
+
+    def sum(self) -> float:
+        """Σ w."""
+        return self._total
+
+
+def _checked(values: Deferred, part: slice) -> float:
+    """Σ w of a slice in which every weight is one."""
+    try:
+        w = values[part]
+    except (TypeError, ValueError) as error:
+        msg = f"weights are numbers of at least 0, and column {values.name!r} is none: {error}"
+        raise DataError(msg) from error
+    valid = np.isfinite(w) & (w >= 0)
+    if not valid.all():
+        row = int(np.argmin(valid))
+        place = values.source.place(row + part.start)
+        msg = f"weights must be finite and at least 0; column {values.name!r} has {w[row]:g} in {place}."
+        raise DataError(msg)
+    return float(w.sum())
+
+
+def weights_of(data: Any, weights: Any, n: int) -> Weights:
+    """Weights as `Weights.of` takes them, or the name of a column of the source."""
+    source = data.stream.source if isinstance(data, Streamed) else data
+    if not (isinstance(weights, str) and isinstance(source, Source)):
+        return Weights.of(weights, n)
+    if weights not in source.names:
+        there = ", ".join(map(repr, source.names))
+        msg = f"weights={weights!r} names no column of the files; they have {there}."
+        raise DataError(msg)
+    found = Deferred(source, weights)
+    if found.sum() == 0:
+        msg = f"all weights in column {weights!r} are 0, so no row counts; give at least one row a positive weight."
+        raise DataError(msg)
+    small = few(source, len(source.names))
+    return Weights.of(found[0:n], n) if small else Weights(n, found)  # type: ignore[arg-type]
+
+
+# ---- classes ---------------------------------------------------------------------------------------------------------
+class Codes:
+    """The numbers of a column's labels among those that occur, −1 where a cell is missing; read in slices."""
+
+    ndim = 1
+    dtype = np.dtype(np.intp)
+
+    def __init__(self, source: Source, name: Any) -> None:
+        """Find the labels."""
+        if name not in source.names:
+            there = ", ".join(map(repr, source.names))
+            msg = f"y={name!r} names no column of the files; they have {there}."
+            raise DataError(msg)
+        self.source, self.name = source, name
+        labels = Streamed(Stream(source, (name,), self._read))
+        self.levels = labels.columns[0].seen if len(source) else ()
+        fraction = next((one for one in self.levels if isinstance(one, float) and not one.is_integer()), None)
+        if fraction is not None:
+            msg = f"y={name!r} holds {fraction:g}, and classes are labels or whole numbers; name another column."
+            raise DataError(msg)
+
+    def _read(self, frame: Frame) -> Labels:
+        return read_labels(frame, f"y: column {self.name!r}", 1)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.source)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Rows."""
+        return (len(self),)
+
+    def __getitem__(self, part: slice) -> Array:
+        """Read a slice."""
+        start, stop, _ = part.indices(len(self))
+        return self.of(self.source.frame(start, max(stop, start), (self.name,)))
+
+    def of(self, frame: Frame) -> Array:
+        """The classes of rows that were read."""
+        column = self._read(Frame({self.name: frame.raw(self.name)}, len(frame))).columns[0]
+        return np.asarray(column.among(column.places(self.levels)), dtype=np.intp)
+
+    def unknown(self) -> int | None:
+        """The first row whose class is missing."""
+        n = len(self)
+        return local.reduce(lambda part: _First.of(self[part] < 0, part.start), n, 1).row
+
+    def share(self, weights: Weights, member: int) -> Weights:
+        """The weights that one class gives to the rows."""
+        return Weights(len(self), _Owned(self, weights, member))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class _First:
+    row: int | None
+
+    @classmethod
+    def of(cls, found: Array, start: int) -> _First:
+        return cls(int(np.argmax(found)) + start if found.any() else None)
+
+    def __add__(self, other: Self) -> Self:
+        return other if self.row is None else self
+
+
+class _Owned:
+    """The weights of the rows of one class, 0 elsewhere; read in slices."""
+
+    ndim = 1
+
+    def __init__(self, codes: Codes, weights: Weights, member: int) -> None:
+        self.codes, self.weights, self.member = codes, weights, member
+
+    def __getitem__(self, part: slice) -> Array:
+        mine = (self.codes[part] == self.member).astype(float)
+        held = self.weights[part].values
+        return np.asarray(mine if held is None else mine * held)
+
+    def sum(self) -> float:
+        """Σ w."""
+        return float(local.reduce(lambda part: float(self[part].sum()), len(self.codes), 1))
