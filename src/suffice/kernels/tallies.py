@@ -37,22 +37,35 @@ def sums(x, weights, codes, total):
 
 @kernel
 def sparse_sums(values, places, ends, weights, codes, total):
-    """Σ w x (k, width) of compressed rows with at most one weight each; returns the least x, or 0."""
-    members, below, other = total.shape[0], 0, np.zeros(total.shape)
+    """Σ w x (k, width) of compressed rows with at most one weight each; returns the least x, or 0.
+
+    Cells go to four tables by turns, so that equal words need not wait for each other.
+    """
+    members, below = total.shape[0], 0
+    turns = np.zeros((3, *total.shape))
     for i in range(ends.size - 1):
         k = codes[i] if codes.size else 0
         if 0 <= k < members:
-            v, row, turn = weights[i, 0] if weights.size else 1.0, total[k], other[k]
+            v, first, second, third, fourth = (
+                weights[i, 0] if weights.size else 1.0,
+                total[k],
+                turns[0, k],
+                turns[1, k],
+                turns[2, k],
+            )
             begin, end = U64(ends[i]), U64(ends[i + 1])
-            for cell in range(begin, end - (end - begin) % U64(2), U64(2)):  # by turns: equal words need not wait
-                value, following = values[cell], values[cell + U64(1)]
-                row[U64(places[cell])] += v * value
-                turn[U64(places[cell + U64(1)])] += v * following
-                below += (value < 0.0) + (following < 0.0)  # the least itself would make every cell wait
-            if (end - begin) % U64(2):
-                row[U64(places[end - U64(1)])] += v * values[end - U64(1)]
-                below += values[end - U64(1)] < 0.0
-    total += other
+            whole = end - (end - begin) % U64(4)
+            for cell in range(begin, whole, U64(4)):
+                a, b, c, d = values[cell], values[cell + U64(1)], values[cell + U64(2)], values[cell + U64(3)]
+                first[U64(places[cell])] += v * a
+                second[U64(places[cell + U64(1)])] += v * b
+                third[U64(places[cell + U64(2)])] += v * c
+                fourth[U64(places[cell + U64(3)])] += v * d
+                below += (a < 0.0) | (b < 0.0) | (c < 0.0) | (d < 0.0)  # the least itself would make cells wait
+            for cell in range(whole, end):
+                first[U64(places[cell])] += v * values[cell]
+                below += values[cell] < 0.0
+    total += (turns[0] + turns[1]) + turns[2]
     least = 0.0
     if below:
         for i in range(ends.size - 1):
