@@ -416,12 +416,12 @@ ERRORS = {
     ),
     # ---- settings ---------------------------------------------------------------------------------------------------
     "threads as text": (
-        lambda: with_environment("SUFFICE_THREADS", "abc", lambda: sf.fit(sf.Normal(), np.zeros(600_000) + 1.0)),
+        lambda: with_environment("SUFFICE_THREADS", "abc", lambda: sf.fit(sf.Normal(), np.zeros(3_000_000) + 1.0)),
         ValueError,
         ["SUFFICE_THREADS", "'abc'", "unset"],
     ),
     "no threads": (
-        lambda: with_environment("SUFFICE_THREADS", "0", lambda: sf.fit(sf.Normal(), np.zeros(600_000) + 1.0)),
+        lambda: with_environment("SUFFICE_THREADS", "0", lambda: sf.fit(sf.Normal(), np.zeros(3_000_000) + 1.0)),
         ValueError,
         ["SUFFICE_THREADS", "at least 1", "'0'"],
     ),

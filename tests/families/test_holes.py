@@ -390,7 +390,7 @@ def test_a_row_without_any_cell_counts_for_nothing():
         assert two.missing == one.missing + 20
         assert two.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-9)
         assert_allclose(two.log_prob(more)[150:], 0.0, atol=1e-15)
-    page = str(sf.fit(MVN(), more))
+    page = sf.fit(MVN(), more).summary(width=120)
     assert f"{np.isnan(more).sum()} cells missing" in page
     with pytest.raises(sf.DataError, match="every cell is missing"):
         sf.fit(MVN(), np.full((4, 2), np.nan))
@@ -496,7 +496,7 @@ def test_standard_errors_need_the_rows_as_they_were():
     fit = sf.fit(MVN(), x)
     away = pickle.loads(pickle.dumps(fit))  # noqa: S301 (our own bytes)
     assert np.isnan(away.standard_errors["mean"]).all()
-    assert "std. error" in str(away)
+    assert "std. error" in away.summary(errors=True)
     x[0, 0] = 99.0
     with pytest.raises(sf.DataError, match="changed after the fit"):
         _ = fit.standard_errors

@@ -95,7 +95,7 @@ def _measure(mixture: Any) -> str:
 def hidden(mixture: Any, fit: Any) -> tuple[Statistic, ...]:
     """ICL and the entropy of who made which row, where they are there or quickly found."""
     found = []
-    if "icl" in fit.__dict__ or _small(fit, mixture.n):
+    if knows_icl(fit):
         found.append(Statistic("ICL", fit.icl, f"ICL {score(fit.icl)}"))
     entropy = np.sum(getattr(fit.statistics, "entropy", np.nan))
     if mixture.n > 1 and np.isfinite(entropy) and fit.n > 0 and not mixture.hard:
@@ -104,10 +104,13 @@ def hidden(mixture: Any, fit: Any) -> tuple[Statistic, ...]:
     return tuple(found)
 
 
-def _small(fit: Any, k: int) -> bool:
-    """Whether the rows are there, as they were, and few enough for one more pass."""
+def knows_icl(fit: Any) -> bool:
+    """Whether a mixture's ICL is known, or its rows are there, as they were, and few enough for one more pass."""
+    if "icl" in fit.__dict__:
+        return True
     data = fit._data  # noqa: SLF001 (its own portrait)
-    return data is not None and bool(np.prod(np.shape(data[0])) * k <= CELLS) and bool(fit._intact)  # noqa: SLF001
+    small = data is not None and bool(np.prod(np.shape(data[0])) * fit.distribution.n <= CELLS)
+    return small and bool(fit._intact)  # noqa: SLF001
 
 
 def _rows(strip: Strip, weights: Array, *, told: bool) -> list[Row]:

@@ -49,7 +49,8 @@ def _rows(fit: Any) -> str:
     rows, weights = fit._data or (None, None)  # noqa: SLF001 (its own portrait)
     weighted = fit.n != round(fit.n) if weights is None else weights.values is not None
     columns = fit.distribution.columns or 1
-    wide = f" × {columns} columns" if columns > 1 else ""
+    names: tuple[Any, ...] = getattr(fit, "names", None) or ()
+    wide = f" × {columns} columns" if columns > 1 else f" of {shown(names[0])}" if len(names) == 1 else ""
     holes = f", {count(fit.missing, 'cell')} missing" if fit.missing else ""
     if not weighted:
         return f"{count(fit.n, 'row')}{wide}{holes}"
@@ -145,6 +146,8 @@ def parameters(dist: Any, columns: tuple[Any, ...], errors: Any) -> tuple[Parame
             label = str(dist.label(name, place))
             if not label:
                 continue
+            if dist.row_vector and isinstance(columns[0], str) and label.startswith(f"{name}["):
+                label = f"{name}[{', '.join(shown(columns[i]) for i in place)}]"
             wide = not dist.row_vector and len(dist.batch) > 0
             column = (
                 columns[place[0]] if (wide or dist.row_vector) and place and place[0] < len(columns) else columns[0]

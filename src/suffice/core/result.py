@@ -209,7 +209,7 @@ class Fit(Page):
         width
             Letters of a line; None: those of the terminal where one is printed to, else 80.
         errors
-            Show the parameters of a mixture's members too, each with its standard error.
+            Show every parameter with its standard error, those of a mixture's members too.
         """
         from suffice.core.summary import summarise
 

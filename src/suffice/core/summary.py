@@ -30,11 +30,15 @@ def line_width(width: int | None = None) -> int:
 
 
 def summarise(fit: Any, width: int | None = None, *, errors: bool = False) -> str:
-    """The fit as a page; with ``errors`` also the parameters of its members, each with its standard error."""
+    """The fit as a page; with ``errors`` also every parameter with its standard error."""
     wide = line_width(width)
-    own = getattr(fit.distribution, "table", None) if errors else None
-    more = [] if own is None else ["parameters ± standard errors", *own(fit, wide)]
-    return page(fit.portrait(), wide, more)
+    own, portrait = getattr(fit.distribution, "table", None), fit.portrait()
+    more: list[str] = []
+    if errors and own is not None:
+        more = ["parameters ± standard errors", *own(fit, wide)]
+    elif errors and len(portrait.rows) > 1:
+        more = _parameters(portrait, wide, len(portrait.parameters))
+    return page(portrait, wide, more)
 
 
 def page(portrait: Portrait, width: int | None = None, more: list[str] | None = None) -> str:
@@ -89,9 +93,9 @@ def _numbers(portrait: Portrait, width: int) -> list[str]:
     return out
 
 
-def _parameters(portrait: Portrait, width: int) -> list[str]:
+def _parameters(portrait: Portrait, width: int, most: int = NUMBERS) -> list[str]:
     """One line per parameter: estimate, standard error, 95 % interval."""
-    numbers: tuple[Parameter, ...] = portrait.parameters[:NUMBERS]
+    numbers: tuple[Parameter, ...] = portrait.parameters[:most]
     rows = [("", *portrait.heads)]
     for one in numbers:
         ends = f"{number(one.low, 5)} … {number(one.high, 5)}" if np.isfinite(one.error) and not one.fixed else ""

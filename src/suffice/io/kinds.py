@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.combinators.portraits import knows_icl
 from suffice.core.errors import SufficeError, UnsupportedError
 from suffice.io import rules
 from suffice.io.plain import read, refused, written
@@ -22,7 +23,7 @@ LEFT_OUT = {
     "Selection": {"best"},
 }
 
-ERRORS = "standard_errors"  # that a fit was asked for go with it
+ERRORS, ICL = "standard_errors", "icl"  # that a fit was asked for go with it: they need the rows
 
 
 @cache
@@ -144,10 +145,10 @@ def _own(value: Any, path: str) -> dict[str, Any]:
     found = {f: getattr(value, f) for f in _fields(kind)}
     if name == "Categorical" and value.levels is not None:
         found["levels"] = value.named  # by column, as labels that are tuples themselves are else taken for columns
-    if name == "Fit" and ERRORS in vars(value):
-        found[ERRORS] = vars(value)[
-            ERRORS
-        ]  # those of a mixture need the rows, and were asked for while these were there
+    if name == "Fit":
+        if _has_icl(value) and knows_icl(value):
+            _ = value.icl
+        found |= {asked: vars(value)[asked] for asked in (ERRORS, ICL) if asked in vars(value)}
     kept = {f: one for f, one in found.items() if f not in ("fixed", "tied", "family") or one}
     return {f: tree_of(one, f"{path}.{f}" if path else f) for f, one in kept.items()}
 
@@ -171,7 +172,7 @@ def _made(node: dict[str, Any], path: str) -> Any:
         raise refused(path, f"there is no kind {name!r:.40}; was it written by a newer suffice?")
     expected = {"rows": None} if name == "Table" else _fields(kind)
     given = {key: one for key, one in node.items() if key != "kind"}
-    errors = given.pop(ERRORS, None) if name == "Fit" else None
+    errors, icl = (given.pop(asked, None) if name == "Fit" else None for asked in (ERRORS, ICL))
     for key in given:
         if key not in expected:
             raise refused(path, f"{name} has no field {key!r:.40}; was it written by a newer suffice?")
@@ -182,11 +183,27 @@ def _made(node: dict[str, Any], path: str) -> Any:
         if key in found and f is not None:
             rules.check_type(name, key, str(f.type), found[key], path)
     made = guarded(path, name, lambda: rules.checked(_BUILD.get(name, kind), name, found))
+    if name == "Fit":
+        _ask(made, errors, icl, path)
+    return made
+
+
+def _ask(fit: Any, errors: Any, icl: Any, path: str) -> None:
+    """Let a fit know what it was asked for before it was written."""
     if errors is not None:
         inside = f"{path}.{ERRORS}" if path else ERRORS
         known = value_of(errors, inside)
-        vars(made)[ERRORS] = guarded(inside, ERRORS, lambda: rules.like_parameters(known, made.params))
-    return made
+        vars(fit)[ERRORS] = guarded(inside, ERRORS, lambda: rules.like_parameters(known, fit.params))
+    if icl is not None:
+        inside = f"{path}.{ICL}" if path else ICL
+        known = value_of(icl, inside)
+        if type(known) is not float or not _has_icl(fit):
+            raise refused(inside, f"an ICL is a number, of a mixture; got {known!r:.40} of {fit.distribution.name}.")
+        vars(fit)[ICL] = known
+
+
+def _has_icl(fit: Any) -> bool:
+    return hasattr(type(fit.distribution), "certainty")
 
 
 def guarded(path: str, name: str, make: Callable[[], Any]) -> Any:

@@ -238,9 +238,27 @@ def _check_variational(mixture: Any) -> None:
 
 
 # ---- what is learned -------------------------------------------------------------------------------------------------
+def _check_floor(components: Any, floor: Any) -> None:
+    """A floor has the shape that its members give it: LAPACK is not to be asked about another."""
+    if isinstance(floor, dict):
+        require(set(floor) == set(components.blocks), "a product has a floor for each of its parts.")
+        for key, own in floor.items():
+            _check_floor(components.blocks[key], own)
+    elif isinstance(floor, (tuple, list)):
+        require(len(floor) == len(components.parts), "members of their own have a floor each.")
+        for member, own in zip(components.parts, floor, strict=True):
+            _check_floor(member, own)
+    elif isinstance(floor, np.ndarray) and components.row_vector:
+        d = components.columns
+        require(floor.shape == (d, d), f"the floor of {d} columns is a matrix of as many; got {floor.shape}.")
+    elif isinstance(floor, np.ndarray):
+        require(0 not in floor.shape, "a floor is not empty.")
+
+
 def _check_mixture(mixture: Any) -> None:
     require(mixture.fixed <= {"weights"} and not mixture.tied, "a mixture fixes its weights, or nothing.")
     if mixture.floors is not None and not isinstance(mixture.floors, float) and not mixture.components.lone:
+        _check_floor(mixture.components, mixture.floors)
         mixture.components.held(mixture.floors)
     labels = getattr(mixture, "labels", None)
     if labels is not None:
