@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.acceleration import Ahead
 from suffice.core.distribution import Distribution
-from suffice.core.em import Ahead, Climb, Here, Pass
+from suffice.core.em import Climb, Here, Pass
 from suffice.core.encoding import decoded, encoded, functions_of
 from suffice.core.errors import DataError, ParameterError, SufficeError, UnsupportedError
 

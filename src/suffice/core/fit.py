@@ -20,7 +20,7 @@ from suffice.core.parameters import generator
 from suffice.core.prior_function import in_order
 from suffice.core.result import Fit
 from suffice.core.sketch import fingerprint
-from suffice.core.streamed import located, read, staged
+from suffice.core.streamed import Streamed, located, read, staged
 from suffice.core.weights import Weights
 
 
@@ -86,6 +86,7 @@ def fit(
     _check_options(distribution, n_init, max_iter, tol)
     named = prior if isinstance(prior, str) else ""
     rows, checked, prototype = _prepare(distribution, data, weights)
+    begun = fingerprint(rows, checked) if isinstance(rows, Streamed) else None  # files may change while they are read
     with located(data):
         believed = _believe(prototype, rows, checked, prior, mode_only=True) if is_density(prototype, prior) else None
         _check_ddof(ddof, prior)
@@ -120,6 +121,8 @@ def fit(
                 notes = (*notes, *_unbelieved(prototype, settled))
                 prior = settled
             found = _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
+        if begun is not None and found._mark is not None:  # noqa: SLF001 (a Fit is made here)
+            found = replace(found, _mark=begun)
         if kept is not None and len(climbs) == n_init and not climbs[-1][0].interrupted:
             kept.remove()
         return named_fit(found, names_of_data(data))
