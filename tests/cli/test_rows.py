@@ -117,3 +117,16 @@ def test_empty_cells_of_columns_that_the_model_does_not_have_stay(run, penguins,
     done = run("impute", path, penguins)
     assert "11 left in columns that the model does not have" in done.stderr
     assert [row["sex"] for row in table(done.stdout)].count("") == 11
+
+
+def test_text_with_its_own_marks(run, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("size#kind\n" + "1.5#a\n-#b\n2.5#a\n3.5#b\n" * 20)
+    plain = run("inspect", path, "--delimiter", "#", "--json")
+    assert plain.exit_code == 0, plain.output
+    columns = {one["name"]: one for one in json.loads(plain.stdout)["columns"]}
+    assert columns["size"]["family"] == "Categorical"
+    marked = run("inspect", path, "--delimiter", "#", "--missing", "-", "--json")
+    columns = {one["name"]: one for one in json.loads(marked.stdout)["columns"]}
+    assert columns["size"]["missing"] == 0.25
+    assert columns["size"]["family"] != "Categorical"

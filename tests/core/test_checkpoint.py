@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import suffice as sf
+from suffice.core.checkpoint import digest
 from suffice.core.encoding import decoded, encoded, functions_of
 
 SCRIPT = """
@@ -180,3 +181,90 @@ def test_a_full_disk_is_told(tmp_path, monkeypatch):
     with pytest.raises(sf.DataError, match="No space left"):
         sf.fit(sf.Mixture(sf.Normal(), 2), rows(), random_state=1, checkpoint=tmp_path / "fit.json")
     assert list(tmp_path.iterdir()) == []
+
+
+ODD = (None, 0, -1, 1e308, "a", [], {}, {"list": []}, {"dict": []}, {"tuple": [1]}, {"function": 3}, [[]], True)
+
+
+def mutated(held, rng):
+    """A document in which one value is another."""
+    places = []
+
+    def walk(node):
+        for key, one in node.items() if isinstance(node, dict) else enumerate(node):
+            places.append((node, key))
+            if isinstance(one, (dict, list)):
+                walk(one)
+
+    walk(held["state"])
+    node, key = places[rng.integers(len(places))]
+    if rng.random() < 0.5:
+        node[key] = ODD[rng.integers(len(ODD))]
+    else:
+        other, its = places[rng.integers(len(places))]
+        node[key] = json.loads(json.dumps(other[its]))
+    return held
+
+
+def test_a_changed_byte_is_refused_and_gives_no_other_result(tmp_path):
+    path, rng = tmp_path / "fit.json", np.random.default_rng(0)
+    interrupted(path, rows())
+    good = path.read_bytes()
+    for place in rng.choice(len(good), 30, replace=False):
+        bad = bytearray(good)
+        bad[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bad)
+        with pytest.raises(sf.SufficeError, match=r"fit\.json"):
+            sf.fit(sf.Mixture(sf.Normal(), 2), rows(), random_state=1, checkpoint=path, resume=True)
+    path.write_bytes(good[: len(good) // 2])
+    with pytest.raises(sf.DataError, match="no checkpoint"):
+        sf.fit(sf.Mixture(sf.Normal(), 2), rows(), random_state=1, checkpoint=path, resume=True)
+
+
+def test_states_that_no_fit_kept_are_refused(tmp_path):
+    path, rng = tmp_path / "fit.json", np.random.default_rng(1)
+    interrupted(path, rows(), n_init=2)
+    good, refused = path.read_text(), 0
+    for _ in range(40):
+        held = mutated(json.loads(good), rng)
+        held["digest"] = digest(held["asked"], held["state"])  # as someone would who wants it to be read
+        path.write_text(json.dumps(held))
+        try:
+            sf.fit(*(sf.Mixture(sf.Normal(), 2), rows()), n_init=2, random_state=1, checkpoint=path, resume=True)
+        except sf.SufficeError:
+            refused += 1
+    assert refused > 15
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"format": "suffice checkpoint", "version": 2, "asked": 3}'])
+def test_documents_that_are_no_states_are_refused(tmp_path, text):
+    path = tmp_path / "fit.json"
+    path.write_text(text)
+    with pytest.raises(sf.DataError, match=r"fit\.json"):
+        sf.fit(sf.Mixture(sf.Normal(), 2), rows(), checkpoint=path, resume=True)
+
+
+def test_a_directory_is_no_checkpoint(tmp_path):
+    with pytest.raises(sf.DataError, match="cannot be read"):
+        sf.fit(sf.Mixture(sf.Normal(), 2), rows(), checkpoint=tmp_path, resume=True)
+
+
+def test_what_a_callback_raises_is_its_own_after_a_resume(tmp_path):
+    path = tmp_path / "fit.json"
+    interrupted(path, rows())
+
+    def fail(one):
+        raise ValueError(one.number)
+
+    with pytest.raises(ValueError, match=r"^\d+$"):
+        sf.fit(sf.Mixture(sf.Normal(), 2), rows(), random_state=1, checkpoint=path, resume=True, callback=fail)
+    assert path.exists()
+
+
+def test_what_was_written_aside_by_a_killed_run_is_removed_at_the_end(tmp_path):
+    path = tmp_path / "fit.json"
+    interrupted(path, rows())
+    (tmp_path / "fit.json.4711.tmp").write_text("half a st")
+    (tmp_path / "fit.json.mine.tmp").write_text("another's")
+    sf.fit(sf.Mixture(sf.Normal(), 2), rows(), random_state=1, checkpoint=path, resume=True)
+    assert [one.name for one in tmp_path.iterdir()] == ["fit.json.mine.tmp"]

@@ -14,7 +14,8 @@ def opened(files: Sequence[str]) -> Any:
     import suffice as sf
     from suffice.cli.terminal import note
 
-    found = sf.scan(list(files))
+    said = click.get_current_context().meta
+    found = sf.scan(list(files), delimiter=said.get("suffice.delimiter"), missing=said.get("suffice.missing", ()))
     for _, text in found.alerts:
         note(f"note: {text}")
     return found

@@ -51,7 +51,8 @@ class Commands(click.Group):
         module, _, name = self.where[cmd_name].partition(":")
         found: click.Command = getattr(import_module(module), name)
         if not any(option.name == "traceback" for option in found.params):
-            found.params.append(_traceback())
+            reads = any(one.name in ("files", "file") for one in found.params)
+            found.params += [*(_cells() if reads else ()), _traceback()]
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -127,6 +128,21 @@ def _warnings_as_notes() -> Iterator[None]:
 
 def _debugging() -> bool:
     return bool(os.environ.get("SUFFICE_DEBUG"))
+
+
+def _cells() -> list[click.Parameter]:
+    """The options of every command that reads rows: how text files mark cells."""
+
+    def kept(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+        if value:
+            ctx.meta[f"suffice.{option.name}"] = value
+
+    between = "What stands between the cells of text files, where it is no comma, semicolon, tab or bar."
+    absent = "What means a missing cell in text files, beside NA and the like; may be repeated."
+    return [
+        click.Option(["--delimiter"], metavar="SIGN", expose_value=False, callback=kept, help=between),
+        click.Option(["--missing"], multiple=True, metavar="WORD", expose_value=False, callback=kept, help=absent),
+    ]
 
 
 def _traceback() -> click.Option:

@@ -158,6 +158,7 @@ class _Owned:
 
     def __init__(self, codes: Codes, weights: Weights, member: int) -> None:
         self.codes, self.weights, self.member = codes, weights, member
+        self.name = (codes.name, member, getattr(weights.values, "name", None))
 
     def __getitem__(self, part: slice) -> Array:
         mine = (self.codes[part] == self.member).astype(float)

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from suffice.core.acceleration import Ahead
 from suffice.core.distribution import Distribution
+from suffice.core.em import Climb, Here, Pass
 from suffice.core.encoding import decoded, encoded, functions_of
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.errors import DataError, ParameterError, SufficeError, UnsupportedError
 
-FORMAT, VERSION = "suffice checkpoint", 1
+FORMAT, VERSION = "suffice checkpoint", 2
+UNUSABLE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    StopIteration,
+    TypeError,
+    ValueError,
+)
 SHARE = 10.0  # times what writing takes that passes without it: no more than a tenth of the fit
 
 
 class Checkpoint:
     """The file of one fit: what it is a fit of, and where it stands.
 
-    The file is written aside, flushed to the disk and put in place of the one before it as a whole. A fit that ends
-    removes it; one that is interrupted or killed leaves it behind.
+    The file is written aside, flushed to the disk and put in place of the one before it as a whole, with a digest: a
+    byte that changed since then is a refusal, and never another result. A fit that ends removes it; one that is
+    interrupted or killed leaves it behind.
     """
 
     def __init__(self, path: Any, prototype: Any, asked: dict[str, Any], *, resume: bool) -> None:
@@ -34,7 +50,12 @@ class Checkpoint:
         self.asked = {name: described(value, self.functions) for name, value in asked.items()}
         self.written, self.cost = -np.inf, 0.0
         self.state: Any = None
-        if self.path.exists():
+        self.told: list[BaseException] = []
+        try:
+            there = self.path.exists()
+        except OSError as error:
+            raise self._unreadable(error) from error
+        if there:
             if not resume:
                 msg = (
                     f"checkpoint={str(path)!r} holds a fit that has not ended. Go on with it by resume=True, or delete "
@@ -46,23 +67,36 @@ class Checkpoint:
             msg = f"checkpoint={str(path)!r}: there is no directory {str(self.path.parent)!r}; make it first."
             raise ParameterError(msg)
 
+    def _unreadable(self, error: OSError) -> DataError:
+        return DataError(f"checkpoint={str(self.path)!r} cannot be read: {error.strerror or error}. Give another path.")
+
     def _found(self) -> Any:
         """The state in the file, if it is one of this fit."""
         try:
             held = json.loads(self.path.read_bytes())
             if held["format"] != FORMAT:
                 raise KeyError(held["format"])  # noqa: TRY301 (no checkpoint, as when a key is missing)
-            version, kept = held["version"], held["asked"]
-        except (KeyError, TypeError, ValueError) as error:
-            msg = f"{str(self.path)!r} is no checkpoint of suffice ({error}); give another path, or delete it."
+            version = held["version"]
+        except OSError as error:
+            raise self._unreadable(error) from error
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            msg = f"{str(self.path)!r} is no checkpoint of suffice ({error!s:.60}); give another path, or delete it."
             raise DataError(msg) from error
         if version != VERSION:
-            msg = f"{str(self.path)!r} is a checkpoint of version {version}, and this is {VERSION}; fit anew."
+            msg = f"{str(self.path)!r} is a checkpoint of version {version!r:.20}, and this is {VERSION}; fit anew."
             raise DataError(msg)
+        try:
+            kept, state = held["asked"], held["state"]
+            if held["digest"] != digest(kept, state):
+                msg = "its bytes are not those that were written"
+                raise ValueError(msg)
+            there = {name: (str(mark), str(words)) for name, (mark, words) in kept.items()}
+        except UNUSABLE as error:
+            raise self._damaged(error) from error
         other = [
-            f"{name} (there {_shown(kept.get(name))}, here {_shown(mine)})"
-            for name, mine in self.asked.items()
-            if kept.get(name) != mine
+            f"{name} (there {there.get(name, ('', 'nothing'))[1]}, here {words})"
+            for name, (mark, words) in self.asked.items()
+            if there.get(name, ("",))[0] != mark
         ]
         if other:
             msg = (
@@ -71,21 +105,52 @@ class Checkpoint:
             )
             raise ParameterError(msg)
         try:
-            return decoded(held["state"], self.functions)
-        except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError) as error:
-            msg = f"the state in {str(self.path)!r} cannot be read ({error!r:.60}); delete the file to begin anew."
-            raise DataError(msg) from error
+            return _checked(decoded(state, self.functions))
+        except UNUSABLE as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: BaseException) -> DataError:
+        why = f"{type(error).__name__}: {error!s:.60}"
+        return DataError(f"the state in {str(self.path)!r} cannot be read ({why}); delete the file to begin anew.")
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Refuse a state from which a fit cannot go on; what a callback raised is the caller's own."""
+        try:
+            yield
+        except SufficeError:
+            raise
+        except UNUSABLE as error:
+            if self.state is None or any(error is one for one in self.told):
+                raise
+            raise self._damaged(error) from error
+
+    def watched(self, callback: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+        """The callback, whose errors are remembered as its own."""
+        if callback is None:
+            return None
+
+        def told(seen: Any) -> None:
+            try:
+                callback(seen)
+            except BaseException as error:
+                self.told.append(error)
+                raise
+
+        return told
 
     def save(self, state: Any) -> None:
         """Write the state, unless it was written a moment ago."""
         now = time.perf_counter()
         if now - self.written < SHARE * self.cost:
             return
+        text = encoded(state, self.functions)
         held = {
             "format": FORMAT,
             "version": VERSION,
+            "digest": digest(self.asked, text),
             "asked": self.asked,
-            "state": encoded(state, self.functions),
+            "state": text,
         }
         aside = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
         try:
@@ -104,8 +169,11 @@ class Checkpoint:
         self.cost = self.written - now
 
     def remove(self) -> None:
-        """The fit has ended."""
+        """The fit has ended; what runs that were killed while they wrote had written aside goes, too."""
         self.path.unlink(missing_ok=True)
+        for aside in self.path.parent.glob(f"{glob.escape(self.path.name)}.*.tmp"):
+            if aside.name[len(self.path.name) + 1 : -4].isdecimal():
+                aside.unlink(missing_ok=True)
 
 
 def _flush(folder: Path) -> None:
@@ -130,5 +198,27 @@ def described(value: Any, functions: tuple[Any, ...]) -> list[str]:
     return [hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), f"{shown:.80}"]
 
 
-def _shown(described: Any) -> str:
-    return described[1] if isinstance(described, list) and described else "nothing"
+def digest(asked: Any, state: Any) -> str:
+    """What a file holds, in a few letters."""
+    text = json.dumps([asked, state], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _checked(state: Any) -> Any:
+    """A state with all that a fit asks of it, as far as kinds tell."""
+    walk, climbs = state["walk"], state["climbs"]
+    climbed = all(type(one) is Climb and _are_notes(notes) for one, notes in climbs)
+    seen, moves, passes = walk["seen"], walk["moves"], walk["passes"]
+    counted = type(passes) is int and 0 < len(seen) <= passes and all(type(one) is Pass for one in seen)
+    numbers = type(moves) is list and all(type(one) is float for one in moves)
+    stands = type(walk["here"]) is Here and type(walk["speed"]) in (Ahead, type(None))
+    if not (climbed and counted and numbers and stands and _are_notes(state["notes"]) and type(state["rng"]) is dict):
+        msg = "it is not what a fit keeps"
+        raise TypeError(msg)
+    return state
+
+
+def _are_notes(notes: Any) -> bool:
+    return type(notes) is tuple and all(
+        type(one) is tuple and len(one) == 2 and all(type(word) is str for word in one) for one in notes
+    )

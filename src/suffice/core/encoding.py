@@ -20,6 +20,7 @@ from suffice.core.parameters import Array, Domain
 
 PLAIN = (type(None), bool, int, float, str)
 SEVERAL: tuple[Any, ...] = (list, tuple, set, frozenset)
+LARGEST = 1 << 27  # cells of an array whose rows are repeated, which its bytes do not bound
 DATES: dict[str, Any] = {"datetime": dt.datetime, "date": dt.date, "time": dt.time}
 
 
@@ -108,11 +109,14 @@ def _array(array: Array, functions: tuple[Any, ...]) -> dict[str, Any]:
 def _read_array(inside: dict[str, Any], functions: tuple[Any, ...]) -> Array:
     shape = tuple(inside["shape"])
     if "cells" in inside:
-        objects = np.empty(int(np.prod(shape)), dtype=object)
+        objects = np.empty(len(inside["cells"]), dtype=object)
         objects[:] = [decoded(one, functions) for one in inside["cells"]]
         return objects.reshape(shape)
     kind = np.dtype(inside["dtype"])
     flat = np.frombuffer(base64.b64decode(inside["bytes"]), kind).astype(kind.newbyteorder("="))
+    if int(np.prod(shape, dtype=object)) > LARGEST:
+        msg = f"an array of the shape {shape!r:.40} is none that a fit keeps"
+        raise ValueError(msg)
     own = tuple(1 if axis in inside["repeated"] else length for axis, length in enumerate(shape))
     array: Array = flat.reshape(own, order="F" if inside["turned"] else "C")
     if inside["repeated"]:

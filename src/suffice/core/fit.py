@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from suffice.core.parameters import generator
 from suffice.core.prior_function import in_order
 from suffice.core.result import Fit
 from suffice.core.sketch import fingerprint
-from suffice.core.streamed import located, read, staged
+from suffice.core.streamed import Streamed, located, read, staged
 from suffice.core.weights import Weights
 
 
@@ -85,6 +86,7 @@ def fit(
     _check_options(distribution, n_init, max_iter, tol)
     named = prior if isinstance(prior, str) else ""
     rows, checked, prototype = _prepare(distribution, data, weights)
+    begun = fingerprint(rows, checked) if isinstance(rows, Streamed) else None  # files may change while they are read
     with located(data):
         believed = _believe(prototype, rows, checked, prior, mode_only=True) if is_density(prototype, prior) else None
         _check_ddof(ddof, prior)
@@ -103,20 +105,24 @@ def fit(
             asked = {"prototype": distribution, "data": (fingerprint(rows, checked), len(rows)), "prior": prior}
             asked |= {"random_state": random_state, "n_init": n_init, "max_iter": max_iter, "tol": tol}
             kept = Checkpoint(checkpoint, prototype, {**asked, "start": start, "accelerate": accelerate}, resume=resume)
+            options["callback"] = kept.watched(callback)
         settled = prototype.settle_prior(prior, rows, checked)
-        climbs = _climbs(prototype, rows, checked, settled, start, generator(random_state), n_init, options, kept)
-        path, notes = max(climbs, key=lambda one: one[0].rank)
-        alike = sum(one.agrees(path) for one, _ in climbs)
-        tries = prototype.tries if start is None else 1
-        trace = replace(path.trace, starts=len(climbs), agreeing=alike, tries=tries)
-        path = replace(path, trace=trace, starts=tuple(trace if one is path else one.trace for one, _ in climbs))
-        if len(climbs) < n_init:
-            text = f"interrupted after {len(climbs)} of {n_init} starts; what stands here is the best of them."
-            notes = (*notes, ("interrupted", text))
-        if settled is not prior:
-            notes = (*notes, *_unbelieved(prototype, settled))
-            prior = settled
-        found = _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
+        with nullcontext() if kept is None else kept.going_on():
+            climbs = _climbs(prototype, rows, checked, settled, start, generator(random_state), n_init, options, kept)
+            path, notes = max(climbs, key=lambda one: one[0].rank)
+            alike = sum(one.agrees(path) for one, _ in climbs)
+            tries = prototype.tries if start is None else 1
+            trace = replace(path.trace, starts=len(climbs), agreeing=alike, tries=tries)
+            path = replace(path, trace=trace, starts=tuple(trace if one is path else one.trace for one, _ in climbs))
+            if len(climbs) < n_init:
+                text = f"interrupted after {len(climbs)} of {n_init} starts; what stands here is the best of them."
+                notes = (*notes, ("interrupted", text))
+            if settled is not prior:
+                notes = (*notes, *_unbelieved(prototype, settled))
+                prior = settled
+            found = _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
+        if begun is not None and found._mark is not None:  # noqa: SLF001 (a Fit is made here)
+            found = replace(found, _mark=begun)
         if kept is not None and len(climbs) == n_init and not climbs[-1][0].interrupted:
             kept.remove()
         return named_fit(found, names_of_data(data))

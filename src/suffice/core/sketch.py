@@ -98,7 +98,7 @@ def fingerprint(rows: Any, weights: Weights) -> int:
     Of rows in files it is a number of the files, which are not read again.
     """
     if isinstance(rows, Streamed):
-        return rows.stream.source.mark
+        return rows.stream.source.mark ^ _mark_of(weights.values)
     width = _cells(rows) // max(len(rows), 1)
     every, total = 1 + len(rows) * max(width, 1) // FINGERPRINT, 0
     for begin in range(0, len(rows), STEP * every):
@@ -109,6 +109,14 @@ def fingerprint(rows: Any, weights: Weights) -> int:
             hashes = hashes ^ kernels.row_hash(weights.values[index].reshape(len(index), -1), 1)
         total += int((hashes * (2 * index + 1).astype(np.uint64)).sum())  # the order counts
     return total % (1 << 64)
+
+
+def _mark_of(weights: Any) -> int:
+    """A number of the weights beside rows in files: of the column that holds them, or of all of them."""
+    if weights is None:
+        return 0
+    held = weights.tobytes() if isinstance(weights, np.ndarray) else repr(weights.name).encode()
+    return int.from_bytes(hashlib.blake2b(held, digest_size=8).digest(), "little")
 
 
 # ---- rows as points --------------------------------------------------------------------------------------------------

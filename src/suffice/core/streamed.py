@@ -281,7 +281,7 @@ def read(model: Any, x: Any, without: Any = None) -> Any:
         return x
     if not isinstance(x, Source):
         return model.read(x)
-    names = tuple(name for name in x.names if name != without)
+    names = tuple(name for name in x.names if not (isinstance(without, str) and name == without))
     if not few(x, len(names)):
         return streamed(model, x, names)
     with located(x):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
+from suffice.core.errors import DataError
 from suffice.core.labels import in_order, read_labels
 from suffice.core.parameters import Array
 from suffice.core.streamed import Source
@@ -56,7 +57,7 @@ class Glance:
 
     total: float = 0.0
     missing: float = 0.0
-    cells: Any = None  # of one kind: Words, Flags, Numbers, or a text that says why the column is left out
+    cells: Any = None  # of one kind: Words, Strange, Flags, Numbers, or a text that says why the column is left out
 
     def __add__(self, other: Glance) -> Glance:
         cells = other.cells if self.cells is None else self.cells
@@ -101,7 +102,11 @@ def glance(column: Any, weights: Array, within: Array) -> Glance:  # noqa: PLR09
     if kind in "mM" or (kind == "O" and any(isinstance(one, (dt.date, dt.time, dt.timedelta)) for one in values[:100])):
         return Glance(total, gone, DATES)
     if kind in "OUS":
-        words = read_labels(values, "infer", 1).columns[0].seen
+        try:
+            words = read_labels(values, "infer", 1).columns[0].seen
+        except DataError as error:
+            kinds = frozenset(type(cell).__name__ for cell in values)
+            return Glance(total, gone, Strange(kinds, nested=isinstance(error.__cause__, TypeError)))
         return Glance(total, gone, Words(frozenset(words), len(held), float(held.sum())))
     if kind == "b":
         return Glance(total, gone, Flags(bool(values.any()), bool(values.all())))
@@ -121,6 +126,21 @@ class Flags:
     def finding(self, name: Any, missing: float) -> Finding:
         """What the rules say."""
         return of_booleans(name, self.some, self.every, missing)
+
+
+@dataclass(frozen=True)
+class Strange:
+    """Cells that are no labels of one kind, by the names of their kinds."""
+
+    kinds: frozenset[str]
+    nested: bool
+
+    def __add__(self, other: Strange) -> Strange:
+        return Strange(self.kinds | other.kinds, self.nested or other.nested)
+
+    def finding(self, name: Any, missing: float) -> Finding:
+        """What the rules say."""
+        return rules.of_strange(name, self.kinds, missing, nested=self.nested)
 
 
 @dataclass(frozen=True)

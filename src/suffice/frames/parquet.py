@@ -25,6 +25,11 @@ BUFFER = 1 << 20  # bytes that are read at a time of a column of a long row grou
 OPEN = 2  # long row groups that are open at a time
 
 
+def _stamp(path: Path) -> tuple[int, int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
 @dataclass(frozen=True)
 class File:
     """A Parquet file, what it was made from, if it is a spool of text, its footer, and its columns."""
@@ -33,6 +38,7 @@ class File:
     origin: Path
     metadata: Any = field(repr=False)
     schema: Any = field(repr=False)
+    stamp: tuple[int, int, int] = field(repr=False)
 
     @classmethod
     def opened(cls, path: Path, origin: Path | None = None) -> Self:
@@ -41,20 +47,37 @@ class File:
         import pyarrow.parquet as pq
 
         try:
+            stamp = _stamp(path)  # before the footer: whatever changes from now on is seen
             found = pq.ParquetFile(path, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
             size = path.stat().st_size if path.exists() else 0
             why = "it is empty" if size == 0 else f"{brief(error)} It has {size} bytes"
             msg = f"file {str(path)!r} cannot be read as Parquet: {why}. It may be cut off; write or copy it again."
             raise DataError(msg) from error
-        return cls(path, origin or path, found.metadata, found.schema_arrow)
+        return cls(path, origin or path, found.metadata, found.schema_arrow, stamp)
+
+    def check(self) -> None:
+        """Refuse a file that is not the one whose footer was read: its rows would be those of two files."""
+        try:
+            same = _stamp(self.path) == self.stamp
+        except OSError as error:
+            msg = f"file {str(self.path)!r} is no longer there: {error.strerror}."
+            raise DataError(msg) from error
+        if not same:
+            msg = f"file {str(self.path)!r} has changed since it was opened. Scan it anew when it is written no more."
+            raise DataError(msg)
 
     def reader(self, words: tuple[str, ...]) -> Any:
         """The file open for reading, with columns of text as numbered words."""
         import pyarrow.parquet as pq
 
         return pq.ParquetFile(
-            self.path, metadata=self.metadata, pre_buffer=False, buffer_size=BUFFER, read_dictionary=list(words)
+            self.path,
+            metadata=self.metadata,
+            pre_buffer=False,
+            buffer_size=BUFFER,
+            read_dictionary=list(words),
+            page_checksum_verification=True,
         )
 
 
@@ -156,7 +179,11 @@ class Reader:
         with guard:  # others that want the same wait for it
             found = self._kept(key)
             if found is None:
-                found = self._stretch(part, place, columns) if part.step else self._whole(part, columns)
+                try:
+                    found = self._stretch(part, place, columns) if part.step else self._whole(part, columns)
+                except DataError:
+                    part.file.check()  # what cannot be read may be another file by now
+                    raise
         return found
 
     def _kept(self, key: Any) -> Any:
@@ -166,7 +193,8 @@ class Reader:
                 self.kept.move_to_end(key)
             return found
 
-    def _keep(self, key: Any, table: Any) -> None:
+    def _keep(self, file: File, key: Any, table: Any) -> None:
+        file.check()
         with self.lock:
             if key in self.kept:
                 return
@@ -187,7 +215,7 @@ class Reader:
             for group in part.groups:  # which of them is it?
                 read((group,))
             raise
-        self._keep((part.number, columns), table)
+        self._keep(part.file, (part.number, columns), table)
         return table
 
     def _stretch(self, part: Partition, place: Any, columns: tuple[Any, ...]) -> Any:
@@ -201,7 +229,7 @@ class Reader:
                 long = _Long(reader.iter_batches(part.step, row_groups=group, columns=list(columns)), part.step)
             while True:
                 at, table = long.next()
-                self._keep((part.number - (part.begin - at) // part.step, columns), table)
+                self._keep(part.file, (part.number - (part.begin - at) // part.step, columns), table)
                 if at == part.begin:
                     break
         with self.lock:

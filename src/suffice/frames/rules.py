@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from suffice.core.errors import DataError
-from suffice.core.labels import in_order, read_labels
+from suffice.core.labels import read_labels
 from suffice.core.parameters import Array
 from suffice.distributions.bernoulli import Bernoulli
 from suffice.distributions.categorical import Categorical
@@ -116,11 +116,15 @@ def _labels(name: Any, seen: Array, held: Array, missing: float) -> Finding:
     try:
         column = read_labels(seen, "infer", 1).columns[0]
     except DataError as error:
-        kinds = ", ".join(in_order({type(cell).__name__ for cell in seen}))
-        none = isinstance(error.__cause__, TypeError)
-        why = "no labels" if none else "labels of different kinds"
-        return Finding(name, None, f"{why}: it holds {kinds}", missing, unreadable=none)
+        kinds = frozenset(type(cell).__name__ for cell in seen)
+        return of_strange(name, kinds, missing, nested=isinstance(error.__cause__, TypeError))
     return of_labels(name, column.seen, float(held.sum()), missing)
+
+
+def of_strange(name: Any, kinds: frozenset[str], missing: float, *, nested: bool) -> Finding:
+    """The rule of cells that are no labels, such as lists of different lengths, or labels that have no order."""
+    why = "no labels" if nested else "labels of different kinds"
+    return Finding(name, None, f"{why}: it holds {', '.join(sorted(kinds))}", missing, unreadable=nested)
 
 
 def of_labels(name: Any, levels: tuple[Any, ...], total: float, missing: float) -> Finding:

@@ -46,7 +46,8 @@ def scan(
     columns
         The names of the columns to read, in this order; by default all of them, of which a fit reads what it needs.
     delimiter
-        What stands between the cells of text; by default a tab in .tsv and a comma elsewhere.
+        What stands between the cells of text; by default a tab in .tsv, and elsewhere the first of comma, semicolon,
+        tab and bar that the line of the names has.
     missing
         What means a missing cell in text, beside an empty one, ``NA``, ``N/A``, ``NaN``, ``null`` and ``None``.
     spool
@@ -107,6 +108,9 @@ class Scan(Source):
 
     @cached_property
     def _opened(self) -> tuple[tuple[File, ...], tuple[Alert, ...]]:
+        if self._delimiter is not None and not (isinstance(self._delimiter, str) and len(self._delimiter) == 1):
+            msg = f"scan: delimiter is one sign, such as ';'; got {self._delimiter!r:.40}."
+            raise ParameterError(msg)
         text = Text(tuple(file for file in self.files if _is_text(file)), self._delimiter, self._missing)
         spooled: dict[Path, File] = {}
         if text.files:
@@ -268,7 +272,11 @@ def _found(files: Any) -> tuple[Path, ...]:
         raise ParameterError(msg)
     found: list[Path] = []
     for one in several:
-        found.extend(_named(one))
+        try:
+            found.extend(_named(one))
+        except OSError as error:
+            msg = f"scan: {str(one)!r} cannot be read: {error.strerror or error}."
+            raise DataError(msg) from error
     for file in found:
         if not _is_known(file) and not file.name.lower().endswith((*PARQUET, *ENDINGS)):
             known = ", ".join((*PARQUET, *ENDINGS))

@@ -7,7 +7,7 @@ looks at every cell, the second writes the spool.
 from __future__ import annotations
 
 import errno
-import io
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +24,11 @@ ODD = 0.01  # share of the cells that are no numbers, in a column that otherwise
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 KINDS = ("int64", "double", "bool", "date32", "timestamp[us]")  # in the order in which they are tried
 WIDER = {("int64", "double"): "double", ("date32", "timestamp[us]"): "timestamp[us]"}
+DELIMITERS = (",", ";", "\t", "|")  # of which the first that the first line has is taken
+NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+COMMA = r"^\s*[-+]?\d+,\d+\s*$"
+GLIMPSE = 100  # cells that show whether numbers have a comma
+NOT_UTF8 = "it is not in UTF-8; convert it, as by iconv -f LATIN1 -t UTF-8"
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A", "<NA>")  # as pandas has them
 
 
@@ -35,6 +40,8 @@ class Guess:
     cells: int = 0
     numbers: int = 0  # cells that are numbers, in a column that is text
     odd: tuple[int, str, str] | None = None  # the first cell that made text of it: row, value, file
+    flags: bool = True  # whether whole numbers are 0 and 1 only, which yes and no may follow
+    commas: bool = False  # whether the first cells of a column of text are numbers with a comma
 
     def see(self, array: Any, first: int, file: str) -> None:
         """Look at some cells."""
@@ -46,12 +53,19 @@ class Guess:
             self.numbers += _countable(array) if self.odd is not None else 0
             return
         found = _kind(array, self.kind)
+        if found == "int64" and self.flags:
+            self.flags = _cast(array, "bool") is not None
+        if self.kind == "int64" and found == "string" and self.flags and _cast(array, "bool") is not None:
+            self.kind = "bool"
+            return
         joined = found if self.kind in ("", found) else WIDER.get((self.kind, found)) or WIDER.get((found, self.kind))
         if joined is not None and joined != "string":
             self.kind = joined
             return
         before, self.kind = self.kind, "string"
         good = _countable(array)
+        first_cells = array.drop_null().slice(0, GLIMPSE)
+        self.commas = not before and _matching(first_cells, COMMA) == len(first_cells)
         if before in ("int64", "double") or (not before and good >= (1 - ODD) * known):
             bad = _first_odd(array)
             self.odd = (first + bad, array[bad].as_py(), file)
@@ -59,6 +73,11 @@ class Guess:
 
     def remark(self, name: str) -> str | None:
         """What to tell of a column that is text by a few cells only."""
+        if self.commas:
+            return (
+                f"column {name!r} is text, and its cells look like numbers with a comma, as 1,5 for 1.5. Write them "
+                "with a point."
+            )
         if self.kind != "string" or self.odd is None or self.numbers < (1 - ODD) * self.cells:
             return None
         row, value, file = self.odd
@@ -103,10 +122,13 @@ def _first_odd(array: Any) -> int:
 
 def _countable(array: Any) -> int:
     """How many cells are numbers, about: those that look like one."""
+    return _matching(array, NUMBER)
+
+
+def _matching(array: Any, pattern: str) -> int:
     import pyarrow.compute as pc
 
-    looks = pc.match_substring_regex(array, r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$")
-    return int(pc.sum(looks).as_py() or 0)
+    return int(pc.sum(pc.match_substring_regex(array, pattern)).as_py() or 0)
 
 
 @dataclass
@@ -147,7 +169,7 @@ class Text:
             with _space(path), pq.ParquetWriter(path, schema, compression="lz4", write_statistics=False) as writer:
                 waiting: list[Any] = []
                 for batch in self._batches(file):
-                    columns = [_typed(batch.column(name), kinds[name]) for name in self.names]
+                    columns = [_typed(batch.column(name), kinds[name], file) for name in self.names]
                     waiting.append(pa.RecordBatch.from_arrays(columns, schema=schema))
                     while sum(map(len, waiting)) >= GROUP:
                         table = pa.Table.from_batches(waiting)
@@ -163,8 +185,9 @@ class Text:
         import pyarrow as pa
         from pyarrow import csv
 
-        delimiter = self.delimiter or ("\t" if ".tsv" in file.name.lower() else ",")
-        header = self._header(file, delimiter)
+        header, delimiter, alone = self._header(file)
+        if alone:  # the reader wants the line of the names to end
+            return
         nulls = [*MISSING, *self.missing]
         options = csv.ConvertOptions(
             column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=True, null_values=nulls
@@ -174,17 +197,28 @@ class Text:
             try:
                 yield from csv.open_csv(stream, csv.ReadOptions(block_size=BLOCK), parsed, options)
             except pa.ArrowInvalid as error:
-                raise pa.ArrowInvalid(_uneven(file, parsed, error)) from error
+                why = NOT_UTF8 if "invalid UTF8" in str(error) else _uneven(file, parsed, error)
+                raise pa.ArrowInvalid(why) from error
 
-    def _header(self, file: Path, delimiter: str) -> tuple[str, ...]:
-        """The names of a file's columns, which are those of the first file, in any order."""
+    def _header(self, file: Path) -> tuple[tuple[str, ...], str, bool]:
+        """The names of a file's columns, which are those of the first file, in any order; what stands between cells.
+
+        Last, whether the names are all that there is.
+        """
         import csv as plain
 
         import pyarrow as pa
 
         with _readable(file), pa.input_stream(str(file), compression="detect") as stream:
-            first = io.StringIO(stream.read(BLOCK).decode("utf-8-sig", "replace"), newline="")  # names may have breaks
-        names = tuple(next(plain.reader(first, delimiter=delimiter), ()))
+            begin = stream.read(BLOCK)
+            short = len(begin) < BLOCK
+        delimiter = self.delimiter or ("\t" if ".tsv" in file.name.lower() else None) or _delimiter(begin)
+        try:
+            names = tuple(next(plain.reader(_lines(begin), delimiter=delimiter), ()))
+        except (UnicodeDecodeError, plain.Error) as error:
+            why = NOT_UTF8 if isinstance(error, UnicodeDecodeError) else f"its first line names no columns: {error}"
+            msg = f"file {str(file)!r} cannot be read as text with columns: {why}."
+            raise DataError(msg) from error
         if not names:
             msg = f"file {str(file)!r} is empty: its first line must name the columns. Leave it out, or write it again."
             raise DataError(msg)
@@ -206,7 +240,19 @@ class Text:
                 f"columns.{hint}"
             )
             raise DataError(msg)
-        return names
+        return names, delimiter, short and not re.search(rb"[\r\n]", begin)
+
+
+def _lines(begin: bytes) -> Iterator[str]:
+    """The lines with which a file begins; names may have breaks, and what follows them may be cut anywhere."""
+    for line in re.finditer(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", begin.removeprefix(b"\xef\xbb\xbf")):
+        yield line[0].decode()
+
+
+def _delimiter(begin: bytes) -> str:
+    """What stands between the names: the first sign that does so anywhere in the first line."""
+    line = re.sub(rb'"[^"]*"', b"", begin).partition(b"\n")[0].partition(b"\r")[0]
+    return next((sign for sign in DELIMITERS if sign.encode() in line), ",")
 
 
 def _uneven(file: Path, parsed: Any, error: Exception) -> str:
@@ -233,12 +279,16 @@ def _uneven(file: Path, parsed: Any, error: Exception) -> str:
     )
 
 
-def _typed(array: Any, kind: str) -> Any:
+def _typed(array: Any, kind: str, file: Path) -> Any:
     import pyarrow as pa
 
     if kind == "string":
         return array
-    return pa.nulls(len(array)) if kind == "null" else _cast(array, kind)
+    found = _cast(array, kind) if kind != "null" else pa.nulls(len(array)) if array.null_count == len(array) else None
+    if found is None:
+        msg = f"file {str(file)!r} has changed while it was read. Scan it anew when it is written no more."
+        raise DataError(msg)
+    return found
 
 
 @contextmanager
