@@ -247,7 +247,7 @@ def hard_kinds(n=N):
         "empty": pa.nulls(n, pa.string()),
         "grade": pa.array(rng.choice(["good", "bad"], n), mask=holes).dictionary_encode(),
         "year": pa.array(rng.integers(2000, 2005, n)).dictionary_encode(),
-        "sum": pa.array(rng.integers(100, 9999, n)).cast(pa.decimal128(12, 2)),
+        "sum": pa.array(rng.integers(100, 9999, n)).cast(pa.decimal128(25, 2)),
         "bytes": pa.array(rng.choice([b"x", b"y"], n)),
         "lists": pa.array([[1], [2, 3]] * (n // 2)),
         "pair": pa.FixedSizeListArray.from_arrays(rng.normal(size=2 * n), 2),
@@ -295,7 +295,7 @@ def test_dates_are_not_read_where_the_footer_counts_their_holes(tmp_path, monkey
     frames = parquet.Chunk.frames
     monkeypatch.setattr(parquet.Chunk, "frames", lambda self, names: asked.append(names) or frames(self, names))
     found = sf.infer(sf.scan(tmp_path))
-    assert asked == [("byte",)]
+    assert {name for names in asked for name in names} == {"byte"}
     assert (found["day"].missing, found["day"].family) == (0.5, None)
     assert found["never"].why == "no value at all"
 

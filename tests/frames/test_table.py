@@ -301,7 +301,7 @@ def test_arrays_of_files_are_those_of_frames():
         "none": pa.nulls(4, pa.int32()),
         "empty": pa.nulls(4, pa.float32()),
         "day": pa.array(np.array(["2024-01-01", "NaT", "2024-01-03", "2024-01-04"], "M8[D]")),
-        "price": pa.array([None, 150, 2, 3]).cast(pa.decimal128(12, 2)),
+        "price": pa.array([None, 150, 2, 3]).cast(pa.decimal128(25, 2)),
     }
     whole = pa.table(columns)
     pieces = pa.concat_tables([whole.slice(0, 1), whole.slice(1)])

@@ -217,7 +217,9 @@ class Glance:
         return found
 
 
-def glance(column: Any, held: Array | None, within: Array | None, hint: Hint) -> Glance:
+def glance(  # noqa: PLR0911 (one for each kind)
+    column: Any, held: Array | None, within: Array | None, hint: Hint
+) -> Glance:
     """Look at some rows of a column; held None: each counts once, within None: they are one group."""
     if held is not None and not (held > 0).all():
         counted = held > 0

@@ -52,6 +52,11 @@ class File:
             raise DataError(msg) from error
         return cls(path, origin or path, found.metadata, found.schema_arrow)
 
+    @property
+    def plain(self) -> bool:
+        """Whether it is no spool of text, whose row groups nobody knows."""
+        return self.path == self.origin
+
     @cached_property
     def leaves(self) -> dict[str, int]:
         """Where the footer tells of a column that has no columns inside."""
@@ -91,7 +96,7 @@ class Partition:
 
     def __str__(self) -> str:
         """Name the file and the row groups."""
-        if self.file.path != self.file.origin:
+        if not self.file.plain:
             return f"file {str(self.file.origin)!r}"
         several = len(self.groups) > 1
         groups = f"row groups {self.groups[0]} to {self.groups[-1]}" if several else f"row group {self.groups[0]}"
@@ -100,7 +105,7 @@ class Partition:
     def place(self, row: int) -> str:
         """Where one of its rows is, by its number in the whole."""
         inside = row - self.first
-        if self.file.path != self.file.origin:
+        if not self.file.plain:
             before = sum(self.file.metadata.row_group(group).num_rows for group in range(self.groups[0]))
             return f"row {before + self.begin + inside} of {self}"
         for group in self.groups:
@@ -167,12 +172,8 @@ class Chunk:
     def _batches(self, columns: tuple[Any, ...]) -> Iterator[Any]:
         reader = self.file.reader(self.words)
         for group in self.groups:
-            with naming(f"{self._name}, row group {group}"):
+            with naming(f"file {str(self.file.origin)!r}" + (f", row group {group}" if self.file.plain else "")):
                 yield from reader.iter_batches(BATCH, row_groups=[group], columns=list(columns), use_threads=False)
-
-    @property
-    def _name(self) -> str:
-        return f"file {str(self.file.origin)!r}"
 
     def dates(self, name: Any) -> bool:
         """Whether a column holds dates or times."""
