@@ -16,7 +16,7 @@ import pytest
 import suffice as sf
 from suffice.core import streamed
 from suffice.engines import local
-from suffice.frames import glance, parquet, text
+from suffice.frames import glance, numbers, parquet, text
 
 N = 6000
 
@@ -206,7 +206,7 @@ def every_kind(n=N):
 
 @pytest.mark.parametrize("kept", [1 << 22, 500])
 def test_infer_finds_what_it_finds_in_memory(tmp_path, monkeypatch, kept):
-    monkeypatch.setattr(glance, "KEPT", kept)
+    monkeypatch.setattr(numbers, "KEPT", kept)
     rows = every_kind()
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=700)
     files = sf.scan(tmp_path)
@@ -219,9 +219,100 @@ def test_infer_finds_what_it_finds_in_memory(tmp_path, monkeypatch, kept):
         assert mine.parts == theirs.parts
 
 
-def test_text_of_too_many_words_is_like_an_identifier(tmp_path, monkeypatch):
+def hard_kinds(n=N):
+    """Columns that turn out to be something else late, and types that are read in ways of their own."""
+    rng = np.random.default_rng(8)
+    late = {name: 1.0 + rng.poisson(3, n) for name in ("half", "below", "endless")}
+    late["half"][-1], late["below"][-1], late["endless"][-1] = 0.5, -1.5, np.inf
+    cents = rng.integers(1, 90, n) / 100
+    dust = np.where(np.arange(n) < n // 2, cents, 0.1)
+    dust[-1] = 5e-11  # a tenth, if next to nothing is nothing, but no multiple of a cent
+    holes = rng.random(n) < 0.1
+    long = rng.integers(2**60, 2**61, n)
+    return pa.table({
+        **late,
+        "rising": np.sort(rng.integers(2, n // 5, n)),
+        "cents": cents,
+        "dust": dust,
+        "byte": rng.integers(-128, 128, n).astype(np.int8),
+        "wild": pa.array(rng.integers(0, 2**64, n, dtype=np.uint64)),
+        "long": pa.array(long, mask=holes),
+        "twice": np.where(np.arange(n) < n - 1, rng.permutation(n) * 3, 0),
+        "apart": rng.choice([7, 70_000, 7_000_000], n),
+        "float": pa.array(rng.normal(40, 4, n).astype(np.float32), mask=holes),
+        "yes": pa.array(rng.random(n) < 0.3, mask=holes),
+        "day": pa.array(np.datetime64("2024-01-01") + rng.integers(0, 9, n), mask=np.arange(n) < n // 2),
+        "hour": pa.array(rng.integers(0, 86_400, n).astype(np.int32), pa.time32("s")),
+        "never": pa.nulls(n, pa.timestamp("us")),
+        "empty": pa.nulls(n, pa.string()),
+        "grade": pa.array(rng.choice(["good", "bad"], n), mask=holes).dictionary_encode(),
+        "year": pa.array(rng.integers(2000, 2005, n)).dictionary_encode(),
+        "sum": pa.array(rng.integers(100, 9999, n)).cast(pa.decimal128(25, 2)),
+        "bytes": pa.array(rng.choice([b"x", b"y"], n)),
+        "lists": pa.array([[1], [2, 3]] * (n // 2)),
+        "pair": pa.FixedSizeListArray.from_arrays(rng.normal(size=2 * n), 2),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("statistics", [True, False])
+@pytest.mark.parametrize("cells", [1 << 19, 900])
+def test_infer_of_columns_that_change_late(tmp_path, monkeypatch, statistics, cells):
+    """Many batches, chunks of one column and chunks of several row groups say what rows in memory do."""
+    monkeypatch.setattr(parquet, "BATCH", 101)
+    monkeypatch.setattr(parquet, "CELLS", cells)
+    rows = hard_kinds()
+    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=700, write_statistics=statistics)
+    groups = np.random.default_rng(0).integers(0, 3, N)
+    weights = np.random.default_rng(1).integers(0, 3, N)
+    for options in ({}, {"within": groups}, {"weights": weights}):
+        theirs = sf.infer(rows, **options)
+        found = {}
+        for threads in ("1", "4"):
+            monkeypatch.setenv("SUFFICE_THREADS", threads)
+            found[threads] = sf.infer(sf.scan(tmp_path), **options)
+        assert found["1"].findings == found["4"].findings  # to the last bit
+        for one, other in zip(found["1"].findings, theirs.findings, strict=True):
+            assert one == replace(other, missing=pytest.approx(other.missing, abs=1e-12)), one.name
+    plain = sf.infer(rows)
+    assert {plain[name].family.name for name in ("half", "rising")} <= {"Normal", "LogNormal", "Gamma"}
+    assert plain["dust"].unit is None
+
+
+def test_infer_reads_a_column_again_whose_shape_it_left_out(tmp_path, monkeypatch):
+    """Counts need no logarithms, until a fraction shows that they are none."""
+    monkeypatch.setattr(parquet, "BATCH", 101)
+    pq.write_table(hard_kinds().select(["half", "cents", "byte"]), tmp_path / "rows.parquet")
+    asked = []
+    pieces = sf.frames.scan.Scan.pieces
+    monkeypatch.setattr(sf.frames.scan.Scan, "pieces", lambda self, names: asked.append(names) or pieces(self, names))
+    sf.infer(sf.scan(tmp_path))
+    assert asked == [("half", "cents", "byte"), ("half",)]
+
+
+def test_dates_are_not_read_where_the_footer_counts_their_holes(tmp_path, monkeypatch):
+    pq.write_table(hard_kinds().select(["day", "byte", "never"]), tmp_path / "rows.parquet")
+    asked = []
+    frames = parquet.Chunk.frames
+    monkeypatch.setattr(parquet.Chunk, "frames", lambda self, names: asked.append(names) or frames(self, names))
+    found = sf.infer(sf.scan(tmp_path))
+    assert {name for names in asked for name in names} == {"byte"}
+    assert (found["day"].missing, found["day"].family) == (0.5, None)
+    assert found["never"].why == "no value at all"
+
+
+def test_progress_of_infer_reaches_the_end(tmp_path, whole):
+    pq.write_table(whole, tmp_path / "rows.parquet", row_group_size=700)
+    told = []
+    sf.infer(sf.scan(tmp_path, progress=lambda row, rows: told.append((row, rows))))
+    assert max(told) == (N, N)
+
+
+@pytest.mark.parametrize("statistics", [True, False])
+@pytest.mark.parametrize("batch", [1 << 16, 50])
+def test_text_of_too_many_words_is_like_an_identifier(tmp_path, monkeypatch, statistics, batch):
     monkeypatch.setattr(glance, "LEVELS", 100)
-    pq.write_table(every_kind(), tmp_path / "rows.parquet", row_group_size=700)
+    monkeypatch.setattr(parquet, "BATCH", batch)
+    pq.write_table(every_kind(), tmp_path / "rows.parquet", row_group_size=700, write_statistics=statistics)
     assert sf.infer(sf.scan(tmp_path))["key"].why == f"like an identifier: more than 100 different values in {N} rows"
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import suffice as sf
+from suffice.frames.arrow import of_arrow
 from suffice.frames.table import Frame, is_frame, like, opened
 
 RNG = np.random.default_rng(7)
@@ -281,3 +282,36 @@ def test_nothing_is_warned_of_on_the_way():
         warnings.simplefilter("error")
         for kind in KINDS.values():
             sf.fit(PROTOTYPE, kind(TABLE))
+
+
+def test_arrays_of_files_are_those_of_frames():
+    """Numbers that come from files go a shorter way to the same array."""
+    holes = [True, False, True, False]
+    columns = {
+        "float": pa.array([1.5, None, float("nan"), 2.0]),
+        "single": pa.array(np.array([1.5, 2, 3, 4], np.float32), mask=np.array(holes)),
+        "whole": pa.array([1, 2, 3, 4]),
+        "short": pa.array(np.array([1, -128, 3, 127], np.int8), mask=np.array(holes)),
+        "long": pa.array([2**60, None, 3, 4]),
+        "edge": pa.array([2**53, None, -(2**53), 4]),
+        "past": pa.array([2**53 + 1, None, 3, 4]),
+        "unsigned": pa.array(np.array([2**64 - 1, 1, 2, 3], np.uint64)),
+        "yes": pa.array([True, None, False, True]),
+        "no": pa.array([True, False, False, True]),
+        "none": pa.nulls(4, pa.int32()),
+        "empty": pa.nulls(4, pa.float32()),
+        "day": pa.array(np.array(["2024-01-01", "NaT", "2024-01-03", "2024-01-04"], "M8[D]")),
+        "price": pa.array([None, 150, 2, 3]).cast(pa.decimal128(25, 2)),
+    }
+    whole = pa.table(columns)
+    pieces = pa.concat_tables([whole.slice(0, 1), whole.slice(1)])
+    theirs = opened(whole)
+    for given in (whole, whole.to_batches()[0], pieces):
+        mine = of_arrow(given)
+        assert list(mine) == list(columns)
+        for name in columns:
+            one, other = mine[name], theirs[name]
+            assert type(one) is type(other), name
+            assert one.dtype == other.dtype, name
+            assert np.array_equal(np.ma.getmaskarray(one), np.ma.getmaskarray(other)), name
+            np.testing.assert_array_equal(np.ma.filled(one, 0), np.ma.filled(other, 0), name)

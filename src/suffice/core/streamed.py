@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -27,6 +27,31 @@ from suffice.frames.table import Frame
 FEW = local.SLICE_CELLS  # cells that are read at once: where a pass has a single slice, nothing is gained by streaming
 FIRST = 64  # rows that show how a distribution reads them
 ROW = re.compile(r"\brow (\d+)")
+
+
+class Piece(Protocol):
+    """Some columns of some rows, which are read by themselves, a few rows at a time."""
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The names of the columns."""
+
+    @property
+    def first(self) -> int:
+        """The number of the first row among all."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows."""
+
+    def frames(self, columns: tuple[Any, ...]) -> Iterator[Frame]:
+        """The rows in order, with some of the columns."""
+
+    def dates(self, name: Any) -> bool:
+        """Whether a column is known to hold dates or times."""
+
+    def missing(self, name: Any) -> int | None:
+        """How many cells of a column are missing, where that is known without reading it."""
 
 
 class Source(ABC):
@@ -54,6 +79,10 @@ class Source(ABC):
     @abstractmethod
     def frames(self, columns: Any = None) -> Iterator[Frame]:
         """All rows, partition by partition."""
+
+    @abstractmethod
+    def pieces(self, columns: tuple[Any, ...]) -> Sequence[Piece]:
+        """All rows in pieces for threads to share, cut by rows and by columns; the cuts depend on the rows alone."""
 
     @abstractmethod
     def only(self, columns: tuple[Any, ...]) -> Source:

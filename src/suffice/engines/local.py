@@ -62,8 +62,13 @@ def partition(n: int, width: int) -> list[slice]:
 def reduce(gather: Callable[[slice], S], n: int, width: int) -> S:
     """Sum of ``gather(rows)`` over the slices of ``n`` rows, added as a binary tree over the slices."""
     slices = partition(n, width)
-    tree: _Tree[S] = _Tree(len(slices))
-    _each(lambda index: tree.add(index, gather(slices[index])), len(slices), n * width)
+    return total(lambda index: gather(slices[index]), len(slices), n * width)
+
+
+def total(gather: Callable[[int], S], count: int, work: int) -> S:
+    """Sum of gather(0) … gather(count − 1), added as a binary tree over them; ``work`` is the number of all cells."""
+    tree: _Tree[S] = _Tree(count)
+    _each(lambda index: tree.add(index, gather(index)), count, work)
     return tree.total
 
 

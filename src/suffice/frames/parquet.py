@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from suffice.core.errors import DataError
 from suffice.engines import local
+from suffice.frames.table import Frame
 
 CELLS = 1 << 19  # of a partition, about: 4 MB of numbers
 SHORTEST = 1 << 12  # rows of a partition of a wide table
 KEPT = 1 << 23  # bytes of partitions that are kept for each thread
+BATCH = 1 << 16  # rows of one column that are looked at together: half a megabyte, which caches hold
 BUFFER = 1 << 20  # bytes that are read at a time of a column of a long row group
 OPEN = 2  # long row groups that are open at a time
 
@@ -67,6 +70,17 @@ class File:
             msg = f"file {str(self.path)!r} has changed since it was opened. Scan it anew when it is written no more."
             raise DataError(msg)
 
+    @property
+    def plain(self) -> bool:
+        """Whether it is no spool of text, whose row groups nobody knows."""
+        return self.path == self.origin
+
+    @cached_property
+    def leaves(self) -> dict[str, int]:
+        """Where the footer tells of a column that has no columns inside."""
+        schema = self.metadata.schema
+        return {schema.column(place).path: place for place in range(len(schema))}
+
     def reader(self, words: tuple[str, ...]) -> Any:
         """The file open for reading, with columns of text as numbered words."""
         import pyarrow.parquet as pq
@@ -105,7 +119,7 @@ class Partition:
 
     def __str__(self) -> str:
         """Name the file and the row groups."""
-        if self.file.path != self.file.origin:
+        if not self.file.plain:
             return f"file {str(self.file.origin)!r}"
         several = len(self.groups) > 1
         groups = f"row groups {self.groups[0]} to {self.groups[-1]}" if several else f"row group {self.groups[0]}"
@@ -114,7 +128,7 @@ class Partition:
     def place(self, row: int) -> str:
         """Where one of its rows is, by its number in the whole."""
         inside = row - self.first
-        if self.file.path != self.file.origin:
+        if not self.file.plain:
             before = sum(self.file.metadata.row_group(group).num_rows for group in range(self.groups[0]))
             return f"row {before + self.begin + inside} of {self}"
         for group in self.groups:
@@ -153,6 +167,76 @@ def _together(file: File, most: int) -> Iterator[tuple[tuple[int, ...], tuple[in
             waiting.append((group, rows))
     if waiting:
         yield tuple(one for one, _ in waiting), tuple(size for _, size in waiting)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some columns of row groups, which one thread reads from its beginning to its end, a few rows at a time."""
+
+    file: File = field(repr=False)
+    groups: tuple[int, ...]
+    columns: tuple[Any, ...]
+    rows: int
+    first: int
+    words: tuple[str, ...] = field(repr=False)
+    done: Callable[[int], None] | None = field(repr=False, default=None)
+
+    def frames(self, columns: tuple[Any, ...]) -> Iterator[Frame]:
+        """The rows in order, with some of the columns; read errors name the row group."""
+        from suffice.frames.arrow import of_arrow
+
+        try:
+            if columns:
+                yield from map(of_arrow, self._batches(columns))
+        finally:  # also where the first rows were enough
+            if self.done is not None:
+                self.done(self.first + self.rows)
+
+    def _batches(self, columns: tuple[Any, ...]) -> Iterator[Any]:
+        reader = self.file.reader(self.words)
+        for group in self.groups:
+            with naming(f"file {str(self.file.origin)!r}" + (f", row group {group}" if self.file.plain else "")):
+                yield from reader.iter_batches(BATCH, row_groups=[group], columns=list(columns), use_threads=False)
+
+    def dates(self, name: Any) -> bool:
+        """Whether a column holds dates or times."""
+        from suffice.frames.arrow import is_temporal
+
+        return is_temporal(self.file.schema.field(name).type)
+
+    def missing(self, name: Any) -> int | None:
+        """How many cells of a column are missing, where the footer says so."""
+        place = self.file.leaves.get(name)
+        if place is None:
+            return None
+        found = [self.file.metadata.row_group(group).column(place).statistics for group in self.groups]
+        known = all(one is not None and one.has_null_count for one in found)
+        return sum(one.null_count for one in found) if known else None
+
+
+def chunks(
+    files: tuple[File, ...],
+    columns: tuple[Any, ...],
+    words: tuple[str, ...],
+    done: Callable[[int], None] | None = None,
+) -> tuple[Chunk, ...]:
+    """Cut columns of files into chunks of about as many cells, or one column of a row group; the cuts are the files'.
+
+    ``done`` is called with the number of rows up to the end of a row group, when the last chunk of it is done.
+    """
+    most = max(CELLS // max(len(columns), 1), SHORTEST)
+    found: list[Chunk] = []
+    first = 0
+    for file in files:
+        for groups, sizes in _together(file, most):
+            rows = sum(sizes)
+            width = max(CELLS // rows, 1)
+            for begin in range(0, len(columns), width):
+                last = begin + width >= len(columns)
+                some = columns[begin : begin + width]
+                found.append(Chunk(file, groups, some, rows, first, words, done if last else None))
+            first += rows
+    return tuple(found)
 
 
 class Reader:

@@ -117,14 +117,14 @@ def _labels(name: Any, seen: Array, held: Array, missing: float) -> Finding:
         column = read_labels(seen, "infer", 1).columns[0]
     except DataError as error:
         kinds = frozenset(type(cell).__name__ for cell in seen)
-        return of_strange(name, kinds, missing, nested=isinstance(error.__cause__, TypeError))
+        return of_strange(name, kinds, missing, none=isinstance(error.__cause__, TypeError))
     return of_labels(name, column.seen, float(held.sum()), missing)
 
 
-def of_strange(name: Any, kinds: frozenset[str], missing: float, *, nested: bool) -> Finding:
-    """The rule of cells that are no labels, such as lists of different lengths, or labels that have no order."""
-    why = "no labels" if nested else "labels of different kinds"
-    return Finding(name, None, f"{why}: it holds {', '.join(sorted(kinds))}", missing, unreadable=nested)
+def of_strange(name: Any, kinds: frozenset[str], missing: float, *, none: bool) -> Finding:
+    """The rule of cells that cannot be put in order, or are no labels at all."""
+    why = "no labels" if none else "labels of different kinds"
+    return Finding(name, None, f"{why}: it holds {', '.join(sorted(kinds))}", missing, unreadable=none)
 
 
 def of_labels(name: Any, levels: tuple[Any, ...], total: float, missing: float) -> Finding:

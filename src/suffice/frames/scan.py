@@ -11,15 +11,15 @@ import tempfile
 import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.streamed import Source
-from suffice.frames.parquet import File, Partition, Reader, partitions
-from suffice.frames.table import Frame, is_text, of_arrow
+from suffice.frames.parquet import Chunk, File, Partition, Reader, chunks, partitions
+from suffice.frames.table import Frame
 from suffice.frames.text import ENDINGS, Text
 
 PARQUET = (".parquet", ".pq")
@@ -161,9 +161,16 @@ class Scan(Source):
         return [part.first for part in self.partitions]
 
     @cached_property
-    def _reader(self) -> Reader:
+    def _words(self) -> tuple[str, ...]:
+        """The columns of text."""
+        from suffice.frames.arrow import is_text
+
         schema = self._opened[0][0].schema
-        return Reader(tuple(name for name in self.names if is_text(schema.field(name).type)))
+        return tuple(name for name in self.names if is_text(schema.field(name).type))
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return Reader(self._words)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -172,6 +179,8 @@ class Scan(Source):
     def frame(self, start: int = 0, stop: int | None = None, columns: Any = None) -> Frame:
         """The rows from ``start`` up to ``stop``, as columns by name."""
         import pyarrow as pa
+
+        from suffice.frames.arrow import of_arrow
 
         stop = len(self) if stop is None else min(stop, len(self))
         names = self.names if columns is None else tuple(columns)
@@ -193,6 +202,15 @@ class Scan(Source):
         """All rows, partition by partition, each as columns by name."""
         for part in self.partitions:
             yield self.frame(part.first, part.first + part.rows, columns)
+
+    def pieces(self, columns: tuple[Any, ...]) -> tuple[Chunk, ...]:
+        """All rows in pieces for threads to share: a column of a long row group, several of short ones."""
+        progress = None if self.progress is None else partial(self._told, len(self))
+        return chunks(self._opened[0], columns, self._words, progress)
+
+    def _told(self, rows: int, row: int) -> None:
+        if self.progress is not None:
+            self.progress(row, rows)
 
     def only(self, columns: tuple[Any, ...]) -> Scan:
         """The same rows with some of the columns."""
@@ -242,6 +260,8 @@ def _stamp(file: Path) -> tuple[int, int]:
 def _plain(kind: Any) -> Any:
     """The type of the values, however they are kept."""
     import pyarrow as pa
+
+    from suffice.frames.arrow import is_text
 
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return pa.string() if is_text(kind) else kind

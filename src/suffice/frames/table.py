@@ -7,8 +7,9 @@ alone. Here a column becomes the array that its values say, whoever kept them, s
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, KeysView, Mapping
+from collections.abc import Callable, Iterator, KeysView, Mapping
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,14 @@ class Frame:
         return self._length, len(self._columns)
 
 
+class Kept:
+    """A column that something else keeps, made an array when it is first asked for."""
+
+    def __init__(self, make: Callable[[], Array]) -> None:
+        """Keep how."""
+        self.make = make
+
+
 class Coded:
     """A column of text as numbers of its distinct words, −1 where a cell is missing: what files keep of it.
 
@@ -91,9 +100,25 @@ class Coded:
     ndim = 1
     dtype = np.dtype(object)
 
-    def __init__(self, codes: Array, words: tuple[Any, ...]) -> None:
-        """Keep both."""
-        self.codes, self.words = codes, words
+    def __init__(self, codes: Array, kept: Any) -> None:
+        """Keep the numbers, and the words as a tuple or an array of Arrow."""
+        self.codes, self.kept = codes, kept
+
+    @cached_property
+    def words(self) -> tuple[Any, ...]:
+        """The words."""
+        return self.kept if isinstance(self.kept, tuple) else tuple(self.kept.to_pylist())
+
+    def some(self, places: Array) -> list[Any]:
+        """Some of the words."""
+        if isinstance(self.kept, tuple) or len(places) == len(self.kept):
+            return [self.words[place] for place in places.tolist()]
+        return list(self.kept.take(places).to_pylist())
+
+    def shares(self, other: Coded) -> bool:
+        """Whether the words of another column have the same numbers."""
+        same = self.kept is other.kept or type(self.kept) is type(other.kept)
+        return same and (self.kept == other.kept if isinstance(self.kept, tuple) else self.kept.equals(other.kept))
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -106,48 +131,13 @@ class Coded:
 
     def __getitem__(self, part: Any) -> Any:
         """Return some of the cells."""
-        return Coded(self.codes[part], self.words)
+        return Coded(self.codes[part], self.__dict__.get("words", self.kept))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         """Write out the words, None where a cell is missing."""
         del copy
         words = np.array([*self.words, None], dtype=object)
         return words[self.codes].astype(dtype or object)
-
-
-def of_arrow(table: Any) -> Frame:
-    """A table of pyarrow as a `Frame`; columns of text that are numbered there stay numbered."""
-    import pyarrow as pa
-
-    def is_coded(kind: Any) -> bool:
-        return pa.types.is_dictionary(kind) and is_text(kind.value_type)
-
-    coded = {field.name: _coded(table[field.name]) for field in table.schema if is_coded(field.type)}
-    for place, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type) and field.name not in coded:
-            plain = table[field.name].cast(field.type.value_type)
-            table = table.set_column(place, field.name, plain)
-    rest = opened(table.drop_columns(list(coded)))
-    return Frame({name: coded[name] if name in coded else rest.raw(name) for name in table.column_names}, len(table))
-
-
-def is_text(kind: Any) -> bool:
-    """Whether a type of pyarrow is text."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _coded(column: Any) -> Coded:
-    """A dictionary column, whose pieces may have dictionaries of their own."""
-    import pyarrow as pa
-
-    if column.num_chunks != 1:
-        column = column.unify_dictionaries() if column.num_chunks else column
-        column = pa.chunked_array(column.chunks, column.type).combine_chunks()
-    array = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
-    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return Coded(codes.astype(np.int32, copy=False), tuple(array.dictionary.to_pylist()))
 
 
 def opened(x: Any) -> Any:
@@ -218,17 +208,19 @@ def _arrow(x: Any) -> Any:
 
 
 # ---- columns ---------------------------------------------------------------------------------------------------------
-def as_array(series: Any) -> Array:
+def as_array(series: Any) -> Array:  # noqa: PLR0911 (one for each kind)
     """One column as the array that its values say; what is an array, or text with numbers, stays as it is."""
     if isinstance(series, (np.ndarray, Coded)):
         return series  # type: ignore[return-value]
+    if isinstance(series, Kept):
+        return series.make()
     dtype, holes = series.dtype, series.is_null().to_numpy().astype(bool)
     if holes.all():
         return np.full(len(holes), np.nan)
     if dtype.is_integer():
         return _integers(series, holes)
     if str(dtype) == "Boolean":
-        return _masked(np.asarray(series.fill_null(False).to_numpy()).astype(bool), holes)  # noqa: FBT003
+        return masked(np.asarray(series.fill_null(False).to_numpy()).astype(bool), holes)  # noqa: FBT003
     if dtype.is_float() or (dtype.is_temporal() and str(dtype) != "Time"):
         values = np.asarray(series.to_numpy())
         return values if values.dtype.kind == "f" else _moments(values)
@@ -251,7 +243,8 @@ def _integers(series: Any, holes: Array) -> Array:
     return np.ma.array(whole, mask=holes)
 
 
-def _masked(values: Array, holes: Array) -> Array:
+def masked(values: Array, holes: Array) -> Array:
+    """Values of which some are missing."""
     return np.ma.array(values, mask=holes) if holes.any() else values
 
 
@@ -287,10 +280,10 @@ def _plain(cells: Array, holes: Array, seen: Array) -> Array | None:
         return all(issubclass(kind, wanted) for kind in kinds)
 
     if are(bool, np.bool_):
-        return _masked(np.where(holes, False, cells).astype(bool), holes)  # noqa: FBT003
+        return masked(np.where(holes, False, cells).astype(bool), holes)  # noqa: FBT003
     if are(int, float, Decimal, np.integer, np.floating) and bool not in kinds:
         if are(int, np.integer) and not (holes.any() and _short(seen, WHOLE)):
-            return _masked(np.where(holes, 0, cells).astype(np.int64), holes) if _short(seen) else None
+            return masked(np.where(holes, 0, cells).astype(np.int64), holes) if _short(seen) else None
         return _filled(cells, holes, np.float64, np.nan)
     if are(dt.date, np.datetime64) and not any(_zoned(cell) for cell in seen):
         return _filled(cells, holes, np.dtype("M8[us]"), np.datetime64("NaT"))
