@@ -42,8 +42,7 @@ def test_alerts_summaries_and_errors_say_the_name(model):
     told = " ".join(text for _, text in fit.alerts)
     assert "column 'flat' is constant" in told
     assert "column 3" not in told
-    assert "mean[flat]" in fit.summary()
-    assert "cov[flat, flat]" in fit.summary()
+    assert any(line.startswith("  flat ") for line in fit.summary().splitlines())
     flat.loc[7, "height [cm]"] = np.inf
     with pytest.raises(sf.DataError, match=r"row 7, column 'height \[cm\]'"):
         sf.fit(MODELS[model], flat, random_state=0)
