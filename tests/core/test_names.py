@@ -45,6 +45,7 @@ def test_alerts_summaries_and_errors_say_the_name(model):
     page = fit.summary(errors=True)
     assert "mean[flat]" in page
     assert "cov[flat, flat]" in page
+    assert any(line.startswith("  flat ") for line in fit.summary().splitlines())
     flat.loc[7, "height [cm]"] = np.inf
     with pytest.raises(sf.DataError, match=r"row 7, column 'height \[cm\]'"):
         sf.fit(MODELS[model], flat, random_state=0)

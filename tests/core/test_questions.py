@@ -450,3 +450,22 @@ def test_information_from_draws_says_how_far_it_may_be_off():
     assert abs(found - expected) < 4 * found.error
     with pytest.raises(sf.ParameterError, match="on both sides"):
         model.mutual_information(["x", "y"], "y")
+
+
+def test_columns_whose_names_are_tuples_are_asked_for_by_them():
+    """As a table with two levels of names has them; a tuple that is a name is one column, not several."""
+    first, second, third = ("size", "x"), ("size", "y"), ("kind", "")
+    model = sf.Product(
+        {(first, second): sf.MultivariateNormal([0.0, 1.0], [[1.0, 0.5], [0.5, 1.0]]), (third,): sf.Normal(5.0, 2.0)}
+    )
+    assert model.column_labels == (first, second, third)
+    known = model.given({first: 2.0})
+    assert known.column_labels == (second, third)
+    assert known.marginal(second).mean == pytest.approx(2.0)
+    assert model.marginal(first, third).column_labels == (first, third)
+    assert model.predict(second, given={first: 2.0}).value == pytest.approx(2.0)
+    assert model.mutual_information(first, second) == pytest.approx(-0.5 * np.log(0.75))
+    both = sf.Mixture([model, model], weights=[0.5, 0.5])
+    assert both.given({third: 1.0, first: 2.0}).marginal(second).mean == pytest.approx(2.0)
+    table = {first: [2.0, np.nan], second: [np.nan, 1.0], third: [5.0, np.nan]}
+    assert [list(values) for values in model.impute(table).values()] == [[2.0, 0.0], [2.0, 1.0], [5.0, 5.0]]

@@ -440,3 +440,23 @@ def test_beliefs_show_mean_spread_and_interval():
     assert line.split() == ["p", f"{post.mean:.5g}", f"{post.std:.5g}", f"{low:.5g}", "…", f"{high:.5g}"]
     assert f"log evidence −{-post.log_evidence:.1f}" in str(post)
     assert "\n" not in repr(post)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_names_that_begin_alike_are_told_apart(width):
+    names = [f"income of the household in the year {year}, in euros" for year in range(2010, 2018)]
+    x = RNG.normal(size=(60, 1)) + RNG.normal(size=(60, 8))
+    page = sf.fit(sf.Product({tuple(names): sf.MultivariateNormal()}), dict(zip(names, x.T, strict=True))).summary(
+        width
+    )
+    rows = [line.split("  ")[1] for line in page.splitlines() if line.startswith("  inc")]
+    assert len(set(rows)) == len(rows) == 8
+    assert max(map(places, page.splitlines())) <= width
+
+
+def test_the_spread_of_a_mixture_inside_a_product_is_no_standard_error():
+    fit = sf.fit(sf.Product({"size": sf.Mixture(sf.Normal(), 2), "noise": sf.Normal()}), TABLE, random_state=0)
+    (line,) = (line for line in str(fit).splitlines() if line.startswith("  size"))
+    assert line.count("(std ") == 2
+    assert "±" not in line
+    assert "2 × Normal" in line

@@ -206,3 +206,22 @@ def test_mixed_columns_in_one_table():
     assert_allclose(model.predict_log_proba(X), same.predict_log_proba(X), rtol=1e-12)
     with pytest.raises(sf.ParameterError, match="'speed'"):
         sf.NaiveBayes({"speed": sf.Normal()}).fit(X, y)
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_one_family_is_that_of_every_column(frame):
+    """Of an array and of a table; a product without names goes by position, and a joint family takes all columns."""
+    X, y = load_iris(return_X_y=True)
+    data = dict(zip("abcd", X.T, strict=True)) if frame else X
+    ours = sf.NaiveBayes(sf.Normal(), prior=None).fit(data, y)
+    assert_allclose(ours.predict_proba(data), sf.GaussianNB(var_smoothing=0).fit(X, y).predict_proba(X), rtol=1e-9)
+    placed = sf.NaiveBayes(sf.Product([sf.Normal()] * 4), prior=None).fit(data, y)
+    assert_allclose(placed.predict_log_proba(data), ours.predict_log_proba(data), rtol=1e-9)
+    joint = sf.NaiveBayes(sf.MultivariateNormal(), prior=None).fit(data, y)
+    known = sf.QuadraticDiscriminantAnalysis(priors=[1 / 3] * 3).fit(X, y)
+    assert np.mean(joint.predict(data) == known.predict(X)) > 0.98
+    several = sf.NaiveBayes(sf.Mixture(sf.Normal(), 2), random_state=0).fit(data, y)
+    assert several.distribution_.columns == 4
+    assert np.mean(several.predict(data) == y) > 0.9
+    with pytest.raises(sf.DataError, match="2 columns, but 4"):
+        sf.NaiveBayes(sf.Product([sf.Normal()] * 2)).fit(data, y)

@@ -368,7 +368,7 @@ def test_a_column_without_any_value_keeps_the_prototype_and_is_named():
             sf.fit(MVN(structure=structure), x),
             sf.fit(MVN(structure="full" if structure == "EVV" else structure), x[:, rest]),
         )
-        assert [code for code, _ in fit.alerts] == ["unseen"]
+        assert [code for code, _ in fit.alerts] == ["unseen", "blank"]
         assert "column 2 has no value" in fit.alerts[0][1]
         assert (fit.distribution.mean[2], fit.distribution.cov[2, 2]) == pytest.approx((0.0, 1.0))
         assert_allclose(fit.distribution.cov[2, rest], 0.0, atol=1e-12)
@@ -390,8 +390,8 @@ def test_a_row_without_any_cell_counts_for_nothing():
         assert two.missing == one.missing + 20
         assert two.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-9)
         assert_allclose(two.log_prob(more)[150:], 0.0, atol=1e-15)
-    page = sf.fit(MVN(), more).summary(width=120)
-    assert f"{np.isnan(more).sum()} cells missing" in page
+    page = str(sf.fit(MVN(), more))
+    assert f"{np.isnan(more).sum()} cells missing" in " ".join(page.split())
     with pytest.raises(sf.DataError, match="every cell is missing"):
         sf.fit(MVN(), np.full((4, 2), np.nan))
 
@@ -497,6 +497,8 @@ def test_standard_errors_need_the_rows_as_they_were():
     away = pickle.loads(pickle.dumps(fit))  # noqa: S301 (our own bytes)
     assert np.isnan(away.standard_errors["mean"]).all()
     assert "std. error" in away.summary(errors=True)
+    assert "±" in str(sf.fit(MVN(), x))
+    assert "±" not in str(away)
     x[0, 0] = 99.0
     with pytest.raises(sf.DataError, match="changed after the fit"):
         _ = fit.standard_errors
@@ -637,3 +639,35 @@ def test_rows_are_grouped_by_what_they_have():
             count += 1
     assert count == len(np.unique(~np.isnan(x), axis=0))
     assert Patterns.of(x[:0]).groups == ()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_column_that_is_there_twice_ends_in_rest(seed):
+    """What is singular but for its floor loses digits where it is inverted, and that is no wrong M-step."""
+    fit = sf.fit(MVN(), holed(IRIS[:, [0, 1, 0]], seed))
+    assert fit.converged
+    assert {code for code, _ in fit.alerts} - {"blank"} == {"singular"}
+    assert fit.distribution.mean[0] == pytest.approx(fit.distribution.mean[2], abs=1e-4)
+
+
+def test_a_page_does_not_wait_for_standard_errors():
+    """Printing computes those of few columns, not those of many; asked for, they are there."""
+    rng = np.random.default_rng(0)
+    small = sf.fit(MVN(), holed(IRIS, 0))
+    assert "± 0." in str(small)
+    wide = sf.fit(MVN(), holed(rng.normal(size=(2000, 30)), 0, 0.01), max_iter=1)
+    assert "mean" in str(wide)
+    assert "standard_errors" not in wide.__dict__
+
+
+@pytest.mark.parametrize("name", ["full", "VEV"])
+def test_the_information_of_patterns_together_is_that_of_rows_alone(name):
+    """It is added over patterns of holes before it is computed."""
+    from suffice.distributions.gaussian_chart import GaussianChart
+
+    x = holed(IRIS, 3)[:40]
+    x = x[~np.isnan(x).all(axis=1)]
+    w = np.random.default_rng(0).random((len(x), 1))
+    chart = GaussianChart(sf.fit(MVN(structure=name), holed(IRIS, 1)).distribution.stacked)
+    alone = sum(chart.curvature(x[i : i + 1], w[i : i + 1]) for i in range(len(x)))
+    assert_allclose(chart.curvature(x, w), alone, rtol=1e-10, atol=1e-10 * np.abs(alone).max())

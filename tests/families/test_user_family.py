@@ -240,3 +240,28 @@ def test_equal_functions_make_equal_families():
     assert one == two
     assert hash(one) == hash(two)
     assert repr(one) == "ExponentialFamily(square, same, partition, support=(0, inf), eta=-0.5)"
+
+
+def test_the_option_start_does_not_hide_the_verb_start():
+    """Members of a mixture, and stacks, begin by it."""
+    waits = sf.ExponentialFamily(
+        lambda x: x, lambda _: 1.0 + 0 * _, lambda eta: -np.log(-eta), support=(0, np.inf), start=-1.0
+    )
+    x = np.concatenate([RNG.exponential(1.0, 600), RNG.exponential(30.0, 600)])
+    ours, known = (sf.fit(sf.Mixture(one, 2), x, random_state=0) for one in (waits, sf.Exponential()))
+    assert ours.log_likelihood == pytest.approx(known.log_likelihood, abs=1e-5)
+    assert sorted(-one.eta for one in ours.distribution.parts) == pytest.approx(
+        sorted(one.rate for one in known.distribution.parts), rel=1e-4
+    )
+    assert waits.start(x).eta == pytest.approx(-1 / x.mean(), rel=1e-9)
+    assert waits.start(x).start(x / 2).eta == pytest.approx(-2 / x.mean(), rel=1e-9)  # also of what was made of it
+    normal = sf.ExponentialFamily(
+        lambda x: [x, x**2],
+        lambda x: np.full(np.shape(x), 1 / np.sqrt(2 * np.pi)),
+        lambda eta: -(eta[0] ** 2) / (4 * eta[1]) - np.log(-2 * eta[1]) / 2,
+        start=[0.0, -0.5],
+    )
+    two = sf.fit(sf.Mixture(normal, 2), np.concatenate([x[:300] % 1, 20 + x[300:600] % 1]), random_state=0)
+    assert sorted(-one.eta[0] / (2 * one.eta[1]) for one in two.distribution.parts) == pytest.approx(
+        [0.5, 20.5], abs=0.1
+    )

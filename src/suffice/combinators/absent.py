@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from suffice.core.distribution import Alert
+from suffice.core.doubts import unseen as without_cells
 from suffice.core.errors import SufficeError, SufficeWarning
-from suffice.core.fit import unseen as without_cells
 from suffice.core.latent import BLOCK_CELLS
 from suffice.core.parameters import Array
 from suffice.core.sketch import taken

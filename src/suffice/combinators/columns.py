@@ -23,6 +23,11 @@ def names_of(key: Any) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else (key,)
 
 
+def key_of(names: Any) -> Any:
+    """The key of a block with these columns; a single name that is a tuple would be taken for several."""
+    return names[0] if len(names) == 1 and not isinstance(names[0], tuple) else tuple(names)
+
+
 class ByColumn(dict[Any, Any]):
     """Answers by block, of which any column can be asked by its name: like columns are kept as one block.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, UnsupportedError, naming
-from suffice.core.sketch import combined, points, row_hash
+from suffice.core.sketch import blank, combined, points, row_hash
 
 
 @dataclass(frozen=True)
@@ -198,3 +198,8 @@ def _(rows: Table, seed: int) -> Any:
 @points.register
 def _(rows: Table, weights: Any) -> Any:
     return np.concatenate([points(part, weights) for part in rows.parts], axis=1)
+
+
+@blank.register
+def _(rows: Table) -> Any:
+    return np.logical_and.reduce([blank(part) for part in rows.parts])

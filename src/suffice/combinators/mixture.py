@@ -296,6 +296,13 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
     def staged(self, rows: Any) -> Any:
         return self.components.staged(rows)
 
+    @property
+    def rigid(self) -> bool:
+        return bool(self.components.rigid)
+
+    def loosened(self, factor: float) -> Self:
+        return replace(self, components=self.components.loosened(factor))
+
     def eased(self, share: float) -> Self:
         return replace(self, components=self.components.eased(share))
 

@@ -298,7 +298,10 @@ def of_product(product: Any, names: Any, fit: Any) -> Portrait:
     for key, block in product.blocks.items():
         if block.blocks or hasattr(block, "log_weights"):
             part = block.portrait(own[key])
-            found += [replace(row, cells=(_folded(part, row),), tells=float("nan"), note="") for row in part.rows]
+            found += [
+                replace(row, cells=(_folded(part, row),), tells=float("nan"), note="", family=_folded_family(row))
+                for row in part.rows
+            ]
             continue
         columns = column_names(block, own[key])
         own_numbers = parameters(block, columns, None if errors is None else errors[key])
@@ -314,7 +317,18 @@ def _folded(part: Portrait, row: Row) -> Reading:
     if len(row.cells) == 1:
         return row.cells[0]
     pieces = [
-        f"{percent(head.share or 0.0)} {' '.join(cell.pieces[:1])}"
+        f"{percent(head.share or 0.0)} {_spelt(' '.join(cell.pieces[:1]))}"
         for head, cell in zip(part.members, row.cells, strict=True)
     ]
     return Reading(tuple(pieces))
+
+
+def _spelt(piece: str) -> str:
+    """A mean and a spread in words: beside it ± is a standard error."""
+    mean, _, spread = piece.partition(" ± ")
+    return f"{mean} (std {spread})" if spread else piece
+
+
+def _folded_family(row: Row) -> str:
+    """The family of a column of a mixture inside a product."""
+    return row.family if len(row.cells) == 1 else f"{len(row.cells)} × {row.family}".removesuffix(" × ")

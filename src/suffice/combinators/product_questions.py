@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from suffice.combinators.columns import key_of
+from suffice.core.errors import DataError
 from suffice.core.foretold import Foretold
 from suffice.core.parameters import Array
 from suffice.core.questions import all_but_one
@@ -23,6 +25,7 @@ class ProductQuestions:
     column_names: Any
     with_parts: Any
     _of_parts: Any
+    _widths: Any
 
     @cached_property
     def cells(self) -> dict[Any, tuple[Any, Any]]:
@@ -51,8 +54,13 @@ class ProductQuestions:
         """The same product, its columns by name."""
         if self.named:
             return self
-        cuts = np.cumsum([0, *(len(block.column_labels) for block in self.blocks.values())])
-        keys = [names[a] if b - a == 1 else tuple(names[a:b]) for a, b in pairwise(cuts.tolist())]
+        widths = zip(self.blocks.values(), self._widths(len(names)), strict=True)
+        counts = [len(block.column_labels) if block.ready or not width else width for block, width in widths]
+        if sum(counts) != len(names):
+            msg = f"Product describes {sum(counts)} columns, but {len(names)} are named; give a part for each."
+            raise DataError(msg)
+        cuts = np.cumsum([0, *counts])
+        keys = [key_of(names[a:b]) for a, b in pairwise(cuts.tolist())]
         blocks = self.blocks.values()
         keys = [
             (key,) if block.row_vector and not isinstance(key, tuple) else key
@@ -82,7 +90,7 @@ class ProductQuestions:
         for key, block, kept, whole in self._kept(labels):
             own = tuple(self.cells[label][1] for label in kept)
             part = block if whole else block.of_column(own[0]) if len(own) == 1 else block.of_labels(own)
-            parts.append((key if whole else kept[0] if len(kept) == 1 else tuple(kept), part))
+            parts.append((key if whole else key_of(kept), part))
         return self.with_parts(tuple(parts) if self.named else tuple(part for _, part in parts))
 
     def of_column(self, label: Any) -> Any:
@@ -98,7 +106,7 @@ class ProductQuestions:
                 parts.append((key, block))
                 continue
             told = {own: known[label] for label, (home, own) in self.cells.items() if home == key and label in known}
-            parts.append((left[0] if len(left) == 1 else tuple(left), block.conditional(told)))
+            parts.append((key_of(left), block.conditional(told)))
         return self.with_parts(tuple(parts) if self.named else tuple(part for _, part in parts))
 
     def foretell(self, x: Any, label: Any) -> list[Foretold]:

@@ -18,6 +18,7 @@ from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.sketch import picture, points, taken
 from suffice.core.weights import Weights
+from suffice.engines import local
 
 TRIALS = 8  # short climbs, of which the better half goes on, again and again
 SHORT = 9  # passes of a short climb
@@ -26,6 +27,8 @@ BLUR = 0.05  # share of a row that its first owner gives to the others: no membe
 EQUAL = 1e-9  # relative difference of members that are the same
 FAR = 100  # interquartile ranges from the median: a row so far out has no say in the spread of all rows
 UNSEEN = 1e-4  # how far a start moves off a bound that it stands on, because the picture lacks what other rows have
+SLACK = 1.02  # how much wider bounds are that may lack the ends of the rows
+DOUBLINGS = 1000  # of the distance of bounds, until they reach a row
 LEAST, MOST = 2000, 20000  # rows of the picture
 
 
@@ -174,7 +177,45 @@ def _from_picture(
         notes = (("few rows", text),)
     with kernels.job(int(np.prod(np.shape(rows)))):  # what the fit will load serves its starts too
         found = _tried(model, small, w, rng, how, prior)
-    return (found.eased(UNSEEN) if len(small) < len(rows) else found), notes
+    return (for_all(found, rows, weights, small, w) if len(small) < len(rows) else found), notes
+
+
+def for_all(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -> Any:
+    """A start that was found on a picture, for all rows: none is impossible because the picture lacks its like.
+
+    Members that learn their bounds rule out what lies beyond. No pass would ever give it to them, so that it would be
+    impossible, or left to a member that is no good for it. So one pass over all rows is made from these bounds and one
+    from slightly wider ones, and the better is taken.
+    """
+    model = model.eased(UNSEEN)
+    if not model.components.rigid:
+        return model
+    model = _reaching(model, rows, weights, small, w)
+    wider = replace(model, components=model.components.loosened(SLACK))
+    after = [one.estimate(one.suffstats(rows, weights)) for one in (model, wider)]
+    return max(after, key=lambda one: float(one.log_likelihood_of(rows, weights))).eased(UNSEEN)
+
+
+def _reaching(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -> Any:
+    """The start with wider bounds, so that every row can be: it goes to the member that reaches it first."""
+    stack, held = model.components, weights.dense()[:, 0]
+    total = local.fill(lambda part: model.log_density(rows[part]), len(rows), model._width(rows))[:, 0]  # noqa: SLF001
+    lost = np.flatnonzero(np.isneginf(total) & (held > 0))
+    if not len(lost):
+        return model
+    beyond, left = taken(rows, lost), np.ones(len(lost), bool)
+    owners = np.full(len(lost), int(np.argmax(model.weights)))
+    for power in range(1, DOUBLINGS):
+        scores = replace(model, components=stack.loosened(2.0**power)).scores(beyond)
+        reached = left & (scores.max(axis=1) > -np.inf)
+        owners[reached] = scores[reached].argmax(axis=1)
+        left &= ~reached
+        if not left.any():
+            break
+    given = (owners[:, None] == np.arange(model.n)) * held[lost, None]
+    shares = share_out(model.scores(small)).parts * w.dense()
+    stats = stack.suffstats(small, shares) + stack.suffstats(beyond, given)
+    return replace(model, components=stack.estimate_above(stats, None, model.floors))
 
 
 def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -> Any:
@@ -194,7 +235,8 @@ def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -
     try:
         while len(paths) < trials:
             codes = _random(len(small), model.n, rng) if how == "random" else clusters(places, held, model.n, rng)
-            blur = BLUR if model.components.simple else 0.0
+            apart = model.components.rigid and len(paths) % 2 == 0  # bounds of a member that has a part of every row
+            blur = BLUR if model.components.simple and not apart else 0.0
             paths.append(climbed(owned(model, small, blurred(codes, model.n, blur) * held[:, None], rng)))
         while len(paths) > 1:
             better = sorted(paths, key=lambda one: one.rank)[len(paths) // 2 :]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.candidates import Candidate
-from suffice.combinators.starts import UNSEEN, belief, blurred, floors_of, owned
+from suffice.combinators.starts import belief, blurred, floors_of, for_all, owned
 from suffice.core.em import Climb, climb
 from suffice.core.errors import UnsupportedError
 from suffice.core.fit import fit
@@ -161,9 +161,12 @@ class Trials:
         """The fit to all rows from a start, or from the best solution on the picture."""
         assert self.best is not None  # noqa: S101 (begin comes first)
         group, best = self.group, self.best
+        begin = (
+            for_all(best.distribution, group.rows, group.weights, *group.picture).ordered() if start is None else start
+        )
         found = _heeded(fit(
-            self.candidate.mixture, group.rows, weights=group.weights, prior=group.prior,
-            start=best.distribution.eased(UNSEEN).ordered() if start is None else start, random_state=group.seed,
+            self.candidate.mixture, group.rows, weights=group.weights, prior=group.prior, start=begin,
+            random_state=group.seed,
         ))  # fmt: skip
         if start is not None or len(self.ends) < 2:
             return found

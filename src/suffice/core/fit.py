@@ -13,6 +13,7 @@ from suffice.core.beside import weights_of
 from suffice.core.checkpoint import Checkpoint
 from suffice.core.density import data_posterior, density_posterior, is_density
 from suffice.core.distribution import Alert, Distribution
+from suffice.core.doubts import impossible, unbelieved, under, without_cells
 from suffice.core.em import Climb, InterruptedStart, Pass, Trace, climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.names import names_of_data, saying_names, with_names
@@ -118,7 +119,7 @@ def fit(
                 text = f"interrupted after {len(climbs)} of {n_init} starts; what stands here is the best of them."
                 notes = (*notes, ("interrupted", text))
             if settled is not prior:
-                notes = (*notes, *_unbelieved(prototype, settled))
+                notes = (*notes, *unbelieved(prototype, settled))
                 prior = settled
             found = _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
         if begun is not None and found._mark is not None:  # noqa: SLF001 (a Fit is made here)
@@ -320,24 +321,12 @@ def _climbed(
     return replace(path, distribution=learned, statistics=stats), notes
 
 
-def _unbelieved(prototype: Any, prior: Any) -> tuple[Alert, ...]:
-    """What to tell of the parts that a named prior says nothing of."""
-    silent = prototype.silent(prior)
-    if not silent:
-        return ()
-    text = (
-        f"prior='weak' says nothing of {', '.join(silent)}: there is no conjugate prior that gives its mode, so its "
-        "parameters are estimated by maximum likelihood."
-    )
-    return (("no prior", text),)
-
-
 def _conclude(
     path: Climb, data: Any, prior: Any, prototype: Any, believed: Any, notes: tuple[Alert, ...], name: str
 ) -> Fit:
     learned, stats, weights = path.distribution, path.statistics, data[1]
     prior = resolved(prototype, prior, stats)
-    alerts = [*notes, *(_under(prior, alert) for alert in learned.alerts(stats))]
+    alerts = [*notes, *(under(prior, alert) for alert in learned.alerts(stats))]
     if believed is not None:
         alerts.extend(alert for alert in believed.alerts if alert[0] not in dict(alerts))
         prior_there = believed.log_prior(learned)
@@ -347,9 +336,7 @@ def _conclude(
     if not cells.any():
         msg = f"{learned.name} cannot be fitted: every cell is missing; give at least one value."
         raise DataError(msg)
-    if (cells == 0).any():
-        blank = [learned.column_label(int(column)) for column in np.unique(np.argwhere(cells == 0)[:, -1])]
-        alerts.append(("unseen", unseen(blank)))
+    alerts.extend(without_cells(learned, cells, *data))
     if path.fell:
         alerts.append(("fell", f"{path.reason}; what stands here is the best before it."))
     elif not path.converged:
@@ -357,6 +344,8 @@ def _conclude(
             ("not converged", f"{path.reason}, before the likelihood was flat; raise max_iter or run it longer.")
         )
     likelihood = learned.log_likelihood_of(*data) if learned.decides else float(path.trace.log_likelihood[-1])
+    if np.isneginf(likelihood):
+        alerts.append(impossible(learned, *data))
     if np.isposinf(likelihood):
         alerts.append(("collapsed", "the likelihood is infinite: the estimate is a point, not a density."))
     return Fit(
@@ -387,14 +376,6 @@ def named_fit(found: Fit, names: Any) -> Fit:
     return replace(found, names=names, alerts=alerts)
 
 
-def unseen(columns: list[str]) -> str:
-    """What to tell of columns without any value."""
-    columns = list(dict.fromkeys(columns))
-    if not columns[1:]:
-        return f"column {columns[0]} has no value at all; its parameters are those of the prototype."
-    return f"columns {', '.join(columns)} have no value at all; their parameters are those of the prototype."
-
-
 def resolved(prototype: Any, prior: Any, stats: Any) -> Any:
     """The prior that a name stands for, in the layout of the prototype."""
     if not isinstance(prior, str):
@@ -407,16 +388,6 @@ def resolved(prototype: Any, prior: Any, stats: Any) -> Any:
     except UnsupportedError:  # of a part without any value, which was not estimated either
         return None
     return prototype.like(weak) if weak.batch else weak
-
-
-def _under(prior: Any, alert: Alert) -> Alert:
-    """An alert that advises a prior, where there is one already: what that prior would have to be instead."""
-    code, text = alert
-    fact, advised, _ = text.partition(" A prior")
-    if prior is None or isinstance(prior, dict) or not advised:  # a dictionary may leave out the block in question
-        return alert
-    inward = getattr(getattr(prior, "belief", prior), "inward", Distribution.inward)
-    return code, f"{fact} This prior does not prevent it; {inward} does."
 
 
 def log_prior_at(learned: Any, prior: Any, prototype: Any) -> float:

@@ -15,6 +15,7 @@ from suffice.core.shown import shown
 
 MANY = 2000  # numbers whose standard errors a portrait still computes by itself
 WORK = 2e7  # multiplications that it still does for what needs the rows
+HOLES = 1e8  # the same where only holes need them: matrix products
 LEVEL = 24  # letters of a level
 LONG = 110  # letters of a prior
 
@@ -49,8 +50,7 @@ def _rows(fit: Any) -> str:
     rows, weights = fit._data or (None, None)  # noqa: SLF001 (its own portrait)
     weighted = fit.n != round(fit.n) if weights is None else weights.values is not None
     columns = fit.distribution.columns or 1
-    names: tuple[Any, ...] = getattr(fit, "names", None) or ()
-    wide = f" × {columns} columns" if columns > 1 else f" of {shown(names[0])}" if len(names) == 1 else ""
+    wide = f" × {columns} columns" if columns > 1 else ""
     holes = f", {count(fit.missing, 'cell')} missing" if fit.missing else ""
     if not weighted:
         return f"{count(fit.n, 'row')}{wide}{holes}"
@@ -105,8 +105,9 @@ def errors_of(fit: Any) -> Any:
         return None
     if "standard_errors" in fit.__dict__:
         return fit.standard_errors
-    p = fit.n_parameters
-    if p > MANY or (fit.distribution.asks_rows and (not fit._intact or fit.n * p * p > WORK)):  # noqa: SLF001
+    p, model = fit.n_parameters, fit.distribution
+    most = WORK if model.asks_rows else HOLES
+    if p > MANY or (model.needs_rows(fit.statistics) and (not fit._intact or fit.n * p * p > most)):  # noqa: SLF001
         return None
     try:
         return fit.standard_errors

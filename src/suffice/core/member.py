@@ -196,6 +196,15 @@ class Member(Answers):
         return max((block.tries for block in self.blocks.values()), default=1)
 
     # ---- what a sample lacks --------------------------------------------------------------------------------------
+    @property
+    def rigid(self: Any) -> bool:
+        """Whether a share of a row, however small, moves the estimate as far as the whole row: bounds are learned."""
+        return any(block.rigid for block in self.blocks.values())
+
+    def loosened(self: Any, factor: float) -> Any:
+        """The same with learned bounds ``factor`` times as far apart."""
+        return self.rebuilt(block.loosened(factor) for block in self.blocks.values()) if self.blocks else self
+
     def eased(self: Any, share: float) -> Any:
         """The same parameters off the bounds of their domains, by a small ``share`` of the way.
 

@@ -284,7 +284,7 @@ class Questions(Member):
     def labels_of(self, *columns: Any) -> tuple[Any, ...]:
         """The labels of columns that are asked for, each once."""
         labels = self.column_labels
-        flat = [one for column in columns for one in (column if isinstance(column, (tuple, list)) else (column,))]
+        flat = [one for column in columns for one in (column if self._several(column) else (column,))]
         found = tuple(label_of(one, labels, self.name) for one in flat)
         if not found or len(set(found)) < len(found):
             got = f"{found!r:.60} has one twice" if found else "none is asked for"
@@ -293,7 +293,11 @@ class Questions(Member):
         return found
 
     def _group(self, columns: Any) -> tuple[Any, ...]:
-        return self.labels_of(*columns) if isinstance(columns, (list, tuple)) else self.labels_of(columns)
+        return self.labels_of(*columns) if self._several(columns) else self.labels_of(columns)
+
+    def _several(self, columns: Any) -> bool:
+        """Whether these are several columns; a tuple may be the name of one."""
+        return isinstance(columns, (list, tuple)) and columns not in self.column_labels
 
     def known(self, mapping: Any, columns: dict[str, Any]) -> dict[Any, Any]:
         """What is known, by label and in the order of the columns; what is missing is not."""

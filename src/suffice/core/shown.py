@@ -8,6 +8,7 @@ place. HTML escapes belong to whoever writes HTML.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -54,6 +55,33 @@ def column(name: Any, width: int = LONGEST) -> str:
     """The name of a column; one that has only a place says so."""
     place = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
     return fitted(f"column {name}", width) if place else shown(name, width)
+
+
+def apart(names: Iterable[Any], width: int = LONGEST) -> list[str]:
+    """Names of columns that stay different where they begin alike: of those the middle is cut, not the end.
+
+    >>> apart(["income of the household, 2023", "income of the household, 2024", "age"], 16)
+    ['income o…d, 2023', 'income o…d, 2024', 'age']
+    """
+    asked = list(names)
+    found = [column(name, width) for name in asked]
+    often = Counter(found)
+    return [
+        _ends(column(name, len(str(name)) * 12 + 12), width) if often[text] > 1 else text
+        for name, text in zip(asked, found, strict=True)
+    ]
+
+
+def _ends(text: str, width: int) -> str:
+    """The beginning and the end of a text in a width."""
+    if places(text) <= width:
+        return text
+    tail, room = "", (width - 1) // 2
+    for letter in reversed(text):
+        if places(letter + tail) > room:
+            break
+        tail = letter + tail
+    return fitted(text, width - places(tail)) + tail
 
 
 def _plain(value: Any) -> str:

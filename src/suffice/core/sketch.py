@@ -144,6 +144,20 @@ def _(rows: Labels, weights: Array) -> Array:
     return np.concatenate(columns, axis=1)
 
 
+@singledispatch
+def blank(rows: Any) -> Array:
+    """Which rows (n,) have no value at all."""
+    x = np.asarray(rows)
+    missing = np.isnan(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool)
+    return np.asarray(missing.reshape(len(rows), -1).all(axis=1))
+
+
+@blank.register
+def _(rows: Labels) -> Array:
+    each = [column.among(np.arange(len(column.vocabulary))) < 0 for column in rows.columns]
+    return np.asarray(np.logical_and.reduce(each))
+
+
 def taken(rows: Any, index: Array) -> Any:
     """Some of the rows, in memory."""
     return rows.take(index) if isinstance(rows, Streamed) else picked(rows, index)

@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.core.portrait import Alert, Head, Parameter, Portrait, Row
 from suffice.core.readings import Reading, number, percent
-from suffice.core.shown import LONGEST, column, fitted, left, places, right, sentence, shown, wrapped
+from suffice.core.shown import LONGEST, apart, column, fitted, left, places, right, sentence, shown, wrapped
 
 WIDTH, NARROWEST, WIDEST = 80, 40, 160  # of a line where nobody says, and where a terminal does
 LEAST = 30  # letters of a line, whoever asks
@@ -96,7 +96,8 @@ def _numbers(portrait: Portrait, width: int) -> list[str]:
 def _parameters(portrait: Portrait, width: int, most: int = NUMBERS) -> list[str]:
     """One line per parameter: estimate, standard error, 95 % interval."""
     numbers: tuple[Parameter, ...] = portrait.parameters[:most]
-    rows = [("", *portrait.heads)]
+    name = portrait.rows[0].column if len(portrait.rows) == 1 else "value"
+    rows = [("" if name == "value" else shown(name, max(width // 3, 8)), *portrait.heads)]
     for one in numbers:
         ends = f"{number(one.low, 5)} … {number(one.high, 5)}" if np.isfinite(one.error) and not one.fixed else ""
         error = "fixed" if one.fixed else number(one.error, 5)
@@ -165,7 +166,13 @@ def _heaviest(members: tuple[Head, ...]) -> list[int]:
 
 
 def _names(rows: tuple[Row, ...], width: int) -> list[str]:
-    return [column(row.column, min(LONGEST, max(width // 3 - 2, 8))) for row in rows]
+    return apart((row.column for row in rows), min(LONGEST, max(width // 3 - 2, 8)))
+
+
+def _called(portrait: Portrait, width: int) -> dict[Any, str]:
+    """How the columns of a portrait are called in a width."""
+    columns = [row.column for row in portrait.rows]
+    return dict(zip(columns, apart(columns, width), strict=True))
 
 
 def title_of(head: Head, width: int = CELL) -> str:
@@ -264,8 +271,10 @@ def _apart(portrait: Portrait, kept: list[int], width: int) -> list[str]:
     out = sentence(
         "what sets each apart, in nats by which it differs from all together:", width, first=INSET, then=INSET
     )
+    most = max(width // 3, 8)
+    called = _called(portrait, most)
     for j in kept:
-        pieces = [f"{column(name, max(width // 3, 8))} {nats:.2f}" for name, nats in portrait.apart[j]]
+        pieces = [f"{called.get(name) or column(name, most)} {nats:.2f}" for name, nats in portrait.apart[j]]
         label = shown(portrait.members[j].label, max(width // 4, 4))
         lines = wrapped(pieces or ["nothing"], width, joint=", ", first=f"{INSET}{label}: ", then=INSET * 2)
         out += [lines[0] if len(lines) == 1 else lines[0] + ("," if places(lines[0]) < width else ""), *lines[1:]]
@@ -277,11 +286,14 @@ def _correlations(portrait: Portrait, width: int) -> list[str]:
         return []
     named = len(portrait.correlations) > 1
     out = [f"{INSET}strongest correlations:"] if named or width < NARROWEST else []
+    most = max(width // 3 - 4, 6)
+    called = _called(portrait, most)
     for j, pairs in enumerate(portrait.correlations[:MEMBERS]):
         if not pairs:
             continue
-        most = max(width // 3 - 4, 6)
-        pieces = [f"{column(a, most)} × {column(b, most)} {_signed(r)}" for a, b, r in pairs]
+        pieces = [
+            f"{called.get(a) or column(a, most)} × {called.get(b) or column(b, most)} {_signed(r)}" for a, b, r in pairs
+        ]
         label = (
             shown(portrait.members[j].label, max(width // 4, 4)) + ": "
             if named

@@ -41,19 +41,24 @@ class Frame:
         squares = (y[:, :, None] * y[:, None, :]).reshape(len(y), d * d)
         return np.concatenate([y, 0.5 * (squares - whole.ravel()) @ flat.T], axis=1)
 
-    def curvature(self, weight: float, first: Array, second: Array, whole: Array) -> Array:
-        """−∂² of Σ w log p, (d + q, d + q), from Σ w, Σ w y and Σ w yyᵀ."""
-        d, q, t = self.d, len(self.slopes), self.slopes
+    def curvature(self, weight: Array, first: Array, second: Array, whole: Array) -> Array:
+        """−∂² of Σ w log p, (d + q, d + q), from Σ w, Σ w y, Σ w yyᵀ and AᵀΣ⁻¹A of groups of rows, (g, …).
+
+        It is linear in the products of what groups have, so that these are added before any slope is looked at.
+        """
+        d, q, g = self.d, len(self.slopes), len(weight)
         out = np.zeros((d + q, d + q))
-        out[:d, :d] = weight * whole
-        out[d:, :d] = (t @ whole).transpose(0, 2, 1) @ first  # firstᵀ T G m
+        seen = np.tensordot(weight, whole, axes=1)
+        out[:d, :d] = seen
+        flat, cells = self.slopes.reshape(q, d * d), whole.reshape(g, d * d)
+        out[d:, :d] = flat @ (first.T @ cells).reshape(d * d, d)  # Σ firstᵀ T G m
         out[:d, d:] = out[d:, :d].T
-        flat = t.reshape(q, d * d)
-        inner = (whole @ t @ whole).reshape(q, d * d) @ flat.T
-        outer = (second @ t @ whole).reshape(q, d * d) @ flat.T
-        out[d:, d:] = 0.5 * (outer + outer.T - weight * inner)
+        middle = (second - 0.5 * weight[:, None, None] * whole).reshape(g, d * d)
+        pairs = (middle.T @ cells).reshape(d, d, d, d).transpose(1, 2, 0, 3)  # Σ M[i, k] G[l, j], as (k, l), (i, j)
+        outer = flat @ pairs.reshape(d * d, d * d) @ flat.T
+        out[d:, d:] = 0.5 * (outer + outer.T)
         if self.spectrum is not None:
-            out[d:, d:] += 0.5 * self._bend(weight * whole - second)
+            out[d:, d:] += 0.5 * self._bend(seen - second.sum(axis=0))
         return out
 
     def _bend(self, slope: Array) -> Array:
@@ -212,13 +217,18 @@ class GaussianChart(Chart):
 
     def curvature(self, rows: Any, weights: Array) -> Array:
         total = np.zeros((self.size, self.size))
-        for where, cells in self.patterns(rows):
-            for index, (columns, link) in enumerate(self.links):
-                w = weights[where, index]
-                y, whole = self._residues(index, rows[where], cells)
-                bent = self.frames[index].curvature(float(w.sum()), w @ y, y.T @ (w[:, None] * y), whole)
+        groups = self.patterns(rows)
+        for index, (columns, link) in enumerate(self.links):
+            found = [self._gathered(index, rows[where], weights[where, index], cells) for where, cells in groups]
+            if found:
+                bent = self.frames[index].curvature(*map(np.stack, zip(*found, strict=True)))
                 total[np.ix_(columns, columns)] += link.T @ bent @ link
         return total
+
+    def _gathered(self, index: int, x: Array, w: Array, cells: Array) -> tuple[Array, Array, Array, Array]:
+        """What the curvature needs of rows with these cells."""
+        y, whole = self._residues(index, x, cells)
+        return w.sum(), w @ y, y.T @ (w[:, None] * y), whole
 
     def errors(self, known: Knowledge) -> dict[Any, Any]:
         d = self.d

@@ -497,6 +497,14 @@ class MultivariateNormal(ExponentialFamily):
     def needs_rows(self, stats: Any) -> bool:
         return not stats.exact
 
+    def rounding(self, stats: Any) -> float:
+        """What is lost where a covariance that is all but singular is inverted."""
+        cov = np.asarray(self.stacked.cov)
+        spread = np.sqrt(np.einsum("kii->ki", cov))
+        least = np.linalg.eigvalsh(cov / (spread[:, :, None] * spread[:, None, :]))[:, 0]
+        lost = stats.weight * np.finfo(float).eps * cov.shape[-1] / np.maximum(least, np.finfo(float).eps)
+        return float(lost.sum())
+
     def standard_errors(self, stats: Any) -> dict[str, Any]:
         """From exact statistics; with holes they need the rows, and are NaN where those are not at hand."""
         if stats.exact:

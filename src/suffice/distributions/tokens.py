@@ -10,7 +10,7 @@ import numpy as np
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.latent import Expectation
 from suffice.core.parameters import Array, Domain
-from suffice.core.sketch import points
+from suffice.core.sketch import blank, points
 from suffice.core.sparse import Sparse
 from suffice.core.statistics import Sums
 from suffice.core.weights import Weights
@@ -170,3 +170,13 @@ def _(rows: Above, weights: Any) -> Any:
 def _(rows: Sparse, weights: Any) -> Any:
     """How much a row holds: whole rows of a matrix that is mostly 0 would be far too many numbers."""
     return points(np.asarray(rows.matrix.sum(axis=1), dtype=float).reshape(-1, 1), weights)
+
+
+@blank.register
+def _(rows: Above) -> Any:
+    return blank(rows.matrix)
+
+
+@blank.register
+def _(rows: Sparse) -> Any:
+    return np.zeros(len(rows), dtype=bool)

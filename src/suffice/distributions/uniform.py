@@ -16,6 +16,8 @@ from suffice.core.statistics import Extremes
 from suffice.core.weights import Weights
 from suffice.distributions.normal import spread_floor
 
+FARTHEST = 1e307  # of a bound that is moved: its distance to another one is finite
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Uniform(Distribution):
@@ -76,6 +78,16 @@ class Uniform(Distribution):
                     f"Free {name}, move it, or drop the value."
                 )
                 raise DataError(msg)
+
+    @property
+    def rigid(self) -> bool:
+        return bool(self.free)
+
+    def loosened(self, factor: float) -> Self:
+        by = np.subtract(self.high, self.low) * (factor - 1) / 2
+        low = self.low if "low" in self.fixed else np.maximum(self.low - by, -FARTHEST)
+        high = self.high if "high" in self.fixed else np.minimum(self.high + by, FARTHEST)
+        return replace(self, low=low, high=high)
 
     def log_cell(self, x: Array) -> Array:
         return np.where((x >= self.low) & (x <= self.high), -np.log(np.subtract(self.high, self.low)), -np.inf)

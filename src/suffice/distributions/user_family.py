@@ -6,7 +6,7 @@ Over 400 lines: a third of them check what a user's functions return and say wha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -71,7 +71,7 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
     h: Any = field(kw_only=False)
     A: Any = field(kw_only=False)
     support: Any = field(default=(-np.inf, np.inf), kw_only=True)  # type: ignore[misc] # every user has another one
-    start: Any = field(default=None, kw_only=True)
+    start: InitVar[Any] = field(default=None, kw_only=True)  # kept as eta; `start` of a family is the verb
     eta: Any = field(default=None, kw_only=True, metadata=parameter(REAL, typical=(-1.0, 1.0)).metadata)
 
     def __new__(cls, *functions: Any, **options: Any) -> Self:
@@ -80,17 +80,17 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
         several = cls is ExponentialFamily and np.ndim(options.get("start", 0.0)) > 0
         return object.__new__(SeveralStatistics) if several else made  # type: ignore[return-value]
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, start: Any) -> None:
         """Check the functions against each other once, when the family is first made."""
         new = self.eta is None
         if new:
-            self._check_functions()
+            self._check_functions(start)
             object.__setattr__(self, "support", _domain(self))
-            object.__setattr__(self, "eta", self.start)
+            object.__setattr__(self, "eta", start)
         super().__post_init__()
         if new:
-            self._check_shapes()
-            self._check_mass()
+            self._check_shapes(start)
+            self._check_mass(start)
 
     @property
     def name(self) -> str:
@@ -243,7 +243,7 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
         return quadrature.moment(self, 1)
 
     # ---- checks -------------------------------------------------------------------------------------------------
-    def _check_functions(self) -> None:
+    def _check_functions(self, start: Any) -> None:
         for name in ("u", "h", "A"):
             if not callable(getattr(self, name)):
                 several = " For several statistics give one that returns a list: lambda x: [x, x**2]."
@@ -252,11 +252,11 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
                     f"{getattr(self, name)!r:.60}.{several if name == 'u' else ''}"
                 )
                 raise ParameterError(msg)
-        if self.start is None:
+        if start is None:
             msg = f"{self.name} needs start=, a natural parameter η at which A is finite."
             raise ParameterError(msg)
 
-    def _check_shapes(self) -> None:
+    def _check_shapes(self, start: Any) -> None:
         """Refuse functions that are not vectorised, or a start that A cannot take."""
         x = _inside(self.support)
         shapes = {"u": (*x.shape, *np.shape(self.eta)), "h": x.shape}
@@ -273,12 +273,12 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
             if got != shapes[name]:
                 msg = (
                     f"{self.name}: {name} of an array of shape {x.shape} has shape {got}, but {shapes[name]} is needed "
-                    f"for start={self.start!r}. Return one number per cell, or a list: an array for each entry of η."
+                    f"for start={start!r}. Return one number per cell, or a list: an array for each entry of η."
                 )
                 raise ParameterError(msg)
         self._check_layout()
         if not np.isfinite(self.log_partition()).all():
-            msg = f"{self.name}: A is {self.log_partition()} at start={self.start!r}; start where A is finite."
+            msg = f"{self.name}: A is {self.log_partition()} at start={start!r}; start where A is finite."
             raise ParameterError(msg)
 
     def _check_layout(self) -> None:
@@ -303,11 +303,11 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
             msg = f"{self.name}: {layout}; for … = {batch} it answered with the shape {got}. {remedy}"
             raise ParameterError(msg)
 
-    def _check_mass(self) -> None:
+    def _check_mass(self, start: Any) -> None:
         total = _mass(self)
         if not abs(np.log(total)) < 1e-6:
             msg = (
-                f"{self.name}: at η = {self.start!r} h·exp(η·u − A) adds up to {total:.8g} over the support, not to 1. "
+                f"{self.name}: at η = {start!r} h·exp(η·u − A) adds up to {total:.8g} over the support, not to 1. "
                 f"Correct u, h, A or the support; to keep the others, A must change by {np.log(total):+.6g} there."
             )
             raise ParameterError(msg)
@@ -318,6 +318,9 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
         eta = np.array2string(np.asarray(self.eta), precision=6, separator=", ", threshold=12)
         marks = "".join(f".{verb}('eta')" for verb, names in (("fix", self.fixed), ("tie", self.tied)) if names)
         return f"ExponentialFamily({', '.join(functions)}, support={_shown(self.support)}, eta={eta}){marks}"
+
+
+ExponentialFamily.start = exponential.ExponentialFamily.start  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

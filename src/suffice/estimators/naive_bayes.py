@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 from suffice.combinators.product import Product
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError
+from suffice.core.names import names_of_data
 from suffice.core.streamed import Source
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.rows import columns_of
@@ -24,7 +25,8 @@ class NaiveBayes(BayesShell):
     Parameters
     ----------
     families
-        ``{column: distribution}`` for some columns (None leaves one out), or a whole :class:`Product`. Those of other
+        ``{column: distribution}`` for some columns (None leaves one out), one distribution for every column, or a whole
+        :class:`Product`, whose parts go by position where they have no names. Those of other
         columns are chosen by :func:`suffice.infer`, by the values of the rows of ``fit``, or of the first
         ``partial_fit``, within the classes. It leaves out columns that are constant, dates, or like an identifier.
     joint
@@ -129,8 +131,7 @@ class NaiveBayes(BayesShell):
 
     def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
         if isinstance(self.families, Distribution):
-            given = self.families
-            self.prototype_ = given if isinstance(given, Product) else Product([given])
+            self.prototype_ = _over(self.families, tuple(names_of_data(rows) or rows.keys()))
             return
         files = isinstance(rows, Source)
         weights = sample_weight if files else row_weights(sample_weight, found.codes).values
@@ -162,6 +163,15 @@ class NaiveBayes(BayesShell):
             )
             raise DataError(msg)
         return super().merge(other)
+
+
+def _over(given: Any, names: tuple[Any, ...]) -> Product:
+    """A distribution that the caller gives, over the columns by name."""
+    if isinstance(given, Product):
+        return given if given.named else given.with_column_names(names)
+    if given.row_vector or (given.simple and names[1:]):  # one block of them all
+        return Product({names: given})
+    return Product(dict.fromkeys(names, given))
 
 
 def _families(given: Any) -> tuple[Any, ...]:
