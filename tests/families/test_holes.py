@@ -13,9 +13,11 @@ from sklearn.datasets import load_iris
 import suffice as sf
 from suffice import kernels
 from suffice.core.latent import expect
+from suffice.distributions import holes
 from suffice.distributions.gaussian_pass import PASSES
-from suffice.distributions.holes import Patterns, expected_rows
+from suffice.distributions.holes import Patterns, Split, Staged, expected_rows
 from suffice.distributions.structures import STRUCTURES
+from suffice.engines import local
 from suffice.testing.law import same_statistics
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -390,8 +392,8 @@ def test_a_row_without_any_cell_counts_for_nothing():
         assert two.missing == one.missing + 20
         assert two.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-9)
         assert_allclose(two.log_prob(more)[150:], 0.0, atol=1e-15)
-    page = str(sf.fit(MVN(), more))
-    assert f"{np.isnan(more).sum()} cells missing" in " ".join(page.split())
+    page = " ".join(str(sf.fit(MVN(), more)).split())
+    assert f"{np.isnan(more).sum()} cells missing" in page
     with pytest.raises(sf.DataError, match="every cell is missing"):
         sf.fit(MVN(), np.full((4, 2), np.nan))
 
@@ -626,19 +628,18 @@ def test_selection_with_holes():
     )
 
 
-def test_rows_are_grouped_by_what_they_have():
-    x = holed(np.random.default_rng(0).normal(size=(500, 70)), 1, 0.02)
+@pytest.mark.parametrize("columns", [3, 8, 9, 16, 20, 40, 64, 70])
+def test_rows_are_grouped_by_what_they_have(columns):
+    x = holed(np.random.default_rng(0).normal(size=(500, columns)), 1, 0.02)
     found = Patterns.of(x)
     assert sorted(found.order.tolist()) == list(range(500))
-    count = 0
-    for group in found.groups:
-        for columns, rows in zip(group.columns, group.rows, strict=True):
-            seen = ~np.isnan(x[found.order[rows]])
-            assert (seen == seen[0]).all()
-            assert sorted(columns[: group.size].tolist()) == np.flatnonzero(seen[0]).tolist()
-            count += 1
-    assert count == len(np.unique(~np.isnan(x), axis=0))
-    assert Patterns.of(x[:0]).groups == ()
+    for rows, cells in found.each:
+        seen = ~np.isnan(x[rows])
+        assert (seen == seen[0]).all()
+        assert cells.tolist() == np.flatnonzero(seen[0]).tolist()
+    assert len(found.each) == len(np.unique(~np.isnan(x), axis=0))
+    assert np.concatenate([rows for rows, _ in found.each]).tolist() == found.order.tolist()
+    assert Patterns.of(x[:0]).each == []
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -671,3 +672,62 @@ def test_the_information_of_patterns_together_is_that_of_rows_alone(name):
     chart = GaussianChart(sf.fit(MVN(structure=name), holed(IRIS, 1)).distribution.stacked)
     alone = sum(chart.curvature(x[i : i + 1], w[i : i + 1]) for i in range(len(x)))
     assert_allclose(chart.curvature(x, w), alone, rtol=1e-10, atol=1e-10 * np.abs(alone).max())
+
+
+# ---- rows for many passes --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("structure", ["full", "tied", "diag"])
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_staged_rows_have_the_statistics_of_rows(structure, threads, monkeypatch):
+    monkeypatch.setenv("SUFFICE_THREADS", threads)
+    monkeypatch.setattr(local, "SLICE_CELLS", 1 << 11)
+    truth = three(structure)
+    x = holed(truth.sample(3000, 1), 2)
+    x[::50] = np.nan
+    w = np.random.default_rng(0).uniform(0, 2, len(x)) * (np.arange(len(x)) % 7 > 0)
+    staged = truth.staged(x)
+    assert isinstance(staged, Staged)
+    for weights in (None, w, w):
+        assert truth.suffstats(staged, weights) == truth.suffstats(x, weights)
+        one = truth.components.each[0]
+        assert one.suffstats(staged, weights) == one.suffstats(x, weights)
+    assert_array_equal(truth.log_prob(staged), truth.log_prob(x))
+
+
+def test_rows_are_sorted_once_in_a_fit(monkeypatch):
+    x, found = holed(IRIS, 1), []
+    sort = Split.of.__func__
+    monkeypatch.setattr(Split, "of", classmethod(lambda cls, rows: found.append(len(rows)) or sort(cls, rows)))
+    fit = sf.fit(sf.Mixture(MVN(), 2), x, random_state=0, start=np.arange(150) % 2)
+    assert fit.n_iter > 5
+    assert len(found) <= 4  # of the climb, of the start, and of what is told of the end
+
+
+def test_what_is_known_of_staged_rows_is_theirs_alone(monkeypatch):
+    x = holed(IRIS, 1)
+    staged = Staged.of(x)
+    part = staged[10:50][5:20]
+    assert part.split.cells.shape == Split.of(x[15:30]).cells.shape
+    assert_array_equal(part.split.some, Split.of(x[15:30]).some)
+    assert part.split is staged[15:30].split
+    assert (staged + 1).split is None
+    assert type(staged[np.arange(3)]) is np.ndarray
+    assert type(Staged.of(IRIS)) is np.ndarray  # nothing to sort
+    monkeypatch.setattr(holes, "KEPT", 0)
+    again = Staged.of(x)
+    assert again.split is not again.split
+    x[:] = IRIS  # another fit sorts again
+    assert len(Staged.of(x).shape) == 2
+    assert sf.fit(MVN(), x).statistics.exact
+
+
+def test_zero_weights_and_infinite_cells_of_staged_rows():
+    x = holed(IRIS, 2)
+    x[5, 0], x[6] = np.inf, np.nan
+    x[6, 1] = -np.inf
+    w = np.ones(150)
+    one = MVN(IRIS.mean(axis=0), np.cov(IRIS.T))
+    with pytest.raises(sf.DataError, match=r"row 5, column 0 has inf"):
+        one.suffstats(Staged.of(x), w)
+    w[[5, 6]] = 0.0
+    kept = np.delete(x, [5, 6], axis=0)
+    same_statistics(one.suffstats(Staged.of(x), w), one.suffstats(kept), 1e-12, "rows of no weight")

@@ -189,12 +189,7 @@ class GaussianChart(Chart):
         """Groups of rows that have the same cells: their numbers, and the cells."""
         if not np.isnan(rows).any():
             return [(np.arange(len(rows)), np.arange(self.d))]
-        found = Patterns.of(rows)
-        return [
-            (found.order[part], columns[: group.size])
-            for group in found.groups
-            for part, columns in zip(group.rows, group.columns, strict=True)
-        ]
+        return Patterns.of(rows).each
 
     def _residues(self, index: int, x: Array, cells: Array) -> tuple[Array, Array]:
         """AᵀΣ⁻¹(x − μ) of rows with these cells, and AᵀΣ⁻¹A."""

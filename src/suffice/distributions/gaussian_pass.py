@@ -44,14 +44,14 @@ def _pooled(model: Any, x: Array, log_weights: Array, weights: Array | None) -> 
 PASSES: dict[str, Callable[..., Expectation]] = {"full": _full, "diagonal": _diagonal, "pooled": _pooled}
 
 
-def expect_with_holes(model: Any, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
-    """The E-step of rows that all have some cells, and not all: as the members complete them."""
+def expect_with_holes(model: Any, split: holes.Split, log_weights: Array, weights: Array | None) -> Expectation:
+    """The E-step of the rows that have some cells, and not all: as the members complete them."""
     mean = np.asarray(model.mean)
     if model.keeps != "diagonal":
         cov = np.asarray(model.cov)[:1] if model.shared else np.asarray(model.cov)
-        return holes.expect(x, log_weights, weights, mean, cov, pooled=model.shared)
+        return holes.expect(split, log_weights, weights, mean, cov, pooled=model.shared)
     std = np.sqrt(np.einsum("kii->ki", model.cov))
-    found = Normal(mean, std).expect(x, log_weights, weights)
+    found = Normal(mean, std).expect(split.cells, log_weights, weights)
     return replace(found, statistics=holes.filled(found.statistics, found.count, mean, std))
 
 

@@ -1,120 +1,140 @@
 """Rows of which some cells are missing, where columns vary together: what the seen cells tell of the others.
 
-Rows are grouped by which cells they have. Given those, x_o, the others are Normal about μ_m + B(x_o − μ_o) with the
-covariance C, and both depend on the group alone: what an E-step expects of a group follows from the scatter of its seen
-cells. One Cholesky factor of Σ with the seen columns first holds B, C and the density of what was seen. Groups with
-equally many seen cells are computed together, as stacks (groups, members, …).
+Rows are grouped by which cells they have: given those, what is expected of the others depends on the group alone. The
+arithmetic is the kernels' (`kernels.reference_holes` defines it); here rows are sorted for it, once for many passes
+where they are `Staged`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from suffice import kernels
-from suffice.core.latent import Expectation, share_out
+from suffice.core.latent import Expectation
 from suffice.core.moments import Moments, Scatter
 from suffice.core.parameters import Array
-from suffice.core.statistics import share
 from suffice.core.weights import Weights
-from suffice.distributions.covariance import inverse_of_lower
 from suffice.distributions.normal import HALF_LOG_TAU
+from suffice.kernels.reference_holes import HoledMoments, Told, applied, away, parts
 
-TOGETHER = 1 << 18  # numbers of a stack of matrices: 2 MB
-MANY = 64  # rows of a pattern that are worth a call of their own
-
-
-# ---- groups ----------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Group:
-    """Patterns of holes with equally many seen cells: the columns (g, d) of each, the seen ones first, and its rows."""
-
-    columns: Array
-    size: int  # seen columns
-    rows: tuple[slice, ...]  # of each pattern, among the rows in order
-
-    @property
-    def whole(self) -> slice:
-        """The rows of all patterns, which stand one after the other."""
-        return slice(self.rows[0].start, self.rows[-1].stop)
-
-    @property
-    def which(self) -> Array:
-        """The pattern of each row."""
-        return np.repeat(np.arange(len(self.rows)), [rows.stop - rows.start for rows in self.rows])
-
-    def cells(self, x: Array) -> Array:
-        """The seen cells of all rows in order, (n, o)."""
-        return np.take_along_axis(x[self.whole], self.columns[self.which, : self.size], axis=1)
+KEPT = 1 << 26  # cells that are kept a second time for many passes: 512 MB; what is beyond is sorted in each
 
 
+# ---- patterns --------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Patterns:
-    """Rows by which cells they have: ``order`` (n,) brings those that have the same together."""
+    """Rows by which cells they have: ``order`` (n,) brings those together that have the same."""
 
     order: Array
-    groups: tuple[Group, ...]
+    starts: Array  # (g + 1,): where the rows of each pattern begin, in that order
+    columns: Array  # (g, d): of each pattern, the seen ones first
+    sizes: Array  # (g,): how many are seen
 
     @classmethod
     def of(cls, x: Array) -> Patterns:
         """The patterns of rows (n, d)."""
-        seen = ~np.isnan(x)
-        packed = np.packbits(seen, axis=1)
-        order = np.lexsort((*packed.T, seen.sum(axis=1)))  # equally many cells stand together
-        changed = (packed[order[1:]] != packed[order[:-1]]).any(axis=1)
-        cuts = np.concatenate([[0], np.flatnonzero(changed) + 1, [len(x)]]) if len(x) else np.zeros(1, int)
-        kinds = seen[order[cuts[:-1]]]
-        sizes = kinds.sum(axis=1)
-        columns = np.argsort(~kinds, axis=1, kind="stable")
-        groups = []
-        for size in np.unique(sizes).tolist():
-            which = np.flatnonzero(sizes == size)
-            rows = tuple(slice(int(cuts[i]), int(cuts[i + 1])) for i in which)
-            groups.append(Group(columns[which], size, rows))
-        return cls(order, tuple(groups))
+        packed = np.packbits(~np.isnan(x), axis=1)
+        width = next((width for width in (1, 2, 4, 8) if width >= packed.shape[1]), 0)
+        if width:
+            keys = np.zeros((len(x), width), np.uint8)
+            keys[:, : packed.shape[1]] = packed
+            number = keys.view(f"u{width}")[:, 0]
+            order = np.argsort(number, kind="stable")
+            changed = np.flatnonzero(np.diff(number[order])) + 1
+        else:
+            order = np.lexsort(packed.T)
+            changed = np.flatnonzero((packed[order[1:]] != packed[order[:-1]]).any(axis=1)) + 1
+        starts = np.concatenate([[0], changed, [len(x)]]) if len(x) else np.zeros(1, int)
+        kinds = ~np.isnan(x[order[starts[:-1]]])
+        return cls(order, starts, np.argsort(~kinds, axis=1, kind="stable"), kinds.sum(axis=1))
 
-    def stacks(self, numbers: int) -> Iterator[Group]:
-        """The groups, in parts of which each has no more matrices of ``numbers`` entries than fit together."""
-        most = max(TOGETHER // numbers, 1)
-        for group in self.groups:
-            for begin in range(0, len(group.rows), most):
-                part = slice(begin, begin + most)
-                yield replace(group, columns=group.columns[part], rows=group.rows[part])
+    @property
+    def each(self) -> list[tuple[Array, Array]]:
+        """The rows and the seen columns of every pattern."""
+        rows = np.split(self.order, self.starts[1:-1]) if len(self.sizes) else []
+        return [(own, columns[:size]) for own, columns, size in zip(rows, self.columns, self.sizes, strict=True)]
+
+    @property
+    def arguments(self) -> tuple[Array, Array, Array]:
+        """What the kernels take."""
+        return self.starts, self.columns, self.sizes
+
+    def pairs(self, weight: Array) -> Array:
+        """The weight (k, d, d) of rows in which both of two columns were seen, from that of each pattern (g, k)."""
+        return np.asarray((weight.T[:, None, :] * self.seen.T) @ self.seen)
+
+    @cached_property
+    def seen(self) -> Array:
+        """1 where a pattern has a cell, else 0, (g, d)."""
+        return (np.argsort(self.columns, axis=1) < self.sizes[:, None]).astype(float)
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the seen cells of a group tell, of each pattern and member; one member where all share a covariance."""
+class Split:
+    """A block of rows in three parts, by number: complete ones, those with holes by pattern, and those without a cell.
 
-    mean: Array  # (g, k, d), seen columns first
-    whiten: Array  # (g, k, o, o), of the seen cells
-    log_det: Array  # (g, k)
-    slope: Array  # B, (g, k, m, o)
-    rest: Array  # C, (g, k, m, m)
-    entropy: Array  # (g, k), of the cells that were not seen
-
-
-def told(mean: Array, cov: Array, group: Group) -> Told:
-    """What the seen cells tell under means (k, d) and covariances (k, d, d), or (1, d, d) where members share one.
-
-    C comes from a factor, not as a difference, and so is never less than nothing.
+    ``cells`` are the rows with holes, column by column in memory; ``infinite`` tells of cells that are not finite.
     """
-    o, columns = group.size, group.columns
-    spread = np.sqrt(np.einsum("kii->ki", cov))
-    units = cov / (spread[:, :, None] * spread[:, None, :])
-    lower = np.linalg.cholesky(units[:, columns[:, :, None], columns[:, None, :]].swapaxes(0, 1))
-    unit = spread[:, columns].swapaxes(0, 1)  # (g, k, d)
-    g, k, d = unit.shape
-    inverse = inverse_of_lower(lower[..., :o, :o].reshape(g * k, o, o)).reshape(g, k, o, o)
-    whiten = inverse / unit[..., None, :o]
-    slope = (unit[..., o:, None] * lower[..., o:, :o]) @ whiten
-    root = unit[..., o:, None] * lower[..., o:, o:]
-    logs = np.log(unit) + np.log(np.einsum("gkii->gki", lower))
-    entropy = (d - o) * (HALF_LOG_TAU + 0.5) + logs[..., o:].sum(axis=-1)
-    rest = root @ root.swapaxes(-1, -2)
-    return Told(mean[:, columns].swapaxes(0, 1), whiten, -logs[..., :o].sum(axis=-1), slope, rest, entropy)
+
+    whole: Array
+    some: Array
+    blank: Array
+    rows: Array
+    cells: Array
+    patterns: Patterns
+    infinite: bool
+
+    @classmethod
+    def of(cls, x: Array) -> Split:
+        """Sort a block of rows."""
+        count = np.isnan(x).sum(axis=1)
+        whole, blank = np.flatnonzero(count == 0), np.flatnonzero(count == x.shape[1])
+        some = np.flatnonzero((count > 0) & (count < x.shape[1]))
+        found = Patterns.of(x[some])
+        some = some[found.order]
+        rows, cells = x[whole], np.asfortranarray(x[some], dtype=np.float64)
+        return cls(whole, some, blank, rows, cells, found, bool(np.isinf(rows).any() or np.isinf(cells).any()))
+
+
+class Staged(np.ndarray):
+    """Rows with holes for many passes, in which nobody writes: what was found of a slice is kept with them."""
+
+    kept: dict[tuple[int, int], Split] | None = None
+    begin = 0
+
+    @classmethod
+    def of(cls, rows: Array) -> Array:
+        """Stage rows; those that have no holes are as they were."""
+        if isinstance(rows, Staged) or not np.isnan(rows.min(initial=0.0)):
+            return rows
+        staged = rows.view(cls)
+        staged.kept = {}
+        return staged
+
+    def __getitem__(self, part: Any) -> Any:
+        """Return a slice of rows that knows its place, or anything else as a plain array."""
+        if self.kept is None or not isinstance(part, slice) or part.step not in (None, 1):
+            return np.asarray(self)[part]
+        found = np.asarray(self)[part].view(Staged)
+        found.kept, found.begin = self.kept, self.begin + part.indices(len(self))[0]
+        return found
+
+    @property
+    def split(self) -> Split | None:
+        """The parts of these rows, found once; None of an array that was computed from them."""
+        if self.kept is None:
+            return None
+        place = (self.begin, len(self))
+        found = self.kept.get(place)
+        if found is None:
+            found = Split.of(np.asarray(self))
+            if sum(length for _, length in list(self.kept)) * self.shape[1] < KEPT:
+                self.kept[place] = found
+        return found
 
 
 # ---- scores ----------------------------------------------------------------------------------------------------------
@@ -133,122 +153,29 @@ def score(out: Array, x: Array, mean: Array, cov: Array) -> Array:
 
 def scores(x: Array, mean: Array, cov: Array) -> Array:
     """Log density (n, k) of the cells that rows have; 0 for a row that has none."""
-    patterns = Patterns.of(x)
-    x, out = x[patterns.order], np.empty((len(x), len(mean)))
-    for group in patterns.stacks(mean.size * x.shape[1]):
-        _score_group(x, group, told(mean, cov, group), out[group.whole])
-    back = np.empty_like(out)
-    back[patterns.order] = out
-    return back
-
-
-def _score_group(x: Array, group: Group, known: Told, out: Array) -> None:
-    """Write the scores of a group's rows into ``out``, which has room for them alone."""
-    k, o, begin = known.mean.shape[1], group.size, group.whole.start
-    if not o:
-        out[:] = 0.0
-    elif len(out) < MANY * len(group.rows):
-        _score_few(group.cells(x), group.which, known, out)
-    else:
-        for index, rows in enumerate(group.rows):
-            whiten = np.broadcast_to(known.whiten[index], (k, o, o))
-            log_det = np.broadcast_to(known.log_det[index], k)
-            cells = np.ascontiguousarray(x[rows, group.columns[index, :o]])
-            here = slice(rows.start - begin, rows.stop - begin)
-            out[here] = kernels.gaussian_log_prob(cells, known.mean[index, :, :o], whiten, log_det)
-
-
-def _score_few(cells: Array, which: Array, known: Told, out: Array) -> None:
-    """The same where patterns have few rows each: all of them at once, each row with the factor of its pattern."""
-    o = cells.shape[1]
-    step = max(TOGETHER // (o * o), 1)
-    for begin in range(0, len(cells), step):
-        part = slice(begin, begin + step)
-        mine = which[part]
-        for member in range(out.shape[1]):
-            own = min(member, known.whiten.shape[1] - 1)
-            away = cells[part] - known.mean[mine, member, :o]
-            z = (known.whiten[mine, own] @ away[:, :, None])[:, :, 0]
-            out[part, member] = known.log_det[mine, own] - HALF_LOG_TAU * o - 0.5 * np.einsum("nd,nd->n", z, z)
+    found, out = Patterns.of(x), np.empty((len(x), len(mean)))
+    cells = np.asfortranarray(x[found.order], dtype=np.float64)
+    out[found.order] = kernels.holed_log_prob(cells, *found.arguments, mean, cov)
+    return out
 
 
 # ---- expectations ----------------------------------------------------------------------------------------------------
-class Expected:
-    """What is expected of rows with holes: sums over patterns, about the mean of each member."""
-
-    def __init__(self, mean: Array) -> None:
-        """Begin with nothing."""
-        self.mean = mean
-        self.scatter: Array | float = 0.0
-        self.weights: list[Array] = []  # (g, k)
-        self.aways: list[Array] = []  # (g, k, d)
-        self.entropy, self.seen = np.zeros(len(mean)), np.zeros((*mean.shape, mean.shape[1]))
-
-    def add(self, group: Group, known: Told, cells: Array, w: Weights, *, pooled: bool) -> None:
-        """Add the rows of patterns, of which the seen cells (n, o) and the weights are given."""
-        o = group.size
-        weight, centre, shift, inner = _scatters(cells, group.which, len(group.rows), w)
-        inner = inner.sum(axis=1, keepdims=True) if pooled else inner  # (g, k or 1, o, o)
-        about = np.where(weight[..., None] > 0, (centre - known.mean[..., :o]) + shift, 0.0)
-        away = np.concatenate([about, (known.slope @ about[..., None])[..., 0]], axis=-1)
-        across = known.slope @ inner
-        own = weight.sum(axis=1, keepdims=True) if inner.shape[1] < weight.shape[1] else weight
-        outer = across @ known.slope.swapaxes(-1, -2) + own[..., None, None] * known.rest
-        across = np.broadcast_to(across, (*outer.shape[:2], outer.shape[-1], o))
-        inner = np.broadcast_to(inner, (*outer.shape[:2], o, o))
-        whole = np.concatenate(
-            [
-                np.concatenate([inner, across.swapaxes(-1, -2)], axis=-1),
-                np.concatenate([across, outer], axis=-1),
-            ],
-            axis=-2,
-        )
-        back = np.argsort(group.columns, axis=1)
-        each = np.arange(len(back))
-        turned = whole[each[:, None, None], :, back[:, :, None], back[:, None, :]].sum(axis=0)  # (d, d, k)
-        self.scatter = self.scatter + np.moveaxis(turned, -1, 0)
-        self.weights.append(weight)
-        self.aways.append(np.take_along_axis(away, back[:, None, :], axis=-1))
-        self.entropy = self.entropy + (weight * known.entropy).sum(axis=0)
-        cells = (back < o).astype(float)  # (g, d)
-        self.seen = self.seen + (weight.T[:, None, :] * cells.T) @ cells
-
-    def scatters(self) -> Scatter:
-        """The expected statistics of all rows."""
-        weights, aways = np.concatenate(self.weights), np.concatenate(self.aways)
-        weight = weights.sum(axis=0)
-        shift = share(np.einsum("gk,gkd->kd", weights, aways), weight[:, None])
-        away = np.moveaxis(aways - shift, 1, 0)  # (k, g, d)
-        between = (weights.T[:, :, None] * away).swapaxes(1, 2) @ away
-        scatter = np.asarray(self.scatter)
-        between = between.sum(axis=0, keepdims=True) if len(scatter) < len(weight) else between
-        centre = np.where(weight[:, None] > 0, self.mean, 0.0)
-        return Scatter(weight, centre, shift, scatter + between, exact=False, entropy=self.entropy, seen=self.seen)
-
-
-def _scatters(cells: Array, which: Array, g: int, w: Weights) -> list[Array]:
-    """Weight (g, k), centre and shift (g, k, o), and scatter (g, k, o, o) of complete rows, by pattern and member."""
-    k = w.members
-    if w.codes is not None:
-        codes = np.where(w.codes >= 0, which * k + w.codes, -1)
-        found = kernels.scatter(cells, weights=w.values, codes=codes, members=g * k, work=w.work)
-        return [one.reshape(g, k, *one.shape[1:]) for one in found]
-    each = [
-        kernels.scatter(cells, weights=w.of_member(j).values, codes=which, members=g, work=w.work) for j in range(k)
-    ]
-    return [np.stack(one, axis=1) for one in zip(*each, strict=True)]
-
-
-def gather(x: Array, w: Weights, mean: Array, cov: Array, *, pooled: bool) -> Scatter:
+def gather(split: Split, w: Weights, mean: Array, cov: Array, *, pooled: bool) -> Scatter:
     """The expected statistics of rows with holes that belong to members with these means and covariances.
 
-    ``pooled`` keeps one scatter for all members together.
+    ``w`` are the weights of these rows, in their order. ``pooled`` keeps one scatter for all members together.
     """
-    patterns = Patterns.of(x)
-    x, w, found = x[patterns.order], chosen(w, patterns.order), Expected(mean)
-    for group in patterns.stacks(mean.size * x.shape[1]):
-        found.add(group, told(mean, cov, group), group.cells(x), w[group.whole], pooled=pooled)
-    return found.scatters()
+    data = split.cells, *split.patterns.arguments
+    found = kernels.holed_scatter(*data, mean, cov, w.values, w.codes, work=w.work)
+    return _scatter(found, split.patterns, mean, pooled=pooled)
+
+
+def _scatter(found: HoledMoments, patterns: Patterns, mean: Array, *, pooled: bool) -> Scatter:
+    """What the kernels found as statistics."""
+    weight, shift, scatter, entropy, by_pattern = found
+    scatter = scatter.sum(axis=0, keepdims=True) if pooled else scatter
+    centre, seen = np.where(weight[:, None] > 0, mean, 0.0), patterns.pairs(by_pattern)
+    return Scatter(weight, centre, shift, scatter, exact=False, entropy=entropy, seen=seen)
 
 
 def gather_columns(x: Array, w: Weights, mean: Array, std: Array) -> Scatter:
@@ -274,42 +201,28 @@ def chosen(w: Weights, index: Array) -> Weights:
 
 
 def expect(
-    x: Array, log_weights: Array, weights: Array | None, mean: Array, cov: Array, *, pooled: bool
+    split: Split, log_weights: Array, weights: Array | None, mean: Array, cov: Array, *, pooled: bool
 ) -> Expectation:
-    """One E-step over rows with holes: scores, responsibilities and expected statistics from one factor of a group."""
-    patterns = Patterns.of(x)
-    order = patterns.order
-    x = x[order]
-    base = log_weights if log_weights.ndim == 1 else log_weights[order]
-    held = np.ones(len(x)) if weights is None else weights[order]
-    expected, count = Expected(mean), np.zeros(len(mean))
-    likelihood = undecided = 0.0
-    for group in patterns.stacks(mean.size * x.shape[1]):
-        known, here = told(mean, cov, group), group.whole
-        out = np.empty((len(x[here]), len(mean)))
-        _score_group(x, group, known, out)
-        total, parts, entropy = share_out(out + (base if base.ndim == 1 else base[here]))
-        parts *= held[here, None]
-        with np.errstate(invalid="ignore"):
-            likelihood += float(np.where(held[here] > 0, held[here] * total, 0.0).sum())
-        undecided += float(held[here] @ entropy)
-        count += parts.sum(axis=0)
-        shares = Weights(len(parts), parts, members=len(mean))
-        expected.add(group, known, group.cells(x), shares, pooled=pooled)
-    return Expectation(likelihood, undecided, expected.scatters(), count)
+    """One E-step over rows with holes: scores, responsibilities and expected statistics from one factor of a pattern.
+
+    ``log_weights`` and ``weights`` are those of these rows, in their order.
+    """
+    data = split.cells, *split.patterns.arguments
+    found = kernels.holed_expect(*data, mean, cov, log_weights, weights)
+    stats = _scatter(found[2:], split.patterns, mean, pooled=pooled)
+    return Expectation(found[0], found[1], stats, stats.weight)
 
 
 def expected_rows(x: Array, shares: Array, mean: Array, cov: Array) -> Array:
     """Rows (n, d) with what is expected of their missing cells, by the ``shares`` (n, k) that members have in them."""
     patterns = Patterns.of(x)
-    rows_in_order, held, out = x[patterns.order], shares[patterns.order], np.array(x, dtype=float)
-    for group in patterns.stacks(mean.size * x.shape[1]):
-        known, o = told(mean, cov, group), group.size
-        for index, rows in enumerate(group.rows):
-            columns = group.columns[index]
-            seen, slopes = rows_in_order[rows, columns[:o]], known.slope[index]
-            guess = held[rows] @ known.mean[index, :, o:]
-            for member, own in enumerate(known.mean[index, :, :o]):
-                guess += held[rows, member, None] * ((seen - own) @ slopes[min(member, len(slopes) - 1)].T)
-            out[np.ix_(patterns.order[rows], columns[o:])] = guess
+    cells, held = x[patterns.order].astype(float), shares[patterns.order]
+    for some, rows, cuts in parts(patterns.starts, cov.size):
+        fill, guess = Told(cov, patterns.columns[some], patterns.sizes[some]).fill, np.zeros(cells[rows].shape)
+        for j, own in enumerate(mean):
+            filling = applied(fill[:, min(j, len(cov) - 1)], away(cells[rows], own), cuts)
+            guess = guess + held[rows, j, None] * (own + filling)
+        cells[rows] = np.where(np.isnan(cells[rows]), guess, cells[rows])
+    out = np.empty(cells.shape)
+    out[patterns.order] = cells
     return out

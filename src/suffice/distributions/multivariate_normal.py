@@ -106,6 +106,12 @@ class MultivariateNormal(ExponentialFamily):
     def columns(self) -> int | None:
         return None if self.mean is None else int(np.shape(self.mean)[-1])
 
+    def read(self, x: Any) -> Any:
+        return x if isinstance(x, holes.Staged) else super().read(x)
+
+    def staged(self, rows: Any) -> Any:
+        return holes.Staged.of(rows)
+
     def shaped(self, rows: Any) -> Self:
         return self.of_width(rows.shape[1])
 
@@ -224,31 +230,35 @@ class MultivariateNormal(ExponentialFamily):
         return self.form.keeps
 
     def _scatter(self, x: Array, w: Weights, kernel: Callable[..., Any]) -> Scatter:
-        stats = Scatter(*kernel(x, **w.arguments))
-        if np.isfinite(stats.scatter).all():
-            return stats
-        missing = np.isnan(x)
-        kept = ~missing.all(axis=1) & (w.per_row() > 0)
-        wrong = np.isinf(x) & kept[:, None]
-        if wrong.any():
-            row, column = np.argwhere(wrong)[0].tolist()
-            raise DataError(self._bad_value(x[row, column], row + w.offset, column, 2))
-        whole = kept & ~missing.any(axis=1)
-        stats = Scatter(*kernel(x[whole], **holes.chosen(w, np.flatnonzero(whole)).arguments))
-        some = np.flatnonzero(kept & ~whole)
-        if some.size:
-            stats = stats + self._expected(x[some], holes.chosen(w, some), pooled=len(stats.scatter) < self.members)
+        split = x.split if isinstance(x, holes.Staged) else None
+        x = np.asarray(x)
+        if split is None:
+            stats = Scatter(*kernel(x, **w.arguments))
+            if np.isfinite(stats.scatter).all():
+                return stats
+            split = holes.Split.of(x)
+        if split.infinite:
+            kept = w.per_row() > 0
+            wrong = np.isinf(x) & kept[:, None]
+            if wrong.any():
+                row, column = np.argwhere(wrong)[0].tolist()
+                raise DataError(self._bad_value(x[row, column], row + w.offset, column, 2))
+            w, split = holes.chosen(w, np.flatnonzero(kept)), holes.Split.of(x[kept])
+        stats = Scatter(*kernel(split.rows, **holes.chosen(w, split.whole).arguments))
+        held = holes.chosen(w, split.some)
+        if (held.per_row() > 0).any():
+            stats = stats + self._expected(split, held, pooled=len(stats.scatter) < self.members)
         if not np.isfinite(stats.scatter).all():
             msg = f"{self.name}: the squares of the data exceed the range of float64; divide the columns by a constant."
             raise DataError(msg)
         return stats
 
-    def _expected(self, x: Array, w: Weights, *, pooled: bool) -> Scatter:
+    def _expected(self, split: holes.Split, w: Weights, *, pooled: bool) -> Scatter:
         """The statistics of rows with holes, as these parameters complete them."""
         mean, cov = np.asarray(self.mean), np.asarray(self.cov)
         if self.keeps == "diagonal":
-            return holes.gather_columns(x, w, mean, np.sqrt(self.var))
-        return holes.gather(x, w, mean, cov[:1] if self.shared else cov, pooled=pooled)
+            return holes.gather_columns(split.cells, w, mean, np.sqrt(self.var))
+        return holes.gather(split, w, mean, cov[:1] if self.shared else cov, pooled=pooled)
 
     def first_statistics(self, x: Any, weights: Any = None) -> Any:
         """With holes: as the mean and variance of each column, in whoever has cells of it, complete the rows."""
@@ -265,6 +275,7 @@ class MultivariateNormal(ExponentialFamily):
         return self.owned(plain.suffstats(rows, prepared))
 
     def log_density(self, x: Array) -> Array:
+        x = np.asarray(x)
         if self.keeps == "diagonal":
             return kernels.normal_log_prob(x, self.mean, np.sqrt(self.var))
         with np.errstate(invalid="ignore", over="ignore"):
@@ -305,31 +316,31 @@ class MultivariateNormal(ExponentialFamily):
         return [((column,), cells[:, column]) for column in range(cells.shape[1])]
 
     def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
-        found = self._fused(x, log_weights, weights)
-        if np.isfinite(found.log_likelihood):
-            return found
-        missing = np.isnan(x)
-        if missing.any():
-            return self._expect_in_parts(x, missing, np.asarray(log_weights), weights)
-        return super(ExponentialFamily, self).expect(x, log_weights, weights)
+        split = x.split if isinstance(x, holes.Staged) else None
+        x = np.asarray(x)
+        if split is None:
+            found = self._fused(x, log_weights, weights)
+            if np.isfinite(found.log_likelihood):
+                return found
+            if not np.isnan(x).any():
+                return super(ExponentialFamily, self).expect(x, log_weights, weights)
+            split = holes.Split.of(x)
+        return self._expect_in_parts(x, split, np.asarray(log_weights), weights)
 
-    def _expect_in_parts(self, x: Array, missing: Array, log_weights: Array, weights: Array | None) -> Expectation:
+    def _expect_in_parts(self, x: Array, split: holes.Split, log_weights: Array, weights: Array | None) -> Expectation:
         """Complete rows as always, those with holes by what they have, and those without any cell by the weights."""
-        blank, whole = np.asarray(missing.all(axis=1)), np.asarray(~missing.any(axis=1))
 
-        def part(which: Array) -> tuple[Array, Array, Array | None]:
+        def part(which: Array) -> tuple[Array, Array | None]:
             logs = log_weights if log_weights.ndim == 1 else log_weights[which]
-            return x[which], logs, None if weights is None else weights[which]
+            return logs, None if weights is None else weights[which]
 
-        some, logs, held = part(~(blank | whole))
-        generic = super(ExponentialFamily, self).expect if np.isinf(some).any() else None
-        found = self.expect(*part(whole))
-        if len(some):
-            more = generic(some, logs, held) if generic else expect_with_holes(self, some, logs, held)
-            found = found + more
-        if blank.any():
-            none, logs, held = part(blank)
-            likelihood, entropy, count = expect_blank((len(none), self.members), logs, held)
+        found = self.expect(split.rows, *part(split.whole))
+        if split.infinite and np.isinf(split.cells).any():
+            found = found + super(ExponentialFamily, self).expect(x[split.some], *part(split.some))
+        elif len(split.some):
+            found = found + expect_with_holes(self, split, *part(split.some))
+        if len(split.blank):
+            likelihood, entropy, count = expect_blank((len(split.blank), self.members), *part(split.blank))
             found = replace(
                 found,
                 log_likelihood=found.log_likelihood + likelihood,

@@ -16,9 +16,10 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels import reference, reference_expect, reference_linear
+from suffice.kernels import reference, reference_expect, reference_holes, reference_linear
 from suffice.kernels.reference import Array, Integers, Moments, Real, merge
 from suffice.kernels.reference_expect import GaussianExpected
+from suffice.kernels.reference_holes import HoledExpected, HoledMoments
 from suffice.kernels.reference_linear import Expected, Nearest, NormalExpected
 
 __all__ = [
@@ -27,6 +28,9 @@ __all__ = [
     "extremes",
     "gaussian_expect",
     "gaussian_log_prob",
+    "holed_expect",
+    "holed_log_prob",
+    "holed_scatter",
     "integer_range",
     "job",
     "linear_expect",
@@ -341,6 +345,73 @@ def shared_gaussian_expect(
     with loading():
         from suffice.kernels import compiled_expect
     return compiled_expect.shared_gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
+
+
+def holed_log_prob(
+    x: Real,
+    starts: Integers,
+    columns: Integers,
+    sizes: Integers,
+    mean: Array,
+    cov: Array,
+    *,
+    work: int | None = None,
+) -> Array:
+    """Log-density (n, k) of the cells that rows have, which come by pattern as `reference_holes` says; 0 of none."""
+    if _is_small_with_holes(x, columns, work, len(mean)):
+        return reference_holes.holed_log_prob(x, starts, columns, sizes, mean, cov)
+    with loading():
+        from suffice.kernels import compiled_holes
+    return compiled_holes.holed_log_prob(x, starts, columns, sizes, mean, cov)
+
+
+def holed_scatter(
+    x: Real,
+    starts: Integers,
+    columns: Integers,
+    sizes: Integers,
+    mean: Array,
+    cov: Array,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    *,
+    work: int | None = None,
+) -> HoledMoments:
+    """What is expected of rows with holes that belong to members: by weights (n, k), or as codes say, by (n,).
+
+    Weight (k,), shift (k, d) of the mean from the member's own, scatter matrix (k, d, d), entropy (k,) of the cells
+    that were not seen, and the weight (g, k) of each pattern; cov is (k, d, d), or (1, d, d) where members share one.
+    """
+    if _is_small_with_holes(x, columns, work, len(mean)):
+        return reference_holes.holed_scatter(x, starts, columns, sizes, mean, cov, weights, codes)
+    with loading():
+        from suffice.kernels import compiled_holes
+    return compiled_holes.holed_scatter(x, starts, columns, sizes, mean, cov, weights, codes)
+
+
+def holed_expect(
+    x: Real,
+    starts: Integers,
+    columns: Integers,
+    sizes: Integers,
+    mean: Array,
+    cov: Array,
+    log_weights: Array,
+    weights: Array | None = None,
+    *,
+    work: int | None = None,
+) -> HoledExpected:
+    """Log-likelihood and entropy of a pass of EM over rows with holes, and `holed_scatter` under the shares."""
+    if _is_small_with_holes(x, columns, work, len(mean)):
+        return reference_holes.holed_expect(x, starts, columns, sizes, mean, cov, log_weights, weights)
+    with loading():
+        from suffice.kernels import compiled_holes
+    return compiled_holes.holed_expect(x, starts, columns, sizes, mean, cov, log_weights, weights)
+
+
+def _is_small_with_holes(x: Real, columns: Integers, work: int | None, members: int) -> bool:
+    """A pattern takes a factor of a matrix, which is as much work as some rows."""
+    return is_small(x.size + columns.size * columns.shape[1], work, members, LARGE_PASS)
 
 
 def row_hash(x: Real, seed: int, *, work: int | None = None) -> NDArray[np.uint64]:
