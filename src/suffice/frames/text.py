@@ -1,7 +1,8 @@
 """Text files as Parquet: types by the whole of every file, then a spool that many passes can read.
 
-A column is what all of its cells are: whole numbers, numbers, yes and no, days, moments, or else text. The first pass
-looks at every cell, the second writes the spool.
+A column is what all of its cells are: whole numbers, numbers, yes and no, days, moments, or else text. Whole numbers of
+which one begins with a 0, such as 01067, are codes, and text. The first pass looks at every cell, the second writes the
+spool.
 """
 
 from __future__ import annotations
@@ -35,6 +36,12 @@ class Guess:
     cells: int = 0
     numbers: int = 0  # cells that are numbers, in a column that is text
     odd: tuple[int, str, str] | None = None  # the first cell that made text of it: row, value, file
+    padded: bool = False  # whether a whole number begins with a 0
+
+    @property
+    def settled(self) -> str:
+        """What the column is, when all cells have been seen."""
+        return "string" if self.kind == "int64" and self.padded else self.kind or "null"
 
     def see(self, array: Any, first: int, file: str) -> None:
         """Look at some cells."""
@@ -49,6 +56,7 @@ class Guess:
         joined = found if self.kind in ("", found) else WIDER.get((self.kind, found)) or WIDER.get((found, self.kind))
         if joined is not None and joined != "string":
             self.kind = joined
+            self.padded = self.padded or (joined == "int64" and _padded(array))
             return
         before, self.kind = self.kind, "string"
         good = _countable(array)
@@ -101,6 +109,13 @@ def _first_odd(array: Any) -> int:
     return low
 
 
+def _padded(array: Any) -> bool:
+    """Whether a whole number is written with a 0 before it: as a number it would lose its name."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(array, r"^\s*[-+]?0\d")).as_py())
+
+
 def _countable(array: Any) -> int:
     """How many cells are numbers, about: those that look like one."""
     import pyarrow.compute as pc
@@ -139,7 +154,7 @@ class Text:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        kinds = {name: guess.kind or "null" for name, guess in self.guesses.items()}
+        kinds = {name: guess.settled for name, guess in self.guesses.items()}
         schema = pa.schema([(name, pa.type_for_alias(kinds[name])) for name in self.names])
         found = []
         for number, file in enumerate(self.files):
@@ -163,7 +178,7 @@ class Text:
         import pyarrow as pa
         from pyarrow import csv
 
-        delimiter = self.delimiter or ("\t" if ".tsv" in file.name.lower() else ",")
+        delimiter = self.delimiter or _delimiter(file)
         header = self._header(file, delimiter)
         nulls = [*MISSING, *self.missing]
         options = csv.ConvertOptions(
@@ -180,10 +195,7 @@ class Text:
         """The names of a file's columns, which are those of the first file, in any order."""
         import csv as plain
 
-        import pyarrow as pa
-
-        with _readable(file), pa.input_stream(str(file), compression="detect") as stream:
-            first = io.StringIO(stream.read(BLOCK).decode("utf-8-sig", "replace"), newline="")  # names may have breaks
+        first = io.StringIO(_head(file), newline="")  # names may have breaks
         names = tuple(next(plain.reader(first, delimiter=delimiter), ()))
         if not names:
             msg = f"file {str(file)!r} is empty: its first line must name the columns. Leave it out, or write it again."
@@ -207,6 +219,22 @@ class Text:
             )
             raise DataError(msg)
         return names
+
+
+def _head(file: Path) -> str:
+    """The first letters of a file."""
+    import pyarrow as pa
+
+    with _readable(file), pa.input_stream(str(file), compression="detect") as stream:
+        return str(stream.read(BLOCK).decode("utf-8-sig", "replace"))
+
+
+def _delimiter(file: Path) -> str:
+    """What tells the columns apart: a tab by the file's name; else a comma, or what its first line has instead."""
+    if ".tsv" in file.name.lower():
+        return "\t"
+    first = _head(file).partition("\n")[0]
+    return "," if "," in first else max(";\t|", key=first.count) if any(one in first for one in ";\t|") else ","
 
 
 def _uneven(file: Path, parsed: Any, error: Exception) -> str:
