@@ -64,3 +64,14 @@ def test_explain_a_member(run, model, penguins):
 
 def test_classes_that_do_not_exist(run, classifier, penguins):
     assert "did you mean 'Gentoo'" in run("explain", classifier, penguins, "--label", "Gento", code=2).stderr
+
+
+def test_the_class_has_the_name_of_its_column(run, tmp_path):
+    """Also where another column is called "class"."""
+    rows, path = tmp_path / "rows.csv", tmp_path / "model.json"
+    rows.write_text("class,survived\n" + "1st,yes\n1st,yes\n1st,no\n3rd,no\n" * 10)
+    run("fit", rows, "--target", "survived", "--out", path, "--quiet")
+    given = json.loads(run("ask", path, "survived", "--given", "class=1st", "--json").stdout)["probabilities"]
+    assert 0.6 < given["yes"] < 0.7
+    back = json.loads(run("ask", path, "class", "--given", "survived=yes", "--json").stdout)["probabilities"]
+    assert back["1st"] > 0.9

@@ -49,6 +49,12 @@ def test_completion_scripts(run, shell, sign):
     assert sign in text
 
 
+def test_completion_says_how_to_use_it_line_by_line(run):
+    told = [line.strip() for line in run("completion", "--help").stdout.splitlines()]
+    assert 'eval "$(suffice completion bash)"      in ~/.bashrc' in told
+    assert "suffice completion fish > ~/.config/fish/completions/suffice.fish" in told
+
+
 def test_completion_completes(environment):
     asked = {**environment, "_SUFFICE_COMPLETE": "bash_complete", "COMP_WORDS": "suffice ins", "COMP_CWORD": "1"}
     script = "from suffice.cli import main; main()"

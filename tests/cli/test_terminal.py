@@ -14,6 +14,8 @@ from fcntl import ioctl
 
 import pytest
 
+from suffice.core.rich_text import styled
+
 HOSTILE = {
     "\x1b[31mred\x1b[0m": [1.5, 2.5, 9.0, 3.5] * 5,
     "[bold]mark[/bold]": ["[red]a", "\x1b]0;title\x07", "b\u202ec", "ok"] * 5,
@@ -120,3 +122,24 @@ def test_hostile_names_and_values_are_harmless(run, environment, hostile, tmp_pa
 def test_hostile_values_are_faithful_in_json_and_csv(run, hostile):
     found = json.loads(run("inspect", hostile, "--json").stdout)
     assert [one["name"] for one in found["columns"]] == list(HOSTILE)
+
+
+def test_a_column_without_values_is_missing_as_a_whole(run, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("size,note,few\n" + "\n".join(f"{i / 7:.3f},,{i or ''}" for i in range(300)) + "\n")
+    lines = {line.split()[0]: line for line in run("inspect", path).stdout.splitlines()[2:]}
+    assert " 100 %  no value at all" in lines["note"]
+    assert " 0.3 %  " in lines["few"]
+
+
+def test_lines_that_go_on_look_like_their_beginning():
+    page = styled(
+        "Mixture of 2 members, 9 cells\n  missing\nconverged\n  tells: how much\n  it is\n  what sets them apart:"
+    )
+    styles = {page.plain[span.start : span.end].strip(): str(span.style) for span in page.spans}
+    assert styles == {
+        "Mixture of 2 members, 9 cells": "bold",
+        "missing": "bold",
+        "tells: how much": "dim",
+        "it is": "dim",
+    }

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import suffice as sf
+from suffice.combinators.search import PICTURE
 from suffice.core import streamed
 from suffice.engines import local
 from suffice.frames import glance, numbers, parquet, text
@@ -326,6 +327,19 @@ def test_select_chooses_as_in_memory(tmp_path, whole):
         sf.select(sf.Normal(), files, criterion="held_out", **options)
 
 
+def test_select_on_files_knows_labels_that_its_picture_lacks(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 2 * PICTURE
+    colour = [f"rare {i}" if i % 40 == 0 else "red" for i in range(n)]
+    rows = pa.table({"size": rng.normal(np.arange(n) % 2 * 8, 1), "colour": colour})
+    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=n // 3)
+    proto = sf.Product({"size": sf.Normal(), "colour": sf.Categorical()})
+    options = {"n_components": [1, 2], "random_state": 0}
+    mine, theirs = (sf.select(proto, data, **options) for data in (sf.scan(tmp_path), rows))
+    assert mine.best.distribution.n == 2
+    assert np.allclose(mine.table["bic"], theirs.table["bic"], rtol=1e-8)
+
+
 @pytest.mark.parametrize("families", [{}, {"visits": sf.NegativeBinomial()}])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_a_classifier_learns_from_files(tmp_path, whole, families, weight):
@@ -376,6 +390,23 @@ def test_whole_numbers_that_end_in_fractions_are_numbers(tmp_path):
     assert x[3000] == 0.5
     assert np.isnan(x[3001:]).all()
     assert files.place(3001).startswith("row 1 of file")
+
+
+def test_codes_keep_their_leading_zeros(tmp_path):
+    (tmp_path / "a.csv").write_text("zip,n,size\n10115,1,0\n01067,0,007.5\n,2,01\n10115,-3,1\n")
+    rows = sf.scan(tmp_path / "a.csv").frame()
+    assert np.asarray(rows["zip"]).tolist() == ["10115", "01067", None, "10115"]
+    assert rows["n"].tolist() == [1, 0, 2, -3]
+    assert rows["size"].tolist() == [0, 7.5, 1, 1]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_the_first_line_tells_what_stands_between_cells(tmp_path, delimiter):
+    (tmp_path / "a.csv").write_text("a,b\n1,x\n2,y\n".replace(",", delimiter))
+    files = sf.scan(tmp_path / "a.csv")
+    assert files.names == ("a", "b")
+    assert np.asarray(files.frame()["b"]).tolist() == ["x", "y"]
+    assert len(sf.scan(tmp_path / "a.csv", delimiter=",").names) == 1
 
 
 @pytest.mark.parametrize("name", ["rows.tsv", "rows.csv.zst"])
@@ -500,6 +531,12 @@ def test_what_matches_nothing_says_what_is_there(tmp_path):
         sf.scan(tmp_path)
     with pytest.raises(sf.DataError, match="no kind that is known"):
         sf.scan(tmp_path / "notes.txt")
+    for name in ("sales.csv", *"abcdef"):
+        (tmp_path / name).write_text("x\n1\n")
+    with pytest.raises(sf.DataError, match=r"did you mean '.*sales\.csv'\?"):
+        sf.scan(tmp_path / "slaes.csv")
+    with pytest.raises(sf.DataError, match=r"there is 'sales\.csv', 'a', "):
+        sf.scan(tmp_path / "trips.parquet")
     with pytest.raises(sf.ParameterError, match="empty"):
         sf.scan([])
 

@@ -28,7 +28,7 @@ def ask(model: str, column: str, given: tuple[str, ...], level: float, as_json: 
     """What COLUMN is likely to be under MODEL, given other columns.
 
     Numbers get a mean and an interval, labels a probability each. "member" asks a mixture which member made such a
-    row, and "class" a classifier for its class.
+    row, and "class" a classifier for its class, which also has the name of its --target.
     """
     from suffice.cli.model import cells, conditioned, loaded, whose
     from suffice.cli.terminal import document

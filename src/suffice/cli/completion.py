@@ -5,18 +5,16 @@ from __future__ import annotations
 import click
 
 SHELLS = ("bash", "fish", "zsh")
+USE = """\b
+eval "$(suffice completion bash)"      in ~/.bashrc
+eval "$(suffice completion zsh)"       in ~/.zshrc
+suffice completion fish > ~/.config/fish/completions/suffice.fish"""
 
 
-@click.command()
+@click.command(epilog=USE)
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    r"""Print the completion script of a shell.
-
-    \b
-    eval "$(suffice completion bash)"      in ~/.bashrc
-    eval "$(suffice completion zsh)"       in ~/.zshrc
-    suffice completion fish > ~/.config/fish/completions/suffice.fish
-    """
+    """Print the completion script of a shell."""
     from click.shell_completion import get_completion_class
 
     from suffice.cli import cli

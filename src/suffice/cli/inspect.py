@@ -53,6 +53,7 @@ def _page(files: Any, rows: int, schema: Any) -> None:
     from rich.text import Text
 
     from suffice.cli.terminal import say, table
+    from suffice.core.readings import percent
     from suffice.core.shown import shown
 
     left = len(schema.left_out)
@@ -62,7 +63,7 @@ def _page(files: Any, rows: int, schema: Any) -> None:
     lines = []
     for one in schema.findings:
         family = Text("–", "dim") if one.family is None else Text(one.family.name, "cyan")
-        share = Text(_share(one.missing), "yellow" if one.missing else "dim")
+        share = Text(percent(one.missing), "yellow" if one.missing else "dim")
         lines.append((Text(shown(one.name), "bold"), family, share, _what(one)))
     table(("column", "family", "missing", "what its values are"), lines, right=(2,))
 
@@ -75,7 +76,3 @@ def _what(one: Any) -> str:
         return why
     names = ", ".join(shown(level, 24) for level in one.levels[:LEVELS])
     return f"{why}: {names}{', …' if len(one.levels) > LEVELS else ''}"
-
-
-def _share(missing: float) -> str:
-    return "0 %" if missing == 0 else f"{100 * missing:.2g} %"

@@ -97,6 +97,7 @@ def classifier(asked: Request, target: Any) -> Learned:
         weights = None if asked.weights is None else column(asked.data, asked.weights)
         others = asked.data.frame(columns=[name for name in asked.data.names if name not in (target, asked.weights)])
         model.fit(tabled(others), classes, sample_weight=weights)
+    model.target_name_ = target
     return Learned(model, model.prototype_, target=classes)
 
 

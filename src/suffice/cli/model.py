@@ -37,17 +37,22 @@ class Model:
 
     @cached_property
     def joint(self) -> Any:
-        """What answers questions: of a classifier the class is one more column, called "class"."""
+        """What answers questions: of a classifier the class is one more column, by the name of its target."""
         if self.labels:
-            return self.distribution.with_class_column(CLASS)
+            return self.distribution.with_class_column(self.target)
         return self.value if hasattr(self.value, "given") else self.distribution
+
+    @cached_property
+    def target(self) -> str:
+        """What the classes are called: as the column from which they were learned, where that is known."""
+        return str(getattr(self.value, "target_name_", CLASS))
 
     @cached_property
     def names(self) -> tuple[Any, ...]:
         """The columns, in the order of the distribution; those of a classifier with the class at the end."""
         found = getattr(self.value, "names", None) or getattr(self.distribution, "column_names", None)
         columns = tuple(range(self.distribution.columns or 1)) if found is None else tuple(found)
-        return (*columns, CLASS) if self.labels else columns
+        return (*columns, self.target) if self.labels else columns
 
     def portrait(self) -> Any:
         """What there is to say about it, as values."""
@@ -67,7 +72,7 @@ class Model:
         """The labels that a column can have; None for numbers."""
         from suffice.distributions.bernoulli import Bernoulli
 
-        if self.labels and name == CLASS:
+        if self.labels and name == self.target:
             return self.labels
         family, place = self._home(name)
         levels = getattr(family, "levels", None)
@@ -169,6 +174,8 @@ def _same_number(level: Any, text: str) -> bool:
 # ---- questions -------------------------------------------------------------------------------------------------------
 def whose(model: Model, word: str) -> Any:
     """The column that is asked for; None for the member itself."""
+    if model.labels and word == CLASS and CLASS not in model.names:
+        return model.target
     hidden = [MEMBER] if model.members and not model.labels and MEMBER not in model.names else []
     found = known(word, (*model.names, *hidden), "ask")
     return None if hidden and found == MEMBER else found

@@ -70,7 +70,7 @@ class Trials:
     def __init__(self, group: Group, candidate: Candidate) -> None:
         self.group, self.candidate = group, candidate
         small, w = group.picture
-        shaped = candidate.mixture.shaped(small)
+        shaped = candidate.mixture.shaped(group.rows)  # the picture may lack a rare label
         self.model = replace(shaped, floors=floors_of(shaped, small, w))
         self.rng = np.random.default_rng(group.seed)
         self.staged = self.model.staged(small)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+LEGEND = ("  tells:", "  ±:", "  ×÷:")
+AFTER = ("  what sets", "  strongest")  # what may follow a legend
+
 
 def styled(page: str) -> Any:
-    """A page with its first line bold, and what not to trust in colour."""
+    """A page with its title bold, its legend dim, and what not to trust in colour; lines that go on look the same."""
     from rich.text import Text
 
     out = Text(no_wrap=True)
-    alarmed = False
+    title, alarmed, legend = True, False, False
     for i, line in enumerate(page.split("\n")):
+        title = i == 0 or (title and line.startswith("  "))
         alarmed = alarmed or line == "alerts:"
-        quiet = line.startswith(("  tells:", "  ±:")) or line == "alerts: none"
-        style = (
-            "bold" if i == 0 else "yellow" if alarmed or line.startswith("NOT converged") else "dim" if quiet else ""
-        )
+        legend = line.startswith(LEGEND) or (legend and line.startswith("  ") and not line.startswith(AFTER))
+        quiet = legend or line == "alerts: none"
+        style = "bold" if title else "yellow" if alarmed or line.startswith("NOT converged") else "dim" if quiet else ""
         out.append(("\n" if i else "") + line, style=style)
     return out
 

@@ -174,6 +174,7 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
         found = targets(type(self).__name__, y, None, self._unlabeled)
         self.classes_ = found.classes
         self.__dict__.pop("statistics_", None)
+        self.__dict__.pop("target_name_", None)
         self._learn(rows, found, sample_weight)
         return self
 

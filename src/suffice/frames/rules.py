@@ -24,6 +24,7 @@ from suffice.frames.table import Coded
 
 FEW = 20  # whole numbers of at most so many different values are labels
 OVERDISPERSED = 1.2  # variance/mean above which counts are not Poisson, where chance does not explain it
+UNDERDISPERSED = 0.5  # below which whole numbers are no counts but codes and grades, such as 1, 2, 3
 REPEATS = 10.0  # pairs that chance would have made alike, and none is: identifiers
 EVIDENCE = 3.0  # nats that LogNormal or Gamma must gain on Normal: the rows are 20 times as probable
 FINEST = 6  # decimals
@@ -238,18 +239,23 @@ def of_numbers(name: Any, facts: Facts, missing: float) -> Finding:  # noqa: PLR
     if unit == 1 and 0 <= low <= 1:
         return _counts(name, facts, missing, span)
     if unit == 1 and facts.few is not None:
-        levels = tuple(int(level) for level in facts.few)
-        return Finding(name, Categorical(), f"whole numbers, {len(levels)} levels", missing, levels)
+        return _codes(name, facts.few, missing)
     if low > 0 and np.isfinite(high):
         return _positive(name, facts, missing, span, unit)
     return Finding(name, Normal(), f"real numbers {span}", missing, unit=unit, real=True)
 
 
+def _codes(name: Any, values: tuple[Any, ...], missing: float) -> Finding:
+    levels = tuple(int(level) for level in values)
+    return Finding(name, Categorical(), f"whole numbers, {len(levels)} levels", missing, levels)
+
+
 def _counts(name: Any, facts: Facts, missing: float, span: str) -> Finding:
-    """Poisson, where the variance within the groups is that of one, up to what chance allows."""
-    ratio = facts.dispersion
-    limit = max(OVERDISPERSED, 1 + 3 * np.sqrt(2 / facts.total))
-    family = NegativeBinomial() if ratio > limit else Poisson()
+    """Poisson, where the variance within the groups is that of one, up to what chance allows; labels far below it."""
+    ratio, chance = facts.dispersion, 3 * np.sqrt(2 / facts.total)
+    if facts.few is not None and ratio < min(UNDERDISPERSED, 1 - chance):
+        return _codes(name, facts.few, missing)
+    family = NegativeBinomial() if ratio > max(OVERDISPERSED, 1 + chance) else Poisson()
     return Finding(name, family, f"counts {span}, variance/mean {ratio:.2g}", missing, unit=1.0)
 
 
@@ -261,11 +267,16 @@ def _positive(name: Any, facts: Facts, missing: float, span: str, unit: float | 
     gain = top - base
     families = {one.name: one for one in POSITIVE}
     if gain > EVIDENCE:
-        told, best = f"{other} gains {gain:.3g} nats on Normal", families[other]
+        told, best = f"{other} gains {_nats(gain)} nats on Normal", families[other]
     else:
         told = "Normal is likeliest" if gain <= 0 else f"{other} gains no more than {gain:.2g} nats"
         best = families["Normal"]
     return Finding(name, best, f"positive numbers {span}; {told}", missing, unit=unit, real=True)
+
+
+def _nats(gain: float) -> str:
+    """A gain in few letters; of a large one the decimals say nothing."""
+    return f"{gain:.3g}" if gain < 100 else f"{gain:,.0f}"
 
 
 def _likelihood(family: Any, rows: Array, held: Array) -> float:

@@ -11,6 +11,7 @@ import tempfile
 import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
@@ -323,13 +324,19 @@ def _named(one: Any) -> list[Path]:
         folder = path.parent
         while not folder.is_dir() and folder != folder.parent:
             folder = folder.parent
-        raise DataError(f"scan: no file matches {str(one)!r}; in {str(folder)!r} {_there(folder)}.")
+        near = get_close_matches(path.name, [file.name for file in folder.iterdir()], 1)
+        told = f"did you mean {str(folder / near[0])!r}?" if near else f"in {str(folder)!r} {_there(folder)}."
+        raise DataError(f"scan: no file matches {str(one)!r}; {told}")
     return found
 
 
 def _there(folder: Path) -> str:
-    """What a directory holds, in words."""
-    names = sorted(one.name + ("/" if one.is_dir() else "") for one in folder.iterdir())
+    """What a directory holds, in words: first the files that can be read."""
+    tables = (*PARQUET, *ENDINGS)
+    names = sorted(
+        (one.name + ("/" if one.is_dir() else "") for one in folder.iterdir()),
+        key=lambda name: (not name.lower().endswith(tables), name),
+    )
     if not names:
         return "there is nothing"
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""

@@ -15,6 +15,7 @@ from suffice.core.data import cells
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.parameters import Array
+from suffice.core.readings import percent
 from suffice.core.shown import fitted, left, places, right, shown
 from suffice.core.streamed import Source
 from suffice.distributions.categorical import Categorical
@@ -137,7 +138,8 @@ def infer(
 
     1. two values that are booleans, or 0 and 1: Bernoulli;
     2. whole numbers of at least 0 that reach 0 or 1: counts, NegativeBinomial where variance/mean exceeds 1.2 and what
-       chance allows, 1 + 3·√(2/n), else Poisson;
+       chance allows, 1 + 3·√(2/n), else Poisson; at most 20 different ones whose variance/mean is below 0.5 and
+       1 − 3·√(2/n) are codes, as in rule 3;
     3. text, categories, and whole numbers of at most 20 different values: Categorical;
     4. other numbers that are all above 0: Normal, LogNormal or Gamma by likelihood, where the latter two must gain 3
        nats on Normal (the rows are 20 times as probable);
@@ -259,16 +261,11 @@ def _joint(one: Finding, *, own: bool) -> bool:
 
 def _line(one: Finding) -> tuple[str, str, str, str, str]:
     family = "–" if one.family is None else one.family.name
-    share = (
-        f"{100 * one.missing:.0f} %"
-        if one.missing in (0.0, 1.0) or one.missing >= 0.095
-        else f"{100 * one.missing:.2g} %"
-    )
     if one.levels is not None:
         tail = _shortened([shown(level, SHOWN) for level in one.levels[:SHOWN]], len(one.levels) > SHOWN)
     else:
         tail = "" if one.unit is None else f"{one.unit:g}"
-    return shown(one.name), family, fitted(shown(one.why, WHY), WHY), share, tail
+    return shown(one.name), family, fitted(shown(one.why, WHY), WHY), percent(one.missing), tail
 
 
 def _shortened(levels: list[str], more: bool) -> str:  # noqa: FBT001 (more levels than are listed)

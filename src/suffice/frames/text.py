@@ -1,7 +1,8 @@
 """Text files as Parquet: types by the whole of every file, then a spool that many passes can read.
 
-A column is what all of its cells are: whole numbers, numbers, yes and no, days, moments, or else text. The first pass
-looks at every cell, the second writes the spool.
+A column is what all of its cells are: whole numbers, numbers, yes and no, days, moments, or else text. Whole numbers of
+which one begins with a 0, such as 01067, are codes, and text. The first pass looks at every cell, the second writes the
+spool.
 """
 
 from __future__ import annotations
@@ -42,6 +43,12 @@ class Guess:
     odd: tuple[int, str, str] | None = None  # the first cell that made text of it: row, value, file
     flags: bool = True  # whether whole numbers are 0 and 1 only, which yes and no may follow
     commas: bool = False  # whether the first cells of a column of text are numbers with a comma
+    padded: bool = False  # whether a whole number begins with a 0
+
+    @property
+    def settled(self) -> str:
+        """What the column is, when all cells have been seen."""
+        return "string" if self.kind == "int64" and self.padded else self.kind or "null"
 
     def see(self, array: Any, first: int, file: str) -> None:
         """Look at some cells."""
@@ -61,6 +68,7 @@ class Guess:
         joined = found if self.kind in ("", found) else WIDER.get((self.kind, found)) or WIDER.get((found, self.kind))
         if joined is not None and joined != "string":
             self.kind = joined
+            self.padded = self.padded or (joined == "int64" and _padded(array))
             return
         before, self.kind = self.kind, "string"
         good = _countable(array)
@@ -120,6 +128,13 @@ def _first_odd(array: Any) -> int:
     return low
 
 
+def _padded(array: Any) -> bool:
+    """Whether a whole number is written with a 0 before it: as a number it would lose its name."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(array, r"^\s*[-+]?0\d")).as_py())
+
+
 def _countable(array: Any) -> int:
     """How many cells are numbers, about: those that look like one."""
     return _matching(array, NUMBER)
@@ -161,7 +176,7 @@ class Text:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        kinds = {name: guess.kind or "null" for name, guess in self.guesses.items()}
+        kinds = {name: guess.settled for name, guess in self.guesses.items()}
         schema = pa.schema([(name, pa.type_for_alias(kinds[name])) for name in self.names])
         found = []
         for number, file in enumerate(self.files):

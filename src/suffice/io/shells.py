@@ -59,7 +59,7 @@ SHELLS = {
     ),
     "MixtureModel": Shell(f"{MIXTURE} fit_?", "weights_"),
     "MultinomialNB": Shell(CLASSES, f"{COUNTS} feature_count_"),
-    "NaiveBayes": Shell(f"{CLASSES} prototype_", "class_count_"),
+    "NaiveBayes": Shell(f"{CLASSES} prototype_ target_name_?", "class_count_"),
     "QuadraticDiscriminantAnalysis": Shell(CLASSES, f"{SCORES} rotations_"),
 }
 FROM_FIT = {"distribution_": "distribution", "statistics_": "statistics"}  # written once where fit_ has the same
@@ -196,6 +196,7 @@ def _check(estimator: Any) -> None:
     if names is not None:
         require(isinstance(names, np.ndarray) and names.shape == (columns,), "feature_names_in_ names each column.")
         require(all(isinstance(one, str) for one in names.tolist()), "feature_names_in_ are text.")
+    require(isinstance(getattr(estimator, "target_name_", ""), str), "target_name_ is text.")
     output = getattr(estimator, "_sklearn_output_config", {})
     known = (
         isinstance(output, dict)
