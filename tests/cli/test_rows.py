@@ -41,8 +41,8 @@ def test_predict_members(run, model, penguins, rows):
 def test_predict_classes(run, classifier, penguins, rows):
     found = table(run("predict", classifier, penguins).stdout)
     others = {name: np.asarray(rows[name]) for name in rows if name != "species"}
-    assert [row["class"] for row in found] == list(sf.load(classifier).predict(others))
-    assert set(found[0]) == {"row", "class", "probability"}
+    assert [row["species"] for row in found] == list(sf.load(classifier).predict(others))
+    assert set(found[0]) == {"row", "species", "probability"}
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "json"])

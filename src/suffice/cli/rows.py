@@ -66,12 +66,17 @@ def predict(model: str, files: tuple[str, ...], proba: bool, out: str | None, as
             shares = np.atleast_2d(found.distribution.predict_proba(frame))
             best = shares.argmax(axis=1)
             columns: dict[Any, Any] = {"row": np.arange(count, count + len(best))}
-            columns[found.who] = names[best] if found.labels else best
+            columns[_called(found)] = names[best] if found.labels else best
             columns["probability"] = shares[np.arange(len(best)), best]
             if proba:
                 columns |= {f"p({label})": shares[:, j] for j, label in enumerate(labels)}
             answers.write(arrow(columns))
             count += len(best)
+
+
+def _called(found: Any) -> str:
+    """What the answer is called: as the target, unless another column of the answer has that name."""
+    return str(found.target) if found.labels and found.target not in {"row", "probability"} else str(found.who)
 
 
 @click.command()

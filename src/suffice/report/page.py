@@ -109,7 +109,8 @@ class Page:
             })  # fmt: skip
         for name, finding in known.items():
             why = finding.why if finding.family is None else "not in the model"
-            lines.append({"name": shown(name), "family": "–", "kind": "", "why": shown(f"left out: {why}", 160),
+            why = f"left out: {why.removeprefix('left out ')}"
+            lines.append({"name": shown(name), "family": "–", "kind": "", "why": shown(why, 160),
                           "missing": percent(finding.missing), "tells": ""})  # fmt: skip
         if len(lines) > COLUMNS:
             rest = {
