@@ -70,7 +70,8 @@ def peak() -> float:
 
 def fitted(path: str, where: str) -> dict[str, object]:
     """Passes over a file or over its rows in memory."""
-    data = sf.scan(path) if where == "file" else pq.read_table(path)
+    read = csv.read_csv if path.endswith(".csv") else pq.read_table
+    data = sf.scan(path) if where == "file" else read(path)
     begin = time.perf_counter()
     fit = sf.fit(mixed(), data, random_state=0, max_iter=PASSES)
     seconds = fit.trace.seconds[1:]
@@ -120,36 +121,39 @@ def verdict(holds: bool) -> str:  # noqa: FBT001
 def report(folder: Path, sizes: tuple[int, ...]) -> None:
     """Make the files and print what was measured."""
     apart("fit", made(folder / "5.parquet", 5), "file")  # kernels are compiled once
+    for kind in ("parquet", "csv"):
+        passes(folder, kind, sizes)
+    middle = made(folder / f"{max(sizes) // 2}.parquet", max(sizes) // 2)
+    found = apart("infer", middle, "")
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "suffice", "inspect", middle], capture_output=True, check=True)  # noqa: S603
+    whole = time.perf_counter() - begin
+    print(
+        f"{max(sizes) // 2} MB Parquet: reading alone takes {found['read']:.2f} s; peak of all {found['peak']:.0f} MB"
+    )
+    for what, seconds in (("sf.infer", found["infer"]), ("suffice inspect, with its start,", whole)):
+        ratio = seconds / found["read"]
+        print(f"{what} takes {seconds:.2f} s: {ratio:.2f} times, {verdict(ratio <= SOON)}")
+
+
+def passes(folder: Path, kind: str, sizes: tuple[int, ...]) -> None:
+    """Peak memory by size, and the smallest file against its rows in memory."""
     peaks = []
     for size in sizes:
-        path = made(folder / f"{size}.parquet", size)
-        found = apart("fit", path, "file")
+        found = apart("fit", made(folder / f"{size}.{kind}", size), "file")
         peaks.append(found["peak"])
-        told = f"peak {found['peak']:.0f} MB, {found['rate']:,.0f} rows/s a pass"
-        print(f"{size:5d} MB Parquet, {found['rows']:,} rows: {told}")
+        told = f"peak {found['peak']:.0f} MB, {found['rate']:,.0f} rows/s a pass, {found['seconds']:.1f} s in all"
+        print(f"{size:5d} MB {kind}, {found['rows']:,} rows: {told}", flush=True)
     grown = max(peaks) / min(peaks) - 1
     print(f"peak grows by {grown:.1%}, largest {max(peaks):.0f} MB: {verdict(grown < FLAT and max(peaks) < MOST)}")
-    smallest = folder / f"{min(sizes)}.parquet"
+    smallest = folder / f"{min(sizes)}.{kind}"
     near, here = apart("fit", smallest, "file"), apart("fit", smallest, "memory")
     away = abs(near["log_likelihood"] / here["log_likelihood"] - 1)
     same = np.array_equal(near["means"], here["means"])
     print(f"against memory: log-likelihood differs by {away:.1e}, means {'bitwise equal' if same else 'DIFFER'}")
     share = near["rate"] / here["rate"]
-    print(
-        f"{near['rate']:,.0f} rows/s from Parquet, {here['rate']:,.0f} in memory: {share:.0%}, {verdict(share >= NEAR)}"
-    )
-    print(f"peak {near['peak']:.0f} MB from Parquet, {here['peak']:.0f} MB in memory")
-    middle = made(folder / f"{max(sizes) // 2}.parquet", max(sizes) // 2)
-    found = apart("infer", middle, "")
-    ratio = found["infer"] / found["read"]
-    told = f"infer takes {found['infer']:.2f} s, reading alone {found['read']:.2f} s: {ratio:.2f} times"
-    print(f"{max(sizes) // 2} MB Parquet: {told}, {verdict(ratio <= SOON)}; peak of both {found['peak']:.0f} MB")
-    text = made(folder / f"{min(sizes)}.csv", min(sizes))
-    found = apart("fit", text, "file")
-    print(
-        f"{min(sizes)} MB CSV, {found['rows']:,} rows: peak {found['peak']:.0f} MB, "
-        f"{found['rate']:,.0f} rows/s a pass, {found['seconds']:.1f} s with its spool"
-    )
+    rates = f"{near['rate']:,.0f} rows/s from {kind}, {here['rate']:,.0f} in memory"
+    print(f"{rates}: {share:.0%}, {verdict(share >= NEAR)}; peak in memory {here['peak']:.0f} MB", flush=True)
 
 
 def main(arguments: list[str]) -> None:
