@@ -17,7 +17,7 @@ demo: $(VENV)/base.stamp
 # The coverage gate reads the data that pytest wrote; pytest's closing line is printed again, so that it ends the output.
 test: $(VENV)/dev.stamp
 	@mkdir -p build
-	@set -o pipefail; $(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report= $(PYTEST_ARGS) | tee build/pytest.log
+	@set -o pipefail; $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report= $(PYTEST_ARGS) | tee build/pytest.log
 	$(BIN)/coverage report --include='*/suffice/core/*,*/suffice/distributions/*' --fail-under=95
 	@tail -n 1 build/pytest.log
 

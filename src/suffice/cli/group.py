@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
@@ -18,6 +20,25 @@ Exit codes: 0 done; 1 refused, with the reason; 2 the command line is wrong;
 130 interrupted (Ctrl-C), the best so far is kept where there is one.
 NO_COLOR and SUFFICE_DEBUG (tracebacks) are respected."""
 REFUSED, INTERRUPTED = 1, 130
+_heard: list[int] = []  # Ctrl-C, as long as nobody has answered
+
+
+def listen() -> None:
+    """Remember Ctrl-C: raised inside a callback of C, as while modules are loaded, it would be lost."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, _hear)
+
+
+def _hear(number: int, _frame: Any) -> None:
+    _heard.append(number)
+    raise KeyboardInterrupt
+
+
+def heed() -> None:
+    """Raise what was lost."""
+    if _heard:
+        _heard.clear()
+        raise KeyboardInterrupt
 
 
 class Commands(click.Group):
@@ -64,6 +85,8 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; whatever it refuses becomes a message and an exit code."""
+        _heard.clear()
+        listen()
         with _warnings_as_notes():
             try:
                 return super().invoke(ctx)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from suffice.cli.group import heed
 from suffice.cli.terminal import console, note
 
 OFTEN = 10.0  # seconds after which a pipe is told again
@@ -26,6 +27,8 @@ class Progress:
 
     def passed(self, seen: Any) -> None:
         """One pass of a fit."""
+        if self.before != self.before and self.start == 0:
+            heed()
         if seen.number == 1:
             self.start, self.before = self.start + 1, float("nan")
         change = seen.log_likelihood - self.before
@@ -40,6 +43,8 @@ class Progress:
 
     def chosen(self, row: dict[str, Any]) -> None:
         """One candidate of a selection."""
+        if self.found == 0:
+            heed()
         self.found += 1
         k, structure = row["n_components"], row["structure"]
         what = f"{k} component{'s'[: k != 1]}{f' {structure}' if structure else ''}"
@@ -58,6 +63,7 @@ class Progress:
 @contextmanager
 def progress(*, rows: int, starts: int = 1, candidates: int = 0, quiet: bool = False) -> Iterator[Progress | None]:
     """The progress of one piece of work; None where nobody wants to hear of it."""
+    heed()
     if quiet:
         yield None
     elif sys.stderr.isatty():

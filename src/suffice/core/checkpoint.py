@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import os
@@ -171,7 +170,9 @@ class Checkpoint:
     def remove(self) -> None:
         """The fit has ended; what runs that were killed while they wrote had written aside goes, too."""
         self.path.unlink(missing_ok=True)
-        for aside in self.path.parent.glob(f"{glob.escape(self.path.name)}.*.tmp"):
+        from glob import escape
+
+        for aside in self.path.parent.glob(f"{escape(self.path.name)}.*.tmp"):
             if aside.name[len(self.path.name) + 1 : -4].isdecimal():
                 aside.unlink(missing_ok=True)
 
