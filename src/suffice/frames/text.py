@@ -19,7 +19,7 @@ from typing import Any
 from suffice.core.errors import DataError
 from suffice.frames.parquet import File, brief
 
-BLOCK = 1 << 23  # bytes of text that are looked at together
+BLOCK = 1 << 21  # bytes of text that are looked at together; the reader holds many such blocks at a time
 GROUP = 1 << 17  # rows of a row group of the spool
 ODD = 0.01  # share of the cells that are no numbers, in a column that otherwise is: worth a remark
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
@@ -193,6 +193,7 @@ class Text:
                 if waiting and sum(map(len, waiting)):
                     writer.write_table(pa.Table.from_batches(waiting), row_group_size=GROUP)
             found.append(File.opened(path, file))
+        pa.default_memory_pool().release_unused()  # what reading text took is of no use to the passes
         return tuple(found)
 
     def _batches(self, file: Path) -> Iterator[Any]:
