@@ -1,4 +1,7 @@
-"""What a distribution does as a member of others: share rows with its neighbours, keep off the floor, change places."""
+"""What a distribution does as a member of others: share rows with its neighbours, keep off the floor, change places.
+
+Over 400 lines: the whole contract of a member, with its defaults.
+"""
 
 from __future__ import annotations
 

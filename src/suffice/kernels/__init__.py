@@ -3,6 +3,8 @@
 Numba costs half a second to load, so it waits for work that is worth it. ``work`` is the number of cells of the whole
 job that a call sees a slice of: all slices take the same twin. The engine says it, else the cells at hand count.
 ``SUFFICE_KERNELS=reference`` or ``compiled`` decides for every call.
+
+Over 400 lines: one short function for each kernel, which chooses its twin.
 """
 
 from __future__ import annotations
