@@ -35,6 +35,21 @@ def test_normals(shape, k, holes, kind):
     assert_array_equal(found, reference_best.normal_best(x, mean, std, _start(k)))
 
 
+@pytest.mark.parametrize("n", [0, 1, 7, 3000])
+@pytest.mark.parametrize("k", [1, 2, 3, 10, 300])
+def test_shares(n, k):
+    scores = 50 * np.random.default_rng(n + k).normal(size=(n, k))
+    odd = [np.full(k, -np.inf), np.full(k, -1e300), np.full(k, 1e5), np.full(k, np.nan), np.full(k, np.inf)]
+    for place, value in ((0, -np.inf), (k - 1, np.nan), (k - 1, np.inf), (k // 2, -800.0)):
+        odd.append(np.where(np.arange(k) == place, value, 0.0))
+    scores[: len(odd)] = np.array(odd)[:n]
+    with np.errstate(invalid="ignore"):
+        theirs = reference_best.shares(scores)
+    for one, other in zip(compiled_best.shares(scores), theirs, strict=True):
+        assert_allclose(one, other, rtol=1e-13, atol=1e-14)
+    assert_array_equal(compiled_best.chosen(scores), reference_best.chosen(scores))
+
+
 def test_a_row_that_nobody_can_have_made_is_nobodys():
     x = np.array([[np.inf], [0.0], [np.nan]])
     mean, std = np.zeros((2, 1)), np.ones((2, 1))

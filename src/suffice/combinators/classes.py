@@ -359,9 +359,6 @@ class Classes(Mixture, register=False):
             found[still] = super().shares_of_lost(rows, lost[still])
         return found
 
-    def relative_scores(self, x: Any) -> Array:
-        return np.asarray(self.components.relative_density(x) + self.log_weights)
-
     def most_probable(self, x: Any) -> Array:
         """The number of the most probable class of each row, (n,); where none is possible, of the most frequent."""
         self._require_ready("tell who made a row")

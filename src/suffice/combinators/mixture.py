@@ -19,7 +19,7 @@ from suffice.combinators.mixture_questions import MixtureQuestions
 from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_side
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, SufficeWarning, UnsupportedError
-from suffice.core.latent import Joint, expect, share_out
+from suffice.core.latent import Joint, expect, plus, share_out
 from suffice.core.lazy import special
 from suffice.core.parameters import SIMPLEX, Array, as_parameter, generator
 from suffice.core.statistics import picked
@@ -201,7 +201,8 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         self.components.remark(rows, where)
 
     def _width(self, rows: Any) -> int:
-        return int(np.prod(np.shape(rows)[1:]) + self.n)
+        """Work counts, not memory: a score takes longer than a cell of memory."""
+        return int(self.n * (8 + np.prod(np.shape(rows)[1:])) // 2)
 
     def gather_width(self, rows: Any) -> int:
         """Work counts, not memory: as many cells as take the time of a slice, for about so many members and columns."""
@@ -210,7 +211,15 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
 
     def scores(self, x: Any) -> Array:
         """Log π + log p of a block of rows under each member, (n, k)."""
-        return np.asarray(self.components.log_density(x) + self.log_weights)
+        return plus(self.components.log_density(x), self.log_weights)
+
+    def relative_scores(self, x: Any) -> Array:
+        """The scores of a block of rows, up to what is the same for all members of a row."""
+        return plus(self.components.relative_density(x), self.log_weights)
+
+    def best_of(self, x: Any) -> Array:
+        """The member of the highest score for each row of a block, (n,); −1 where nobody can have made it."""
+        return np.asarray(self.components.best(x, self.log_weights))
 
     def log_density(self, x: Any) -> Array:
         return share_out(self.scores(x)).total[:, None]
@@ -261,8 +270,15 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
             return super().predict(x, given, level=level)
         if isinstance(x, Source):
             return x.mapped(self.predict)
-        best = self.predict_proba(x).argmax(axis=-1)
-        return int(best) if np.ndim(best) == 0 else best
+        self._require_ready("tell who made a row")
+        x = self.settled(x)
+        rows = self.read(x)
+        self.remark(rows)
+        best = local.fill(lambda part: self.best_of(rows[part]), len(rows), self._width(rows))
+        lost = np.flatnonzero(best < 0)
+        if len(lost):
+            best[lost] = self.shares_of_lost(rows, lost).argmax(axis=1)
+        return int(best[0]) if self._single(x) else best
 
     def column_label(self, column: int) -> str:
         return str(self.components.column_label(column))

@@ -44,10 +44,6 @@ class MixtureAnswers:
     _require_ready: Any
 
     # ---- how sure ---------------------------------------------------------------------------------------------------
-    def relative_scores(self, x: Any) -> Array:
-        """The scores of a block of rows, up to what is the same for all members of a row."""
-        return np.asarray(self.scores(x))
-
     def standard_errors(self, stats: Any) -> dict[Any, Any]:
         """Refuse: who made which row is in the rows, not in the statistics."""
         del stats

@@ -15,11 +15,12 @@ import numpy as np
 
 from suffice.combinators.mixture import Mixture
 from suffice.core.distribution import Alert
-from suffice.core.latent import Joint, share_out
+from suffice.core.latent import Joint, plus, share_out
 from suffice.core.parameters import Array
 from suffice.core.statistics import picked
 from suffice.core.weights import Weights
 from suffice.engines import local
+from suffice.kernels import choosing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +59,13 @@ class VariationalMixture(Mixture, register=False):
         return np.asarray(self.log_weights + own)
 
     def scores(self, x: Any) -> Array:
-        return np.asarray(self.components.log_density(x) + self._base(x))
+        return plus(self.components.log_density(x), self._base(x))
+
+    def relative_scores(self, x: Any) -> Array:
+        return self.scores(x)
+
+    def best_of(self, x: Any) -> Array:
+        return choosing.chosen(self.scores(x))
 
     def gather(self, x: Any, w: Weights) -> Joint:
         found = self.components.expect(x, self._base(x), w.of_member(0).values)

@@ -16,7 +16,7 @@ from suffice.core.errors import UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.statistics import Additive, checked_factor, refuse_negative, same_kind
 from suffice.core.weights import Weights
-from suffice.kernels.reference import FADED
+from suffice.kernels import choosing
 
 BLOCK_CELLS = 1 << 17  # rows × members that are scored at a time: 1 MB
 
@@ -31,21 +31,14 @@ class Shared(NamedTuple):
 
 def share_out(scores: Array) -> Shared:
     """Normalise scores (n, k) = log π + log p(x | member); a row that no member can have made belongs to none."""
-    away = np.ascontiguousarray(scores.T)  # members first: NumPy adds few numbers of many rows by whole vectors
-    top = away.max(axis=0)
-    possible = np.isfinite(top)
-    away = away - np.where(possible, top, 0.0)
-    away[away < FADED] = -np.inf
-    parts = np.exp(away)
-    whole = parts.sum(axis=0)
-    whole = np.where(whole > 0, whole, 1.0)
-    parts /= whole
-    log_whole = np.log(whole)
-    with np.errstate(invalid="ignore"):  # a member that cannot have made the row: 0 · −inf
-        entropy = log_whole - np.where(parts > 0, parts * away, 0.0).sum(axis=0)
-    parts[:, ~possible] = 0.0
-    total = np.where(possible, top + log_whole, top)
-    return Shared(total, np.ascontiguousarray(parts.T), np.where(possible, entropy, 0.0))
+    return Shared(*choosing.shares(scores))
+
+
+def plus(scores: Any, log_weights: Array) -> Array:
+    """Scores (n, k) with log-weights (k,) or (n, k), written over the scores where these are nobody else's."""
+    found = np.asarray(scores)
+    out: Array = np.add(found, log_weights, out=found if found.flags.owndata and found.flags.writeable else None)
+    return out
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,8 @@ class SparseSums(ExponentialFamily, register=False):
         return Sums(weight, np.zeros(weight.shape), x.sums(w).reshape(len(total), *x.shape[1:]))
 
     def gather_width(self, rows: Any) -> int:
-        return rows.cells if isinstance(rows, Sparse) else super().gather_width(rows)
+        """Long slices: each has sums of all words, which cost more to add than many cells to gather."""
+        return -(-rows.cells // 4) if isinstance(rows, Sparse) else super().gather_width(rows)
 
     def _width(self, rows: Any) -> int:
         return rows.cells + self.members if isinstance(rows, Sparse) else super()._width(rows)

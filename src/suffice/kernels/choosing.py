@@ -1,12 +1,33 @@
-"""Which member made a row: the twins for it, chosen by the size of the work like the others."""
+"""Which member made a row, and how surely: the twins for it, chosen by the size of the work like the others."""
 
 from __future__ import annotations
 
 from suffice.kernels import is_small, loading, reference_best
 from suffice.kernels.reference import Array, Integers, Real
-from suffice.kernels.reference_best import Codes, chosen
+from suffice.kernels.reference_best import Codes
 
-__all__ = ["above_best", "above_sums", "chosen", "normal_best", "sparse_best", "table_best"]
+__all__ = ["above_best", "above_sums", "chosen", "normal_best", "shares", "sparse_best", "table_best"]
+
+
+def chosen(scores: Array, *, work: int | None = None) -> Codes:
+    """The place (n,) of the highest of scores (n, k), the first of equal ones; −1 where it is not finite."""
+    if is_small(scores.size, work):
+        return reference_best.chosen(scores)
+    with loading():
+        from suffice.kernels import compiled_best
+    return compiled_best.chosen(scores)
+
+
+def shares(scores: Array, *, work: int | None = None) -> tuple[Array, Array, Array]:
+    """Log Σ exp of scores (n, k), the shares of the members (n, k), and the entropy (n,) of these.
+
+    A row whose scores are all −inf, or not numbers, belongs to nobody.
+    """
+    if is_small(scores.size, work):
+        return reference_best.shares(scores)
+    with loading():
+        from suffice.kernels import compiled_best
+    return compiled_best.shares(scores)
 
 
 def normal_best(x: Real, mean: Array, std: Array, log_weights: Array, *, work: int | None = None) -> Codes:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from suffice.kernels import loops, products, reference, tallies
+from suffice.kernels import densities, loops, products, reference, tallies
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Moments, Real
 
 CHUNK_CELLS = 1 << 18  # what is not contiguous, or of another type, is copied in pieces of this size
@@ -163,16 +163,22 @@ def normal_log_prob(x: Real, mean: Array, std: Array) -> Array:
 
 def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array) -> Array:
     """Log-density (n, k) of complete rows; whiten (k, d, d) inverts the Cholesky factor, log_det = log |whiten|."""
-    d = x.shape[1]
-    tiles = np.zeros((len(mean), _padded(d), _padded(d)))
-    tiles[:, :d, :d] = whiten
+    given = _plain(mean), _plain(_fours(whiten)), _plain(log_det - 0.5 * x.shape[1] * LOG_2PI)
     out, start = np.empty((len(x), len(mean))), 0
     for rows, _, _ in _chunks(x, None, None):
-        products.gaussian_log_prob(
-            rows, _plain(mean), _plain(tiles), _plain(log_det - 0.5 * d * LOG_2PI), out[start : start + len(rows)]
-        )
+        densities.gaussian_log_prob(rows, *given, out[start : start + len(rows)])
         start += len(rows)
     return out
+
+
+def _fours(whiten: Array) -> Array:
+    """Lower triangles (k, d, d) as `densities` has them, (k, ·): by fours of rows, a last one or two as a pair."""
+    k, d, _ = whiten.shape
+    padded = np.zeros((k, _padded(d), d))
+    padded[:, :d] = whiten
+    ends = [(i, 2 if d - i <= 2 else 4) for i in range(0, d, 4)]
+    parts = [padded[:, i : i + rows, : min(i + 4, d)].swapaxes(1, 2).reshape(k, -1) for i, rows in ends]
+    return np.concatenate(parts, axis=1) if parts else np.zeros((k, 0))
 
 
 def row_hash(x: Real, seed: int) -> NDArray[np.uint64]:

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels import decisions, reference_best
+from suffice.kernels import decisions, densities, reference_best
 from suffice.kernels.compiled import INTEGERS, _chunks, _padded, _plain
 from suffice.kernels.lanes import LANES
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_best import Codes
 
 PAIRED_CELLS = 1 << 15  # tables of two columns at once stay in the cache up to this size
+
+
+def chosen(scores: Array) -> Codes:
+    """The place of the highest score of each row, the first of equal ones."""
+    out = np.empty(len(scores), np.intp)
+    densities.chosen(_plain(scores), out)
+    return out
+
+
+def shares(scores: Array) -> tuple[Array, Array, Array]:
+    """Log Σ exp of scores (n, k), the shares of the members (n, k), and the entropy (n,) of these."""
+    total, parts, entropy = np.empty(len(scores)), np.empty(scores.shape), np.empty(len(scores))
+    densities.shares(_plain(scores), total, parts, entropy)
+    return total, parts, entropy
 
 
 def normal_best(x: Real, mean: Array, std: Array, log_weights: Array) -> Codes:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.kernels import reference
-from suffice.kernels.reference import Array, Integers, Real
+from suffice.kernels.reference import FADED, Array, Integers, Real
 
 Codes = NDArray[np.intp]
 
@@ -21,6 +21,28 @@ def chosen(scores: Array) -> Codes:
     codes = scores.argmax(axis=1)
     top = scores[np.arange(len(codes)), codes]
     return np.where(np.isfinite(top), codes, -1)
+
+
+def shares(scores: Array) -> tuple[Array, Array, Array]:
+    """Log Σ exp of scores (n, k), the shares of the members (n, k), and the entropy (n,) of these.
+
+    A row whose scores are all −inf, or not numbers, belongs to nobody.
+    """
+    away = np.ascontiguousarray(scores.T)  # members first: NumPy adds few numbers of many rows by whole vectors
+    top = away.max(axis=0)
+    possible = np.isfinite(top)
+    away = away - np.where(possible, top, 0.0)
+    away[away < FADED] = -np.inf
+    parts = np.exp(away)
+    whole = parts.sum(axis=0)
+    whole = np.where(whole > 0, whole, 1.0)
+    parts /= whole
+    log_whole = np.log(whole)
+    with np.errstate(invalid="ignore"):  # a member that cannot have made the row: 0 · −inf
+        entropy = log_whole - np.where(parts > 0, parts * away, 0.0).sum(axis=0)
+    parts[:, ~possible] = 0.0
+    total = np.where(possible, top + log_whole, top)
+    return total, np.ascontiguousarray(parts.T), np.where(possible, entropy, 0.0)
 
 
 def normal_best(x: Real, mean: Array, std: Array, log_weights: Array) -> Codes:

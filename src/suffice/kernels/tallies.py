@@ -37,41 +37,16 @@ def sums(x, weights, codes, total):
 
 @kernel
 def sparse_sums(values, places, ends, weights, codes, total):
-    """Σ w x (k, width) of compressed rows with at most one weight each; returns the least x, or 0.
-
-    Cells go to four tables by turns, so that equal words need not wait for each other.
-    """
-    members, below = total.shape[0], 0
-    turns = np.zeros((3, *total.shape))
+    """Σ w x (k, width) of compressed rows with at most one weight each; returns the least x, or 0."""
+    members, width, least = total.shape[0], U64(total.shape[1]), 0.0
+    flat = total.reshape(total.size)
     for i in range(ends.size - 1):
         k = codes[i] if codes.size else 0
         if 0 <= k < members:
-            v, first, second, third, fourth = (
-                weights[i, 0] if weights.size else 1.0,
-                total[k],
-                turns[0, k],
-                turns[1, k],
-                turns[2, k],
-            )
-            begin, end = U64(ends[i]), U64(ends[i + 1])
-            whole = end - (end - begin) % U64(4)
-            for cell in range(begin, whole, U64(4)):
-                a, b, c, d = values[cell], values[cell + U64(1)], values[cell + U64(2)], values[cell + U64(3)]
-                first[U64(places[cell])] += v * a
-                second[U64(places[cell + U64(1)])] += v * b
-                third[U64(places[cell + U64(2)])] += v * c
-                fourth[U64(places[cell + U64(3)])] += v * d
-                below += (a < 0.0) | (b < 0.0) | (c < 0.0) | (d < 0.0)  # the least itself would make cells wait
-            for cell in range(whole, end):
-                first[U64(places[cell])] += v * values[cell]
-                below += values[cell] < 0.0
-    total += (turns[0] + turns[1]) + turns[2]
-    least = 0.0
-    if below:
-        for i in range(ends.size - 1):
-            if codes.size == 0 or 0 <= codes[i] < members:
-                for cell in range(ends[i], ends[i + 1]):
-                    least = min(least, values[cell])
+            v, row = weights[i, 0] if weights.size else 1.0, U64(k) * width
+            for cell in range(U64(ends[i]), U64(ends[i + 1])):
+                flat[row + U64(places[cell])] += v * values[cell]
+                least = min(least, values[cell])
     return least
 
 
