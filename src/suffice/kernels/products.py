@@ -1,6 +1,6 @@
-"""Loops that multiply matrices inside a block, for Numba: scatter matrices and Mahalanobis distances.
+"""Loops that multiply matrices inside a block, for Numba: scatter matrices.
 
-Products go by tiles of 4 × 4 whose sums stay in registers; the sizes are padded with zeros to whole tiles.
+Products go by tiles of 4 × 3 vectors whose sums stay in registers; the sizes are padded with zeros to whole tiles.
 """
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN201
@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels.jit import kernel, minus
+from suffice.kernels.lanes import LANES, add_totals, fill, load, multiply_add, store, strided, subtract
 
 FAIR = 16  # the mean so far is a good pivot for blocks of up to this many times its weight
 TILE = 64  # rows that wait in the nearest cache to be transposed
@@ -34,32 +35,32 @@ def group(codes, order, starts, stops):
 
 
 @kernel
-def centre_rows(x, rows, pivot, r):
-    """Write x − pivot of the named rows, transposed, into r (d, ·).
+def turn(cells, start, count, pivot, r, begin):
+    """Write count rows of the cells, from ``start`` on, less the pivot (d,), as columns from r[·, begin] on."""
+    d, stride, flat = pivot.size, r.shape[1], r.reshape(r.size)
+    whole = count - count % LANES
+    for j in range(d):
+        p, place = fill(pivot[j]), j * stride + begin
+        for t in range(0, whole, LANES):
+            store(flat, place + t, subtract(strided(cells, start + t * d + j, d), p))
+        for t in range(whole, count):
+            flat[place + t] = minus(cells[start + t * d + j], pivot[j])
 
-    Neighbouring rows are read as one stretch of memory, a tile at a time, and transposed out of the cache.
-    """
+
+@kernel
+def centre_rows(x, rows, pivot, r):
+    """Write x − pivot of the named rows, transposed, into r (d, ·); rows that lie apart are brought together first."""
     d, count = pivot.size, rows.size
-    neighbours = count > 0 and rows[-1] - rows[0] == count - 1
-    pivots, tile = np.empty((TILE, d)), np.empty((TILE, d))
-    for i in range(TILE):
-        for j in range(d):
-            pivots[i, j] = pivot[j]
-    flat_pivots, flat_tile = pivots.reshape(pivots.size), tile.reshape(tile.size)
+    if count > 0 and rows[-1] - rows[0] == count - 1:
+        turn(x.reshape(x.size), rows[0] * d, count, pivot, r, 0)
+        return
+    tile = np.empty((TILE, d))
     for begin in range(0, count, TILE):
         part = rows[begin : begin + TILE]
-        if neighbours:
-            stretch = x[part[0] : part[0] + part.size].reshape(part.size * d)
-            for t in range(stretch.size):
-                flat_tile[t] = minus(stretch[t], flat_pivots[t])
-        else:
-            for i in range(part.size):
-                for j in range(d):
-                    tile[i, j] = minus(x[part[i], j], pivot[j])
-        for j in range(d):
-            column = r[j, begin : begin + part.size]
-            for i in range(column.size):
-                column[i] = tile[i, j]
+        for i in range(part.size):
+            for j in range(d):
+                tile[i, j] = x[part[i], j]
+        turn(tile.reshape(tile.size), 0, part.size, pivot, r, begin)
 
 
 @kernel
@@ -82,33 +83,38 @@ def weigh(r, rows, w, first):
 
 @kernel
 def add_products(r, count, squares):
-    """Add r rᵀ over the first ``count`` rows to the 4 × 4 tiles on and below the diagonal: 16 sums in registers."""
-    for i in range(0, squares.shape[0], 4):
-        a, b, c, d = r[i, :count], r[i + 1, :count], r[i + 2, :count], r[i + 3, :count]
-        for j in range(0, i + 4, 4):
-            e, f, g, h = r[j, :count], r[j + 1, :count], r[j + 2, :count], r[j + 3, :count]
-            ae = af = ag = ah = be = bf = bg = bh = ce = cf = cg = ch = de = df = dg = dh = 0.0
-            for t in range(count):
-                ae += a[t] * e[t]
-                af += a[t] * f[t]
-                ag += a[t] * g[t]
-                ah += a[t] * h[t]
-                be += b[t] * e[t]
-                bf += b[t] * f[t]
-                bg += b[t] * g[t]
-                bh += b[t] * h[t]
-                ce += c[t] * e[t]
-                cf += c[t] * f[t]
-                cg += c[t] * g[t]
-                ch += c[t] * h[t]
-                de += d[t] * e[t]
-                df += d[t] * f[t]
-                dg += d[t] * g[t]
-                dh += d[t] * h[t]
-            tile = ((ae, af, ag, ah), (be, bf, bg, bh), (ce, cf, cg, ch), (de, df, dg, dh))
-            for row in range(4):
-                for column in range(4):
-                    squares[i + row, j + column] += tile[row][column]
+    """Add r rᵀ over the first ``count`` rows to what lies on and below the diagonal, by tiles of 4 × 3 sums.
+
+    r (≥ d + 2, ·) has zeros in the columns that complete the tiles; the rows that complete a vector are made so here.
+    """
+    size, stride, whole = squares.shape[0], r.shape[1], -(-count // LANES) * LANES
+    for i in range(r.shape[0]):
+        for t in range(count, whole):
+            r[i, t] = 0.0
+    flat, sums = r.reshape(r.size), np.empty(12)
+    for i in range(0, size, 4):
+        for j in range(0, i + 4, 3):
+            a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
+            p, q = i * stride, j * stride
+            for _ in range(0, whole, LANES):
+                u0, u1, u2 = load(flat, q), load(flat, q + stride), load(flat, q + 2 * stride)
+                e = load(flat, p)
+                a0, a1, a2 = multiply_add(e, u0, a0), multiply_add(e, u1, a1), multiply_add(e, u2, a2)
+                e = load(flat, p + stride)
+                b0, b1, b2 = multiply_add(e, u0, b0), multiply_add(e, u1, b1), multiply_add(e, u2, b2)
+                e = load(flat, p + 2 * stride)
+                c0, c1, c2 = multiply_add(e, u0, c0), multiply_add(e, u1, c1), multiply_add(e, u2, c2)
+                e = load(flat, p + 3 * stride)
+                d0, d1, d2 = multiply_add(e, u0, d0), multiply_add(e, u1, d1), multiply_add(e, u2, d2)
+                p += LANES
+                q += LANES
+            sums[:] = 0.0
+            add_totals(sums, 0, a0, b0, c0, d0)
+            add_totals(sums, 4, a1, b1, c1, d1)
+            add_totals(sums, 8, a2, b2, c2, d2)
+            for column in range(min(3, size - j)):
+                for row in range(4):
+                    squares[i + row, j + column] += sums[4 * column + row]
 
 
 @kernel
@@ -144,7 +150,7 @@ def scatter(x, weights, codes, weight, centre, shift, squares):
     members, d = centre.shape
     rows = max(512, 64 * members) if codes.size else 512
     order, starts, stops = np.arange(rows), np.zeros(members, np.int64), np.empty(members, np.int64)
-    r, first, pivot = np.zeros((squares.shape[1], rows)), np.empty(d), np.empty(d)
+    r, first, pivot = np.zeros((squares.shape[1] + 2, rows + 8)), np.empty(d), np.empty(d)
     for begin in range(0, x.shape[0], rows):
         block, w = x[begin : begin + rows], weights[begin : begin + rows]
         stops[:] = block.shape[0]
@@ -173,7 +179,7 @@ def scatter(x, weights, codes, weight, centre, shift, squares):
 @kernel
 def centre_owned(x, w, codes, pivot, first, r):
     """Write √w (x − pivot of the row's member), transposed, into r (d, ·), and Σ w (x − pivot) of each into first."""
-    d, tile = pivot.shape[1], np.empty((TILE, pivot.shape[1]))
+    d, tile, none = pivot.shape[1], np.empty((TILE, pivot.shape[1])), np.zeros(pivot.shape[1])
     first[:] = 0.0
     for begin in range(0, x.shape[0], TILE):
         count = min(TILE, x.shape[0] - begin)
@@ -188,9 +194,7 @@ def centre_owned(x, w, codes, pivot, first, r):
                 first[k, j] += held * tile[i, j]
             if held != 1:
                 tile[i] *= np.sqrt(held)
-        for j in range(d):
-            for i in range(count):
-                r[j, begin + i] = tile[i, j]
+        turn(tile.reshape(tile.size), 0, count, none, r, begin)
 
 
 @kernel
@@ -211,7 +215,7 @@ def shared_scatter(x, weights, codes, weight, centre, shift, squares):
     """The same with one squares (≥ d, ≥ d) for all members: rows need not be grouped by their members."""
     members, d = centre.shape
     rows = max(512, 8 * members)
-    r, total = np.zeros((squares.shape[0], rows)), np.empty(members)
+    r, total = np.zeros((squares.shape[0] + 2, rows + 8)), np.empty(members)
     pivot, first = np.zeros((members, d)), np.zeros((members, d))
     for begin in range(0, x.shape[0], rows):
         block, w, owner = x[begin : begin + rows], weights[begin : begin + rows, 0], codes[begin : begin + rows]
