@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.combinators.splitting import LEAN, halved, widest
 from suffice.combinators.trials import Found, Group, Trials
 from suffice.core.parameters import Array
 from suffice.core.result import Fit
@@ -20,8 +21,7 @@ from suffice.core.streamed import Streamed
 from suffice.engines import local
 
 SPLIT = 2  # members, those with the largest spread, that are split; the first of them in two ways
-LEAN = 0.9  # how much more of a row on its side a half gets, relative to its whole
-FAINT = 1e-3  # the same for two members that are to stay nearly equal
+FAINT = 1e-3  # how much more of a row a half gets, where the two are to stay nearly equal
 NONE = 1e-9  # relative difference of two likelihoods that is rounding
 
 
@@ -74,36 +74,12 @@ def _nested(found: Found) -> bool:
 # ---- splits ----------------------------------------------------------------------------------------------------------
 def _splits(shares: Array, places: Array, held: Array, n: int) -> Iterator[Array]:
     """Responsibilities (rows, n) in which some members are split; those with the largest spread first."""
-    widest = [int(j) for j in _widest(shares, places, held)[:SPLIT]]
-    for first, core in ((widest[0], True), *((j, False) for j in widest)):
-        found = _halved(shares, places, held, first, LEAN, core=core)
+    wide = [int(j) for j in widest(shares, places, held)[:SPLIT]]
+    for first, core in ((wide[0], True), *((j, False) for j in wide)):
+        found = halved(shares, places, held, first, LEAN, core=core)
         while found.shape[1] < n:
-            found = _halved(found, places, held, int(_widest(found, places, held)[0]), LEAN)
+            found = halved(found, places, held, int(widest(found, places, held)[0]), LEAN)
         yield found
-
-
-def _widest(shares: Array, places: Array, held: Array) -> Array:
-    """Members by falling weight × variance along their principal axis."""
-    spreads = [_along(share * held, places)[1] for share in shares.T]
-    return np.argsort(-np.array(spreads), kind="stable")
-
-
-def _along(mine: Array, places: Array) -> tuple[Array, float]:
-    """Places (n,) of rows on the principal axis of the weights, and weight × variance along it."""
-    total = max(float(mine.sum()), 1e-300)
-    centred = places - (mine @ places) / total
-    values, vectors = np.linalg.eigh((centred * mine[:, None]).T @ centred)
-    return centred @ vectors[:, -1], float(values[-1])
-
-
-def _halved(shares: Array, places: Array, held: Array, j: int, lean: float, *, core: bool = False) -> Array:
-    """The shares with member j cut across its principal axis, or into a core and a rim along it."""
-    mine = shares[:, j] * held
-    along, spread = _along(mine, places)
-    side = along**2 * mine.sum() < spread / 2 if core else along > 0
-    part = np.where(side, 1 + lean, 1 - lean)[:, None] / 2
-    own = shares[:, [j]]
-    return np.concatenate([shares[:, :j], own * part, own * (1 - part), shares[:, j + 1 :]], axis=1)
 
 
 def _doubled(group: Group, mixture: Any, n: int) -> Array:
@@ -111,5 +87,5 @@ def _doubled(group: Group, mixture: Any, n: int) -> Array:
     held = group.weights.dense()[:, 0]
     places, shares = np.asarray(points(group.rows, held)), np.asarray(mixture.predict_proba(group.rows))
     while shares.shape[1] < n:
-        shares = _halved(shares, places, held, int(_widest(shares, places, held)[0]), FAINT)
+        shares = halved(shares, places, held, int(widest(shares, places, held)[0]), FAINT)
     return shares

@@ -10,6 +10,7 @@ import numpy as np
 
 from suffice import kernels
 from suffice.combinators.order import twins
+from suffice.combinators.splitting import moves
 from suffice.combinators.stack import Stack
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, InterruptedStart, climb
@@ -22,6 +23,7 @@ from suffice.engines import local
 
 TRIALS = 8  # short climbs, of which the better half goes on, again and again
 SHORT = 9  # passes of a short climb
+MOVES = 6  # short climbs from members that are made one and cut
 FLAT = 1e-6  # relative change of the objective that ends a short climb
 BLUR = 0.05  # share of a row that its first owner gives to the others: no member begins without a spread
 EQUAL = 1e-9  # relative difference of members that are the same
@@ -241,11 +243,36 @@ def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -
         while len(paths) > 1:
             better = sorted(paths, key=lambda one: one.rank)[len(paths) // 2 :]
             paths = [path if path.converged else climbed(path.distribution) for path in better]
+        if trials > 1 and model.n > 2 and not isinstance(model.components, Stack):
+            from_shares = lambda shares: climbed(owned(model, small, shares * held[:, None], rng))  # noqa: E731
+            paths = [_regrouped(paths[0], from_shares, small, places, held)]
     except KeyboardInterrupt:
         if not paths:
             raise KeyboardInterrupt from None  # a start of a member, if there is one, is none of all of them
         raise InterruptedStart(max(paths, key=lambda one: one.rank).distribution) from None
     return paths[0].distribution
+
+
+def _regrouped(best: Climb, climbed: Callable[[Array], Climb], small: Any, places: Array, held: Array) -> Climb:
+    """The climb, or as long as that leads higher, those from where two members are made one and another is cut.
+
+    Climbs from seeds end where two members share a cluster and one has two, which no pass of EM would undo. A rise by
+    less than the parameters of a member is what chance would do for so few rows.
+    """
+    left, chance = MOVES, best.distribution.n_parameters / best.distribution.n
+    while left > 0:
+        shares = share_out(best.distribution.scores(small)).parts
+        for moved in moves(shares, places, held):
+            left -= 1
+            there = climbed(moved)
+            if there.rank[0] >= best.rank[0] and there.rank[1] > best.rank[1] + chance:
+                best = there
+                break
+            if left == 0:
+                break
+        else:
+            break
+    return best
 
 
 def belief(prior: Any) -> Callable[[Any], float] | None:

@@ -1,0 +1,73 @@
+"""Members cut in two, and two made one: other ways to share out the rows, from which a climb may end higher.
+
+Shares are responsibilities (rows, k); places are points (rows, d) that stand for the rows, with the weights they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from suffice.core.parameters import Array
+
+LEAN = 0.9  # how much more of a row on its side a half gets, relative to its whole
+CHOICES = 2  # pairs that are made one, and members that are cut
+LIGHT = 0.25  # of an equal part of the rows: a member with less is not cut
+
+
+def moves(shares: Array, places: Array, held: Array) -> Iterator[Array]:
+    """The shares with two members made one and a third cut in two, the most promising first.
+
+    Made one are those that share most of their rows; cut are those whose rows lie along their principal axis as if in
+    two heaps, or spread most.
+    """
+    k = shares.shape[1]
+    together = shares.T @ (held[:, None] * shares)
+    own = np.sqrt(np.maximum(np.diag(together), 1e-300))
+    alike = np.triu(together / (own[:, None] * own), 1)
+    pairs = [divmod(int(place), k) for place in np.argsort(-alike, axis=None, kind="stable")[:CHOICES]]
+    wide = [int(j) for j in widest(shares, places, held)]
+    heaped = [int(j) for j in np.argsort(_peakedness(shares, places, held), kind="stable")]
+    for first, second in [pair for pair in pairs if pair[0] < pair[1]]:
+        cuts = dict.fromkeys(one for both in zip(heaped, wide, strict=True) for one in both)
+        for cut in [one for one in cuts if one not in (first, second)][:CHOICES]:
+            halves = halved(shares, places, held, cut, LEAN)  # the second half comes after the first
+            whole, gone = (one + (one > cut) for one in (first, second))
+            halves[:, whole] += halves[:, gone]
+            yield np.delete(halves, gone, axis=1)
+
+
+def _peakedness(shares: Array, places: Array, held: Array) -> Array:
+    """The kurtosis (k,) of each member's rows along their principal axis: small where they lie in two heaps."""
+    found, least = np.full(shares.shape[1], np.inf), LIGHT * float(held.sum()) / shares.shape[1]
+    for j, share in enumerate(shares.T):
+        mine = share * held
+        place, spread = along(mine, places)
+        if mine.sum() > least and spread > 0:
+            found[j] = float(mine @ place**4) * float(mine.sum()) / spread**2
+    return found
+
+
+def widest(shares: Array, places: Array, held: Array) -> Array:
+    """Members by falling weight × variance along their principal axis."""
+    spreads = [along(share * held, places)[1] for share in shares.T]
+    return np.argsort(-np.array(spreads), kind="stable")
+
+
+def along(mine: Array, places: Array) -> tuple[Array, float]:
+    """Places (n,) of rows on the principal axis of the weights, and weight × variance along it."""
+    total = max(float(mine.sum()), 1e-300)
+    centred = places - (mine @ places) / total
+    values, vectors = np.linalg.eigh((centred * mine[:, None]).T @ centred)
+    return centred @ vectors[:, -1], float(values[-1])
+
+
+def halved(shares: Array, places: Array, held: Array, j: int, lean: float, *, core: bool = False) -> Array:
+    """The shares with member j cut across its principal axis, or into a core and a rim along it."""
+    mine = shares[:, j] * held
+    place, spread = along(mine, places)
+    side = place**2 * mine.sum() < spread / 2 if core else place > 0
+    part = np.where(side, 1 + lean, 1 - lean)[:, None] / 2
+    own = shares[:, [j]]
+    return np.concatenate([shares[:, :j], own * part, own * (1 - part), shares[:, j + 1 :]], axis=1)
