@@ -73,6 +73,7 @@ def rounding(fit):
 NAMES = [*FITTED, *STRUCTURES, "Product", "Nested", "Unlike"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_falls_and_the_bound_is_tight(name):
     each = -(-3000 // len(NAMES)) + 1

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 # ---- the arguments of a prior density -----------------------------------------------------------------------------
 def test_a_prior_with_the_parameters_names_is_called_by_name():
     def swapped(std, mean):
-        return stats.norm(0, 10).pdf(mean) * stats.gamma(2).pdf(std)
+        return stats.norm.pdf(mean, 0, 10) * stats.gamma.pdf(std, 2)
 
     def straight(mean, std):
         return swapped(std, mean)

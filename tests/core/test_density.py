@@ -191,7 +191,7 @@ def test_draws_follow_the_belief():
 
 
 def test_a_prior_that_does_not_integrate_to_one_is_normalised_with_an_alert():
-    post = sf.posterior(sf.Bernoulli(), DATA, prior=lambda p: 3 * stats.beta(2, 2).pdf(p))
+    post = sf.posterior(sf.Bernoulli(), DATA, prior=lambda p: 3 * stats.beta.pdf(p, 2, 2))
     closed = sf.posterior(sf.Bernoulli(), DATA, prior=sf.Beta(2, 2))
     assert_same(post, closed)
     assert [code for code, _ in post.alerts] == ["normalised"]
@@ -223,7 +223,7 @@ def test_fit_with_a_density_ends_at_the_mode():
     likelihood = stats.bernoulli(expected).logpmf(DATA).sum()
     np.testing.assert_allclose(fit.log_likelihood, likelihood, rtol=1e-12)
     np.testing.assert_allclose(fit.log_posterior, likelihood + stats.beta(2, 3).logpdf(expected), rtol=1e-11)
-    scaled = sf.fit(sf.Bernoulli(), DATA, prior=lambda p: 5 * stats.beta(2, 3).pdf(p))
+    scaled = sf.fit(sf.Bernoulli(), DATA, prior=lambda p: 5 * stats.beta.pdf(p, 2, 3))
     np.testing.assert_allclose(scaled.log_posterior, fit.log_posterior, rtol=1e-11)
     assert "normalised" in dict(scaled.alerts)
 
@@ -367,7 +367,7 @@ def test_a_location_under_student_t_against_a_plain_integral():
     post = sf.posterior(prototype, x, prior=stats.norm(0, 4).pdf)
 
     def joint(loc):
-        return np.exp(stats.t(3, loc, 1.5).logpdf(x).sum()) * stats.norm(0, 4).pdf(loc)
+        return np.exp(stats.t.logpdf(x, 3, loc, 1.5).sum()) * stats.norm.pdf(loc, 0, 4)
 
     total = integrate.quad(joint, -40, 40, points=[0, 2], epsabs=0, epsrel=1e-12, limit=500)[0]
     mean = integrate.quad(lambda v: v * joint(v), -40, 40, points=[0, 2], epsabs=0, epsrel=1e-12, limit=500)[0] / total

@@ -165,7 +165,8 @@ class Distribution(Questions):
 
     def owned(self, stats: Any) -> Any:
         """The statistics, marked as this family's."""
-        return replace(stats, family=self.owner) if isinstance(stats, Additive) else stats
+        owner = self.owner
+        return replace(stats, family=owner) if isinstance(stats, Additive) and stats.family != owner else stats
 
     def check_owner(self, stats: Any) -> None:
         """Refuse what are no statistics, or those of another family."""

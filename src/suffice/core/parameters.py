@@ -135,7 +135,8 @@ def parameter(domain: Domain, *, default: Any = None, typical: tuple[float, floa
 def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
     """A checked, read-only float64 array of a parameter, or an error that names owner, parameter and value."""
     try:
-        raw = _distinct(np.asarray(value))
+        whole = np.asarray(value)
+        raw = _distinct(whole)
         objects = raw.dtype.kind == "O"
         array: Array = raw.astype(np.float64, casting="unsafe" if objects else "same_kind")  # else text is read
     except (TypeError, ValueError, OverflowError) as error:
@@ -153,7 +154,7 @@ def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
         msg = f"{owner}: {name} must be {domain.words}; got {shown}{where}."
         raise ParameterError(msg)
     array.flags.writeable = False
-    return np.broadcast_to(array, np.shape(value)) if array.shape != np.shape(value) else array
+    return np.broadcast_to(array, whole.shape) if array.shape != whole.shape else array
 
 
 def _distinct(array: Array) -> Array:

@@ -49,12 +49,11 @@ class Additive:
 
     def __post_init__(self) -> None:
         """Make the arrays read-only: what a fit kept does not change under it."""
-        for f in fields(self):
-            value = getattr(self, f.name)
+        own = vars(self)
+        for name, value in own.items():
             if isinstance(value, np.ndarray) and value.flags.writeable:
-                locked = value.view()
+                own[name] = locked = value.view()
                 locked.flags.writeable = False
-                object.__setattr__(self, f.name, locked)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Be read-only after a copy or a pickle, too."""

@@ -41,8 +41,9 @@ class Value:
         """Check every parameter, broadcast them to one batch shape, and make them read-only."""
         given = {name: spec for name, spec in self.specs().items() if getattr(self, name) is not None}
         arrays = {name: as_parameter(self.name, name, getattr(self, name), spec.domain) for name, spec in given.items()}
+        batches = {a.shape[: a.ndim - given[n].domain.core] for n, a in arrays.items()}
         try:
-            batch = np.broadcast_shapes(*(a.shape[: a.ndim - given[n].domain.core] for n, a in arrays.items()))
+            batch = batches.pop() if len(batches) == 1 else np.broadcast_shapes(*batches)
         except ValueError as error:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
             msg = (
@@ -54,9 +55,10 @@ class Value:
             msg = f"{self.name}: parameters have at most the axes members × columns; got a batch of shape {batch}."
             raise ParameterError(msg)
         for name, array in arrays.items():
-            core = array.shape[array.ndim - given[name].domain.core :]
-            value = np.broadcast_to(array, batch + core)
-            number = int if given[name].domain.integer else float
+            domain = given[name].domain
+            shape = batch + array.shape[array.ndim - domain.core :]
+            value = array if array.shape == shape else np.broadcast_to(array, shape)
+            number = int if domain.integer else float
             object.__setattr__(self, name, number(value) if value.ndim == 0 else value)
         object.__setattr__(self, "batch", batch)
         for kind in (self.fixed, self.tied):
