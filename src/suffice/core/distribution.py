@@ -29,6 +29,13 @@ Alert = tuple[str, str]
 REGISTRY: dict[str, type[Distribution]] = {}
 
 
+def are_alerts(value: Any) -> bool:
+    """Whether it is a tuple of pairs of a code and a text: so says a file, which may say anything."""
+    return isinstance(value, tuple) and all(
+        isinstance(one, tuple) and len(one) == 2 and all(isinstance(text, str) for text in one) for one in value
+    )
+
+
 @cache
 def _most_general(kind: Any) -> str:
     """The name of a family's first ancestor that is registered."""

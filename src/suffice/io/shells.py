@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.distribution import are_alerts
 from suffice.core.errors import ParameterError
+from suffice.core.plain import refused
 from suffice.io.kinds import guarded, tree_of, value_of
-from suffice.io.plain import refused
-from suffice.io.rules import are_alerts, belong, require
+from suffice.io.rules import belong, require
 
 SEEN = "n_features_in_ feature_names_in_? _sklearn_output_config?"
 MIXTURE = f"{SEEN} distribution_ statistics_? n_seen_? converged_ n_iter_ lower_bound_ lower_bounds_ _learned_with?"
