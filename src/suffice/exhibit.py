@@ -21,7 +21,7 @@ from suffice.combinators.mixture import Mixture
 from suffice.combinators.product import Product
 from suffice.combinators.variational_posterior import VariationalPosterior
 from suffice.core.distribution import Distribution
-from suffice.core.errors import ParameterError, SufficeWarning
+from suffice.core.errors import ParameterError, SufficeWarning, UnsupportedError
 from suffice.core.labels import Labels
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
@@ -60,10 +60,17 @@ class Column:
     row_weights: Array | None = field(default=None, repr=False)
 
     @property
+    def values(self) -> Array:
+        """The cells, where there are rows."""
+        if self.cells is None:
+            msg = f"column {self.label} was looked at without rows; give data."
+            raise UnsupportedError(msg)
+        return self.cells
+
+    @property
     def seen(self) -> Array:
         """Which cells are there, (n,)."""
-        assert self.cells is not None  # noqa: S101 (nobody asks without rows)
-        return self.cells >= 0 if self.kind == "label" else np.isfinite(self.cells)
+        return self.values >= 0 if self.kind == "label" else np.isfinite(self.values)
 
     @cached_property
     def whole(self) -> Any:
@@ -78,9 +85,8 @@ class Column:
     @cached_property
     def observed(self) -> Array:
         """Share of each level among the cells that are there."""
-        assert self.cells is not None  # noqa: S101
         held = None if self.row_weights is None else self.row_weights[self.seen]
-        count = np.bincount(self.cells[self.seen], held, len(self.levels))
+        count = np.bincount(self.values[self.seen], held, len(self.levels))
         return np.asarray(count / max(count.sum(), 1e-300))
 
     def scores(self, cells: Array) -> Array:
@@ -347,9 +353,9 @@ def _keys(data: Any) -> Any:
 
 def _rows(fit: Fit | None, model: Any, data: Any) -> tuple[Any, Array | None]:
     """The rows as the model reads them, with the weights they had in the fit where they are those of the fit."""
-    own = None if fit is None or fit._data is None else fit._data  # noqa: SLF001 (a picture of the fit's own rows)
+    own = None if fit is None else fit.data
     if data is None:
-        if own is None or not isinstance(own[0], IN_MEMORY) or not fit._intact:  # type: ignore[union-attr]  # noqa: SLF001
+        if fit is None or own is None or not isinstance(own[0], IN_MEMORY) or not fit.intact:
             return None, None
         return own[0], _plain_weights(own[1])
     rows = model.read(data)

@@ -110,8 +110,7 @@ def cross(exhibit: Exhibit, across: int, up: int, ax: Any) -> Any:
 
 def _spread(column: Column, rng: Any) -> Array:
     """Where rows stand: numbers where they are, labels and counts of few values a little off."""
-    assert column.cells is not None  # noqa: S101 (there are rows)
-    cells = np.asarray(column.cells, dtype=float)
+    cells = np.asarray(column.values, dtype=float)
     seen = cells[column.seen]
     crowded = column.kind == "count" and len(seen) and np.ptp(seen) <= 30
     return cells + rng.uniform(-JITTER, JITTER, len(cells)) if column.kind == "label" or crowded else cells

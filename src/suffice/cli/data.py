@@ -43,15 +43,6 @@ def column(data: Any, name: str) -> Any:
     return np.concatenate([np.asarray(one) for one in cells])
 
 
-def holes(cells: Any) -> Any:
-    """Which cells are missing."""
-    import numpy as np
-
-    if cells.dtype == object:
-        return np.array([one is None or one != one for one in cells], dtype=bool)  # noqa: PLR0124 (NaN)
-    return np.isnat(cells) if cells.dtype.kind in "mM" else cells != cells  # noqa: PLR0124 (NaN)
-
-
 def row_at(file: str, row: int) -> Any:
     """One row of a file, as a table of one."""
     from suffice.core.errors import DataError

@@ -342,7 +342,7 @@ class Classes(Mixture, register=False):
     # ---- asking -------------------------------------------------------------------------------------------------
     def log_joint(self, x: Any) -> Array:
         """Log p(x, y) of each row and class, (n, k), without columns that are impossible under every class."""
-        self._require_ready("score rows")
+        self.require_ready("score rows")
         rows = self.read(x)
         self.remark(rows)
         found = np.asarray(local.fill(lambda part: self.scores(rows[part]), len(rows), self._width(rows)))
@@ -364,7 +364,7 @@ class Classes(Mixture, register=False):
 
     def most_probable(self, x: Any) -> Array:
         """The number of the most probable class of each row, (n,); where none is possible, of the most frequent."""
-        self._require_ready("tell who made a row")
+        self.require_ready("tell who made a row")
         rows = self.read(x)
         self.remark(rows)
         stack, scores = self.components, self.log_weights

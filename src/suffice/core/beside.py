@@ -78,12 +78,12 @@ def weights_of(data: Any, weights: Any, n: int) -> Weights:
         there = ", ".join(map(repr, source.names))
         msg = f"weights={weights!r} names no column of the files; they have {there}."
         raise DataError(msg)
-    found = Deferred(source, weights)
+    found: Any = Deferred(source, weights)
     if found.sum() == 0:
         msg = f"all weights in column {weights!r} are 0, so no row counts; give at least one row a positive weight."
         raise DataError(msg)
     small = few(source, len(source.names))
-    return Weights.of(found[0:n], n) if small else Weights(n, found)  # type: ignore[arg-type]
+    return Weights.of(found[0:n], n) if small else Weights(n, found)
 
 
 # ---- classes ---------------------------------------------------------------------------------------------------------
@@ -136,7 +136,8 @@ class Codes:
 
     def share(self, weights: Weights, member: int) -> Weights:
         """The weights that one class gives to the rows."""
-        return Weights(len(self), _Owned(self, weights, member))  # type: ignore[arg-type]
+        owned: Any = _Owned(self, weights, member)
+        return Weights(len(self), owned)
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ class Distribution(Questions):
         """Rows in the form that the formulas take: (n, d) numbers."""
         return as_rows(numbers(x, self.name), self.name, self.columns, self.support.core)
 
-    def _single(self, x: Any) -> bool:
+    def is_single(self, x: Any) -> bool:
         """Whether ``x`` is one row rather than many."""
         depth = np.ndim(x) - self.support.core
         return depth == 0 or (depth == 1 and self.columns not in (None, 1) and len(x) == self.columns)
@@ -99,7 +99,7 @@ class Distribution(Questions):
 
         Missing cells are left out; values outside the support have −inf.
         """
-        self._require_ready("score rows")
+        self.require_ready("score rows")
         if isinstance(x, Source):
             return x.mapped(self.log_prob)
         x = self.settled(x)
@@ -114,7 +114,7 @@ class Distribution(Questions):
         stack = self.stacked
         out = local.fill(lambda part: stack.log_density(rows[part]), len(rows), self._width(rows))
         out = out[:, 0] if self.lone else out
-        return (float(out[0]) if self.lone else out[0]) if self._single(x) else out
+        return (float(out[0]) if self.lone else out[0]) if self.is_single(x) else out
 
     def remark(self, rows: Any, where: str = "") -> None:
         """Warn of rows whose score is not what a caller may think."""
@@ -307,7 +307,7 @@ class Distribution(Questions):
         for name, value in stack.params.items():
             edge = stack.specs()[name].domain.on_boundary(np.asarray(value))
             cells = np.zeros(np.shape(value)) if name in stack.fixed else np.where(edge, np.nan, errors[name])
-            cells = cells[(0,) * (self._full - len(self.batch))]
+            cells = cells[(0,) * self.lacking]
             result[name] = float(cells) if np.ndim(cells) == 0 else cells
         return result
 

@@ -456,7 +456,7 @@ class Categorical(Indicators):
 
     def kl(self, other: Any) -> Any:
         """D(self‖other); the levels are matched by name, and one that ``other`` lacks makes it infinite."""
-        self._require_ready("be compared")
+        self.require_ready("be compared")
         if type(other) is not Categorical or other.batch != self.batch:
             msg = "kl compares a Categorical with another over as many columns; pick members of a stack with .each."
             raise UnsupportedError(msg)

@@ -207,7 +207,7 @@ class GaussianLearning(Gaussian, register=False):
         with np.errstate(all="ignore"):
             found = local.reduce(lambda part: known.information(rows[part], weights[part].dense()), len(rows), width)
             errors = known.errors(Knowledge.of(found))
-        lead = (0,) * (self._full - len(self.batch))
+        lead = (0,) * self.lacking
         return {name: value[lead] for name, value in errors.items()}
 
     def error_cells(self, stats: Any) -> dict[str, Array]:

@@ -110,7 +110,7 @@ class MultivariateNormal(GaussianLearning):
 
     def kl(self, other: Any) -> Any:
         """D(self‖other) in closed form; a float, or (k,) member by member."""
-        self._require_ready("be compared")
+        self.require_ready("be compared")
         if not isinstance(other, MultivariateNormal) or other.columns != self.columns or other.batch != self.batch:
             msg = f"{self.name} is compared with one of as many members and columns; got {other!r:.80}."
             raise UnsupportedError(msg)

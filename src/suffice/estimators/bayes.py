@@ -29,11 +29,6 @@ from suffice.frames.table import Frame
 MISLED = 0.05  # of the labelled rows: what rows of unknown class may cost before an alert tells
 
 
-def _streams(estimator: Any) -> bool:
-    """Whether statistics are exact, so that rows can be added and removed."""
-    return bool(estimator._adds)  # noqa: SLF001
-
-
 class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
     """An estimator around p(x, y), ``distribution_``, and its statistics, ``statistics_``.
 
@@ -136,7 +131,7 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
     # ---- learning -------------------------------------------------------------------------------------------------
     @property
     def _adds(self) -> bool:
-        """Whether the statistics of a class are exact."""
+        """Whether the statistics of a class are exact, so that rows can be added and removed."""
         prototype = self._prototype(getattr(self, "classes_", np.empty(0)))
         return all(one.exact for one in (prototype if isinstance(prototype, list) else [prototype]))
 
@@ -171,7 +166,7 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         if not isinstance(y, str) or not (sample_weight is None or isinstance(sample_weight, str)):
             msg = f"{type(self).__name__}: of files, y and sample_weight are names of columns; got {y!r:.60}."
             raise DataError(msg)
-        codes = Codes(X, y)
+        codes: Any = Codes(X, y)
         names = tuple(name for name in X.names if name not in (y, sample_weight))
         if few(X, len(X.names)):
             frame = X.frame(0, len(X), X.names)
@@ -190,7 +185,7 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         self.__dict__.pop("statistics_", None)
         features, weights = X.only(names), weights_of(X, sample_weight, len(X))
         with located(X):
-            self._choose(features, Targets(codes, self.classes_), weights)  # type: ignore[arg-type]
+            self._choose(features, Targets(codes, self.classes_), weights)
             template = self._template()
             data = LabelledFiles(streamed(template.components, X, names, weights), codes)
             if template.exact:
@@ -215,7 +210,7 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         """Whether rows are given as columns by name."""
         return self._by_name
 
-    @available_if(_streams)
+    @available_if(lambda self: self._adds)
     @checked
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows; the first call names all ``classes``. Any split of rows gives what ``fit`` of all would."""
@@ -332,15 +327,15 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
                 f"{other.classes_.tolist()}. Name all of them in the first partial_fit(classes=…) of both."
             )
             raise ValueError(msg)
-        self._refuse_inexact("merge")
-        other._refuse_inexact("merge")  # noqa: SLF001 (of the same kind)
+        _refuse_inexact(self, "merge")
+        _refuse_inexact(other, "merge")
         self._adopt(self._template(), other.statistics_, more=True)
         return self
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows: as if they had never been seen."""
         check_is_fitted(self)
-        self._refuse_inexact("unlearn")
+        _refuse_inexact(self, "unlearn")
         template = self._template()
         rows = self._validated(X, reset=False)
         data, weights = self._labelled(template, rows, self._targets(y), sample_weight)
@@ -353,15 +348,6 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         left = self.statistics_ - gone
         self._adopt(template, left, more=False)
         return self
-
-    def _refuse_inexact(self, what: str) -> None:
-        if not self.statistics_.exact:
-            msg = (
-                f"{what} needs exact statistics, and those of {type(self).__name__} here were gathered given "
-                "parameters (rows of unknown class, missing cells under a covariance, or a family that takes several "
-                "passes). Fit all rows again."
-            )
-            raise UnsupportedError(msg)
 
     def _needs_cells(self, what: str, rows: Any) -> str:
         where = ""
@@ -380,3 +366,13 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = self._words
         return tags
+
+
+def _refuse_inexact(estimator: Any, what: str) -> None:
+    if not estimator.statistics_.exact:
+        msg = (
+            f"{what} needs exact statistics, and those of {type(estimator).__name__} here were gathered given "
+            "parameters (rows of unknown class, missing cells under a covariance, or a family that takes several "
+            "passes). Fit all rows again."
+        )
+        raise UnsupportedError(msg)

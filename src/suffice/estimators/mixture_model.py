@@ -15,6 +15,7 @@ from suffice.distributions.normal import Normal
 from suffice.estimators.fitted import FitShell
 from suffice.estimators.prototypes import by_name, leaves
 from suffice.estimators.rows import columns_of, is_mapping
+from suffice.estimators.validation import rules_of
 
 
 class MixtureModel(FitShell):
@@ -61,7 +62,7 @@ class MixtureModel(FitShell):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **FitShell._parameter_constraints,  # noqa: SLF001 (the same contract)
+        **rules_of(FitShell),
         "prototype": [Distribution, list, tuple, None],
     }
 

@@ -91,7 +91,7 @@ def judged(name: Any, column: Any, weights: Array, groups: Array | None = None) 
     if labels:
         return _labels(name, seen, held, missing)
     if values.dtype.kind == "b":
-        return of_booleans(name, bool(seen.any()), bool(seen.all()), missing)
+        return of_booleans(name, missing, some=bool(seen.any()), every=bool(seen.all()))
     return of_numbers(name, _Cells(seen, held, within[~masked]), missing)
 
 
@@ -104,7 +104,7 @@ def holes(values: Array) -> Array:
     return np.array([cell is None for cell in values]) if values.dtype.kind == "O" else np.zeros(len(values), bool)
 
 
-def of_booleans(name: Any, some: bool, every: bool, missing: float) -> Finding:  # noqa: FBT001
+def of_booleans(name: Any, missing: float, *, some: bool, every: bool) -> Finding:
     """The rule of yes and no."""
     if every or not some:
         return Finding(name, None, f"constant: {every} everywhere", missing)

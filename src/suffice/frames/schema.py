@@ -262,13 +262,14 @@ def _joint(one: Finding, *, own: bool) -> bool:
 def _line(one: Finding) -> tuple[str, str, str, str, str]:
     family = "–" if one.family is None else one.family.name
     if one.levels is not None:
-        tail = _shortened([shown(level, SHOWN) for level in one.levels[:SHOWN]], len(one.levels) > SHOWN)
+        tail = _shortened([shown(level, SHOWN) for level in one.levels[:SHOWN]], more=len(one.levels) > SHOWN)
     else:
         tail = "" if one.unit is None else f"{one.unit:g}"
     return shown(one.name), family, fitted(shown(one.why, WHY), WHY), percent(one.missing), tail
 
 
-def _shortened(levels: list[str], more: bool) -> str:  # noqa: FBT001 (more levels than are listed)
+def _shortened(levels: list[str], *, more: bool) -> str:
+    """Some levels; ``more``: than are listed."""
     text = ", ".join(levels)
     if places(text) <= SHOWN and not more:
         return text
