@@ -85,9 +85,9 @@ class Answers(Value):
         self.require_ready("be compared")
         return quadrature.relative_entropy(self, other)
 
-    def expected(self) -> Any:
+    def expected(self: Any) -> Any:
         """The mean, as a belief about a parameter."""
-        return self.mean  # type: ignore[attr-defined]
+        return self.mean
 
     def spread(self) -> Any:
         """The standard deviation, as a belief about a parameter."""
