@@ -30,8 +30,6 @@ from suffice.core.shown import shown
 from suffice.core.sketch import fingerprint, taken
 from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
-from suffice.distributions.bernoulli import Bernoulli
-from suffice.distributions.categorical import Categorical
 
 BLOCK = 65_536  # rows that are scored at once
 SAMPLED = 100_000  # rows that are taken from files
@@ -118,9 +116,9 @@ def _kind(parts: list[Any]) -> str:
     if any(part is None for part in parts):
         return "vector"
     families = [leaf for part in parts for leaf in leaves(part)]
-    if all(isinstance(leaf, (Categorical, Bernoulli)) for leaf in families):
+    if all(leaf.labelled for leaf in families):
         return "label"
-    if any(isinstance(leaf, Categorical) for leaf in families):
+    if any(leaf.worded for leaf in families):
         return "vector"
     return "count" if all(leaf.discrete for leaf in families) else "number"
 
@@ -129,17 +127,14 @@ def _levels(parts: list[Any]) -> tuple[Any, ...]:
     found: dict[Any, None] = {}
     for part in parts:
         for leaf in leaves(part):
-            found.update(dict.fromkeys(leaf.levels if isinstance(leaf, Categorical) else (0, 1)))
+            found.update(dict.fromkeys(leaf.by_label))
     return tuple(found)
 
 
 def _level_shares(part: Any, levels: tuple[Any, ...]) -> Array:
     if isinstance(part, Mixture):
         return np.asarray(part.weights @ np.array([_level_shares(one, levels) for one in part.parts]))
-    if isinstance(part, Bernoulli):
-        known = {0: 1.0 - float(part.p), 1: float(part.p)}
-    else:
-        known = dict(zip(part.levels, np.asarray(part.probs).tolist(), strict=False))
+    known = part.by_label
     return np.array([known.get(level, 0.0) for level in levels])
 
 

@@ -70,8 +70,6 @@ class Model:
 
     def levels(self, name: Any) -> tuple[Any, ...] | None:
         """The labels that a column can have; None for numbers."""
-        from suffice.distributions.bernoulli import Bernoulli
-
         if self.labels and name == self.target:
             return self.labels
         family, place = self._home(name)
@@ -79,7 +77,7 @@ class Model:
         if levels is not None:
             several = place is not None and len(levels) and isinstance(levels[0], tuple)
             return tuple(levels[place] if several else levels)
-        return (False, True) if isinstance(family, Bernoulli) else None
+        return (False, True) if getattr(family, "labelled", False) else None
 
     def _home(self, name: Any) -> tuple[Any, int | None]:
         """The family of a column in the first member, and its place where the family describes several."""

@@ -54,6 +54,8 @@ class Distribution(Questions):
     """
 
     discrete: ClassVar[bool] = False
+    labelled: ClassVar[bool] = False  # cells are labels, yes and no among them, rather than amounts
+    worded: ClassVar[bool] = False  # and these may be anything, as text
     in_place: ClassVar[bool] = False  # statistics are gathered without temporaries as long as the rows
     conjugates: ClassVar[tuple[type[Distribution], ...]] = ()  # the priors that `update` takes
     periods: ClassVar[dict[str, float]] = {}  # of parameters that are angles

@@ -62,6 +62,8 @@ class Categorical(Indicators):
 
     support = Domain("a label")
     discrete = True
+    labelled = True
+    worded = True
     conjugates = (Dirichlet,)
     belief_about = "probs"
     outcomes = frozenset({"unseen"})
@@ -101,6 +103,11 @@ class Categorical(Indicators):
         kinds = (("a", "b", "c"), ("no", "perhaps", "yes"))
         named = tuple(kinds[column % 2] for column in range(batch[-1] if batch else 1))
         return cls(named if batch else named[0], rng.dirichlet(np.full(3, 3.0), batch))
+
+    @property
+    def by_label(self) -> dict[Any, float]:
+        """The probability of each level of a single column."""
+        return dict(zip(self.levels, np.asarray(self.probs).tolist(), strict=False))
 
     def reshaped(self, change: Any) -> Self:
         """Apply ``change`` to the probabilities, and let the levels follow their columns."""

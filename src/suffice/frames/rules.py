@@ -50,11 +50,11 @@ class Finding:
     @property
     def label(self) -> bool:
         """Whether the values are labels, yes and no among them, rather than amounts."""
-        return isinstance(self.family, (Bernoulli, Categorical))
+        return self.family is not None and bool(self.family.labelled)
 
     def given(self, family: Any) -> Finding:
         """The column under a family that the caller chose."""
-        levels = self.levels if isinstance(family, Categorical) else None
+        levels = self.levels if family is not None and family.worded else None
         return replace(
             self, family=family, why="left out on request" if family is None else "given", levels=levels, real=False
         )
