@@ -236,6 +236,15 @@ class Exhibit:
             found.append(self.columns[places[0]])
         return found
 
+    def to_draw(self, names: Any, most: int, who: str) -> list[Column]:
+        """The columns of a picture: those that are named, or at most so many that tell most."""
+        chosen = self.most_telling(most) if names is None else self.chosen(names)
+        drawable = [column for column in chosen if column.kind != "vector"]
+        if not drawable:
+            msg = f"{who} draws columns of numbers, counts or labels; this model has vectors alone."
+            raise ParameterError(msg)
+        return drawable
+
     def fewer(self, size: int, seed: int = SEED) -> Exhibit:
         """The same with at most ``size`` of the rows, chosen by a seed."""
         if self.n <= size:

@@ -48,11 +48,7 @@ def pairs(found: Any, data: Any = None, *, columns: Any = None, most: int = MOST
         msg = f"plot.pairs shows at least one column and one row; got most={most!r}, rows={rows!r}."
         raise ParameterError(msg)
     exhibit = Exhibit.of(found, data)
-    chosen = exhibit.most_telling(most) if columns is None else exhibit.chosen(columns)
-    chosen = [column for column in chosen if column.kind != "vector"]
-    if not chosen:
-        msg = "plot.pairs draws columns of numbers, counts or labels; this model has vectors alone."
-        raise ParameterError(msg)
+    chosen = exhibit.to_draw(columns, most, "plot.pairs")
     if len(chosen) == 1:
         only = panel(exhibit, chosen[0], axes(None, (5.6, 3.6)), legend=True)
         return np.array([[only]], dtype=object)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.data import known
+from suffice.cli.data import hint, known
 
 CLASS, MEMBER = "class", "member"
 TRUE, FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
@@ -128,16 +128,9 @@ def saved(value: Any, path: str) -> None:
 
 def known_level(name: Any, text: str, levels: tuple[Any, ...]) -> Any:
     """Refuse a level that a column does not have."""
-    from difflib import get_close_matches
-
     from suffice.core.shown import shown
 
-    near = get_close_matches(text, [str(one) for one in levels], 1, 0.5)
-    if near:
-        hint = f"did you mean {shown(near[0])!r}?"
-    else:
-        hint = f"it has {', '.join(shown(one) for one in levels[:20])}{', …' if len(levels) > 20 else '.'}"
-    msg = f"column {shown(name)!r} has no level {shown(text)!r}; {hint}"
+    msg = f"column {shown(name)!r} has no level {shown(text)!r}; {hint(text, levels, 20)}"
     raise click.UsageError(msg)
 
 

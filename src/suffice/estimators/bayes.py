@@ -39,6 +39,9 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
     _warns: ClassVar[frozenset[str]] = frozenset({"collapsed", "singular", "unlabelled", "empty", "unseen"})  # aloud
 
+    priors: Any = None  # options of those shells that have them
+    prior: Any = None
+    unlabeled: Any = None
     max_iter: int = 1000
     tol: float | None = None
     n_init: int = 1
@@ -51,16 +54,11 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
 
     def _believed(self) -> Any:
         """The prior of the estimate."""
-        return None
+        return self.prior
 
     def _class_priors(self) -> Any:
         """p(y) as the caller gives it; None: from the rows."""
-        return None
-
-    @property
-    def _unlabeled(self) -> Any:
-        """The label that means that a class is unknown, beside None and NaN."""
-        return None
+        return self.priors
 
     def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
         """Settle what the first rows decide: nothing, unless families are chosen by them."""
@@ -154,7 +152,7 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         if isinstance(X, Source):
             return self._fit_files(X, y, sample_weight)
         rows = self._validated(X, reset=True)
-        found = targets(type(self).__name__, y, None, self._unlabeled)
+        found = targets(type(self).__name__, y, None, self.unlabeled)
         self.classes_ = found.classes
         self.__dict__.pop("statistics_", None)
         self.__dict__.pop("target_name_", None)
@@ -231,7 +229,7 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         return self
 
     def _targets(self, y: Any) -> Targets:
-        return targets(type(self).__name__, y, self.classes_, self._unlabeled)
+        return targets(type(self).__name__, y, self.classes_, self.unlabeled)
 
     def _learn(self, rows: Any, found: Targets, sample_weight: Any, *, more: bool = False) -> None:
         if not hasattr(self, "statistics_"):

@@ -101,16 +101,6 @@ class BayesClassifier(BayesShell):
             raise ValueError(msg)
         return [given[one] for one in classes.tolist()]
 
-    def _believed(self) -> Any:
-        return self.prior
-
-    def _class_priors(self) -> Any:
-        return self.priors
-
-    @property
-    def _unlabeled(self) -> Any:
-        return self.unlabeled
-
     @property
     def _words(self) -> bool:
         return takes_labels(self._given)
