@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.combinators.classes import Classes, Labelled, LabelledFiles
+from suffice.combinators.classes import Classes
+from suffice.combinators.labelled import Labelled, LabelledFiles
 from suffice.core.beside import Codes, weights_of
 from suffice.core.data import cells, numbers
 from suffice.core.distribution import Alert
