@@ -63,7 +63,7 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
         """Take the class for several statistics where ``start`` is a vector."""
         made = super().__new__(cls, *functions, **options)
         several = cls is ExponentialFamily and np.ndim(options.get("start", 0.0)) > 0
-        return object.__new__(SeveralStatistics) if several else made  # type: ignore[return-value]
+        return object.__new__(SeveralStatistics) if several else made  # type: ignore[return-value] # a subclass
 
     def __post_init__(self, start: Any) -> None:
         """Check the functions against each other once, when the family is first made."""

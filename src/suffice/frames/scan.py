@@ -129,7 +129,7 @@ class Scan(Source):
         return self._opened[1]
 
     @cached_property
-    def names(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def names(self) -> tuple[Any, ...]:  # type: ignore[override] # computed when asked
         """The columns; files that differ in them are refused."""
         opened = self._opened[0]
         first = opened[0]

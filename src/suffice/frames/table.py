@@ -420,4 +420,4 @@ def _agree(cast: Any, plain: list[Any]) -> bool:
 def _midnight(cell: Any) -> Any:
     """A day as the moment at which it begins, so that it can be compared with one."""
     plain = isinstance(cell, dt.date) and not isinstance(cell, dt.datetime)
-    return dt.datetime(cell.year, cell.month, cell.day) if plain else cell  # noqa: DTZ001
+    return dt.datetime(cell.year, cell.month, cell.day) if plain else cell  # noqa: DTZ001 (days have no zone)
