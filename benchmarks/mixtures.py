@@ -143,8 +143,13 @@ def kmeans_case(size: Size, few: int = 2, many: int = 8) -> Case:
     x, _ = clusters(n, d, k, apart=1.0)
     init = x[np.random.default_rng(1).choice(n, k, replace=False)]
     options = {"n_clusters": k, "init": init, "n_init": 1, "tol": 0.0}
-    ours = lambda count: sf.KMeans(max_iter=count, **options).fit(x)  # noqa: E731
-    theirs = lambda count: KMeans(max_iter=count, algorithm="lloyd", **options).fit(x)  # noqa: E731
+
+    def ours(count: int) -> Any:
+        return sf.KMeans(max_iter=count, **options).fit(x)
+
+    def theirs(count: int) -> Any:
+        return KMeans(max_iter=count, algorithm="lloyd", **options).fit(x)
+
     mine, other = ours(many), theirs(many)
     same = agree([mine.cluster_centers_, mine.inertia_], [other.cluster_centers_, other.inertia_], SAME)
     peers = {"scikit-learn": per_pass(theirs, few, many)} if same else {}

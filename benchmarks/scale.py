@@ -113,9 +113,9 @@ def apart(task: str, path: Path, how: str) -> dict[str, float]:
     return found
 
 
-def verdict(holds: bool) -> str:  # noqa: FBT001
+def verdict(*, met: bool) -> str:
     """Whether a goal was met."""
-    return "ok" if holds else "NOT MET"
+    return "ok" if met else "NOT MET"
 
 
 def report(folder: Path, sizes: tuple[int, ...]) -> None:
@@ -133,7 +133,7 @@ def report(folder: Path, sizes: tuple[int, ...]) -> None:
     )
     for what, seconds in (("sf.infer", found["infer"]), ("suffice inspect, with its start,", whole)):
         ratio = seconds / found["read"]
-        print(f"{what} takes {seconds:.2f} s: {ratio:.2f} times, {verdict(ratio <= SOON)}")
+        print(f"{what} takes {seconds:.2f} s: {ratio:.2f} times, {verdict(met=ratio <= SOON)}")
 
 
 def passes(folder: Path, kind: str, sizes: tuple[int, ...]) -> None:
@@ -145,7 +145,7 @@ def passes(folder: Path, kind: str, sizes: tuple[int, ...]) -> None:
         told = f"peak {found['peak']:.0f} MB, {found['rate']:,.0f} rows/s a pass, {found['seconds']:.1f} s in all"
         print(f"{size:5d} MB {kind}, {found['rows']:,} rows: {told}", flush=True)
     grown = max(peaks) / min(peaks) - 1
-    print(f"peak grows by {grown:.1%}, largest {max(peaks):.0f} MB: {verdict(grown < FLAT and max(peaks) < MOST)}")
+    print(f"peak grows by {grown:.1%}, largest {max(peaks):.0f} MB: {verdict(met=grown < FLAT and max(peaks) < MOST)}")
     smallest = folder / f"{min(sizes)}.{kind}"
     near, here = apart("fit", smallest, "file"), apart("fit", smallest, "memory")
     away = abs(near["log_likelihood"] / here["log_likelihood"] - 1)
@@ -153,7 +153,7 @@ def passes(folder: Path, kind: str, sizes: tuple[int, ...]) -> None:
     print(f"against memory: log-likelihood differs by {away:.1e}, means {'bitwise equal' if same else 'DIFFER'}")
     share = near["rate"] / here["rate"]
     rates = f"{near['rate']:,.0f} rows/s from {kind}, {here['rate']:,.0f} in memory"
-    print(f"{rates}: {share:.0%}, {verdict(share >= NEAR)}; peak in memory {here['peak']:.0f} MB", flush=True)
+    print(f"{rates}: {share:.0%}, {verdict(met=share >= NEAR)}; peak in memory {here['peak']:.0f} MB", flush=True)
 
 
 def main(arguments: list[str]) -> None:

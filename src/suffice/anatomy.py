@@ -14,7 +14,6 @@ from suffice.combinators.stack import Stack
 from suffice.core.labels import Labels
 from suffice.core.parameters import Array
 from suffice.distributions.multivariate_normal import MultivariateNormal
-from suffice.distributions.normal import Normal
 
 
 def homes(part: Any) -> list[tuple[Any, Any, int]]:
@@ -44,13 +43,7 @@ def single(part: Any, column: int) -> Any:
     if isinstance(part, Product):
         _, key, place = homes(part)[column]
         return single(part.blocks[key], place)
-    if part.support.core:
-        return None
-    if part.row_vector:
-        if hasattr(part, "structure"):
-            return Normal(float(part.mean[column]), float(np.sqrt(part.cov[column, column])))
-        return part.of_columns([column]) if hasattr(part, "of_columns") else None
-    return part.of_columns([column]) if part.batch else part
+    return None if part.support.core else part.of_column(column)
 
 
 def cells_of(reader: Any, rows: Any, column: int) -> Any:

@@ -21,7 +21,7 @@ from suffice.combinators.mixture import Mixture
 from suffice.combinators.product import Product
 from suffice.combinators.variational_posterior import VariationalPosterior
 from suffice.core.distribution import Distribution
-from suffice.core.errors import ParameterError, SufficeWarning
+from suffice.core.errors import ParameterError, SufficeWarning, UnsupportedError
 from suffice.core.labels import Labels
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
@@ -30,8 +30,6 @@ from suffice.core.shown import shown
 from suffice.core.sketch import fingerprint, taken
 from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
-from suffice.distributions.bernoulli import Bernoulli
-from suffice.distributions.categorical import Categorical
 
 BLOCK = 65_536  # rows that are scored at once
 SAMPLED = 100_000  # rows that are taken from files
@@ -60,10 +58,17 @@ class Column:
     row_weights: Array | None = field(default=None, repr=False)
 
     @property
+    def values(self) -> Array:
+        """The cells, where there are rows."""
+        if self.cells is None:
+            msg = f"column {self.label} was looked at without rows; give data."
+            raise UnsupportedError(msg)
+        return self.cells
+
+    @property
     def seen(self) -> Array:
         """Which cells are there, (n,)."""
-        assert self.cells is not None  # noqa: S101 (nobody asks without rows)
-        return self.cells >= 0 if self.kind == "label" else np.isfinite(self.cells)
+        return self.values >= 0 if self.kind == "label" else np.isfinite(self.values)
 
     @cached_property
     def whole(self) -> Any:
@@ -78,9 +83,8 @@ class Column:
     @cached_property
     def observed(self) -> Array:
         """Share of each level among the cells that are there."""
-        assert self.cells is not None  # noqa: S101
         held = None if self.row_weights is None else self.row_weights[self.seen]
-        count = np.bincount(self.cells[self.seen], held, len(self.levels))
+        count = np.bincount(self.values[self.seen], held, len(self.levels))
         return np.asarray(count / max(count.sum(), 1e-300))
 
     def scores(self, cells: Array) -> Array:
@@ -112,9 +116,9 @@ def _kind(parts: list[Any]) -> str:
     if any(part is None for part in parts):
         return "vector"
     families = [leaf for part in parts for leaf in leaves(part)]
-    if all(isinstance(leaf, (Categorical, Bernoulli)) for leaf in families):
+    if all(leaf.labelled for leaf in families):
         return "label"
-    if any(isinstance(leaf, Categorical) for leaf in families):
+    if any(leaf.worded for leaf in families):
         return "vector"
     return "count" if all(leaf.discrete for leaf in families) else "number"
 
@@ -123,17 +127,14 @@ def _levels(parts: list[Any]) -> tuple[Any, ...]:
     found: dict[Any, None] = {}
     for part in parts:
         for leaf in leaves(part):
-            found.update(dict.fromkeys(leaf.levels if isinstance(leaf, Categorical) else (0, 1)))
+            found.update(dict.fromkeys(leaf.by_label))
     return tuple(found)
 
 
 def _level_shares(part: Any, levels: tuple[Any, ...]) -> Array:
     if isinstance(part, Mixture):
         return np.asarray(part.weights @ np.array([_level_shares(one, levels) for one in part.parts]))
-    if isinstance(part, Bernoulli):
-        known = {0: 1.0 - float(part.p), 1: float(part.p)}
-    else:
-        known = dict(zip(part.levels, np.asarray(part.probs).tolist(), strict=False))
+    known = part.by_label
     return np.array([known.get(level, 0.0) for level in levels])
 
 
@@ -234,6 +235,15 @@ class Exhibit:
                 raise ParameterError(msg)
             found.append(self.columns[places[0]])
         return found
+
+    def to_draw(self, names: Any, most: int, who: str) -> list[Column]:
+        """The columns of a picture: those that are named, or at most so many that tell most."""
+        chosen = self.most_telling(most) if names is None else self.chosen(names)
+        drawable = [column for column in chosen if column.kind != "vector"]
+        if not drawable:
+            msg = f"{who} draws columns of numbers, counts or labels; this model has vectors alone."
+            raise ParameterError(msg)
+        return drawable
 
     def fewer(self, size: int, seed: int = SEED) -> Exhibit:
         """The same with at most ``size`` of the rows, chosen by a seed."""
@@ -347,9 +357,9 @@ def _keys(data: Any) -> Any:
 
 def _rows(fit: Fit | None, model: Any, data: Any) -> tuple[Any, Array | None]:
     """The rows as the model reads them, with the weights they had in the fit where they are those of the fit."""
-    own = None if fit is None or fit._data is None else fit._data  # noqa: SLF001 (a picture of the fit's own rows)
+    own = None if fit is None else fit.data
     if data is None:
-        if own is None or not isinstance(own[0], IN_MEMORY) or not fit._intact:  # type: ignore[union-attr]  # noqa: SLF001
+        if fit is None or own is None or not isinstance(own[0], IN_MEMORY) or not fit.intact:
             return None, None
         return own[0], _plain_weights(own[1])
     rows = model.read(data)

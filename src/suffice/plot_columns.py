@@ -49,11 +49,7 @@ def fitted(found: Any, data: Any = None, *, columns: Any = None, ax: Any = None)
     >>> axes = sf.plot.fitted(fit)  # doctest: +SKIP
     """
     exhibit = Exhibit.of(found, data)
-    chosen = exhibit.most_telling(MOST) if columns is None else exhibit.chosen(columns)
-    chosen = [column for column in chosen if column.kind != "vector"]
-    if not chosen:
-        msg = "plot.fitted draws columns of numbers, counts or labels; this model has vectors alone."
-        raise ParameterError(msg)
+    chosen = exhibit.to_draw(columns, MOST, "plot.fitted")
     if ax is not None:
         if len(chosen) != 1:
             msg = f"ax= holds one column, and there are {len(chosen)}; name one: columns=[{exhibit.names[0]!r:.40}]."

@@ -48,11 +48,7 @@ def pairs(found: Any, data: Any = None, *, columns: Any = None, most: int = MOST
         msg = f"plot.pairs shows at least one column and one row; got most={most!r}, rows={rows!r}."
         raise ParameterError(msg)
     exhibit = Exhibit.of(found, data)
-    chosen = exhibit.most_telling(most) if columns is None else exhibit.chosen(columns)
-    chosen = [column for column in chosen if column.kind != "vector"]
-    if not chosen:
-        msg = "plot.pairs draws columns of numbers, counts or labels; this model has vectors alone."
-        raise ParameterError(msg)
+    chosen = exhibit.to_draw(columns, most, "plot.pairs")
     if len(chosen) == 1:
         only = panel(exhibit, chosen[0], axes(None, (5.6, 3.6)), legend=True)
         return np.array([[only]], dtype=object)
@@ -110,8 +106,7 @@ def cross(exhibit: Exhibit, across: int, up: int, ax: Any) -> Any:
 
 def _spread(column: Column, rng: Any) -> Array:
     """Where rows stand: numbers where they are, labels and counts of few values a little off."""
-    assert column.cells is not None  # noqa: S101 (there are rows)
-    cells = np.asarray(column.cells, dtype=float)
+    cells = np.asarray(column.values, dtype=float)
     seen = cells[column.seen]
     crowded = column.kind == "count" and len(seen) and np.ptp(seen) <= 30
     return cells + rng.uniform(-JITTER, JITTER, len(cells)) if column.kind == "label" or crowded else cells

@@ -163,6 +163,32 @@ def test_arrays_keep_their_bits_and_their_layout(array):
     assert again.flags.f_contiguous == array.flags.f_contiguous
 
 
+NONE = {"frozenset": []}
+FIELDS = [["fixed", NONE], ["tied", NONE], ["mean", 0.5], ["std", 2.0], ["batch", {"tuple": []}]]
+HALF = {"dtype": "<f4", "shape": [], "repeated": [], "turned": False, "locked": False, "bytes": "AAAAPw=="}
+FORMS = [
+    ((1, [2.5, None]), {"tuple": [1, {"list": [2.5, None]}]}),
+    ({"a": {2, 1}, ("b", 1): frozenset()}, {"dict": [["a", {"set": [1, 2]}], [{"tuple": ["b", 1]}, NONE]]}),
+    (dt.date(2024, 1, 2), {"date": "2024-01-02"}),
+    (np.float32(0.5), {"number": HALF}),
+    (np.array([["a", None]], dtype=object), {"array": {"shape": [1, 2], "cells": ["a", None]}}),
+    (sf.Normal(0.5, 2.0), {"value": "suffice.distributions.normal.Normal", "fields": {"dict": FIELDS}}),
+]
+
+
+@pytest.mark.parametrize(("value", "form"), FORMS)
+def test_checkpoints_keep_their_form(value, form):
+    assert encoded(value) == form
+
+
+@pytest.mark.parametrize(
+    "text", ["[1]", "{}", '{"dict": [[1, 2], [1, 3]]}', '{"date": "now"}', '{"value": "builtins.object", "fields": {}}']
+)
+def test_what_no_checkpoint_holds_is_refused(text):
+    with pytest.raises((LookupError, StopIteration, TypeError, ValueError)):
+        decoded(json.loads(text))
+
+
 def test_a_function_is_written_by_its_place():
     bell = np.sqrt(2 * np.pi)
     family = sf.ExponentialFamily(lambda x: x, lambda x: np.exp(-(x**2) / 2) / bell, lambda eta: eta**2 / 2, start=0.0)

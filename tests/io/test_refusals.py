@@ -12,8 +12,8 @@ import pytest
 
 import suffice as sf
 from suffice import testing
+from suffice.core import plain as plain_data
 from suffice.io import dumps, loads
-from suffice.io import plain as plain_data
 
 FIT = sf.fit(sf.Mixture(sf.MultivariateNormal(), 2), np.random.default_rng(0).normal(size=(50, 2)), random_state=0)
 TEXT = dumps(FIT).decode()

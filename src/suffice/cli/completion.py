@@ -15,12 +15,9 @@ suffice completion fish > ~/.config/fish/completions/suffice.fish"""
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
     """Print the completion script of a shell."""
-    from click.shell_completion import get_completion_class
+    from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
     from suffice.cli import cli
 
-    kind = get_completion_class(shell)
-    if kind is None:  # pragma: no cover (click has the three)
-        msg = f"click has no completion for {shell}."
-        raise click.UsageError(msg)
+    kind = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}[shell]
     click.echo(kind(cli, {}, "suffice", "_SUFFICE_COMPLETE").source())

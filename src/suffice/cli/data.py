@@ -43,15 +43,6 @@ def column(data: Any, name: str) -> Any:
     return np.concatenate([np.asarray(one) for one in cells])
 
 
-def holes(cells: Any) -> Any:
-    """Which cells are missing."""
-    import numpy as np
-
-    if cells.dtype == object:
-        return np.array([one is None or one != one for one in cells], dtype=bool)  # noqa: PLR0124 (NaN)
-    return np.isnat(cells) if cells.dtype.kind in "mM" else cells != cells  # noqa: PLR0124 (NaN)
-
-
 def row_at(file: str, row: int) -> Any:
     """One row of a file, as a table of one."""
     from suffice.core.errors import DataError
@@ -65,20 +56,25 @@ def row_at(file: str, row: int) -> Any:
 
 def known(name: str, names: Iterable[Any], what: str) -> Any:
     """The column that a word means; where there is none, the nearest is offered."""
-    from difflib import get_close_matches
-
     from suffice.core.shown import shown
 
     there = {str(one): one for one in names}
     if name in there:
         return there[name]
-    near = get_close_matches(name, there, 1, 0.5)
-    if near:
-        hint = f"did you mean {shown(near[0])!r}?"
-    else:
-        hint = f"it has {', '.join(shown(one) for one in list(there)[:30])}{', …' if len(there) > 30 else '.'}"
-    msg = f"{what}: there is no column {shown(name)!r}; {hint}"
+    msg = f"{what}: there is no column {shown(name)!r}; {hint(name, list(there), 30)}"
     raise click.UsageError(msg)
+
+
+def hint(word: str, there: Sequence[Any], most: int) -> str:
+    """What may have been meant by a word: the nearest of those that there are, else the first of them."""
+    from difflib import get_close_matches
+
+    from suffice.core.shown import shown
+
+    near = get_close_matches(word, map(str, there), 1, 0.5)
+    if near:
+        return f"did you mean {shown(near[0])!r}?"
+    return f"it has {', '.join(map(shown, there[:most]))}{', …' if len(there) > most else '.'}"
 
 
 def written_beside(path: str) -> Path:

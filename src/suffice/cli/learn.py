@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.cli.data import column, holes, tabled
+from suffice.cli.data import column, tabled
 from suffice.cli.progress import progress
 
 
@@ -85,6 +85,7 @@ def mixture(asked: Request) -> Learned:
 def classifier(asked: Request, target: Any) -> Learned:
     """A classifier of a column, from the others; rows whose class is missing take part where all fit into memory."""
     import suffice as sf
+    from suffice.frames.table import holes
 
     families = {name: one for name, one in asked.overrides.items() if name != target}
     model = sf.NaiveBayes(

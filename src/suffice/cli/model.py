@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.data import known
+from suffice.cli.data import hint, known
 
 CLASS, MEMBER = "class", "member"
 TRUE, FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
@@ -70,8 +70,6 @@ class Model:
 
     def levels(self, name: Any) -> tuple[Any, ...] | None:
         """The labels that a column can have; None for numbers."""
-        from suffice.distributions.bernoulli import Bernoulli
-
         if self.labels and name == self.target:
             return self.labels
         family, place = self._home(name)
@@ -79,7 +77,7 @@ class Model:
         if levels is not None:
             several = place is not None and len(levels) and isinstance(levels[0], tuple)
             return tuple(levels[place] if several else levels)
-        return (False, True) if isinstance(family, Bernoulli) else None
+        return (False, True) if getattr(family, "labelled", False) else None
 
     def _home(self, name: Any) -> tuple[Any, int | None]:
         """The family of a column in the first member, and its place where the family describes several."""
@@ -130,16 +128,9 @@ def saved(value: Any, path: str) -> None:
 
 def known_level(name: Any, text: str, levels: tuple[Any, ...]) -> Any:
     """Refuse a level that a column does not have."""
-    from difflib import get_close_matches
-
     from suffice.core.shown import shown
 
-    near = get_close_matches(text, [str(one) for one in levels], 1, 0.5)
-    if near:
-        hint = f"did you mean {shown(near[0])!r}?"
-    else:
-        hint = f"it has {', '.join(shown(one) for one in levels[:20])}{', …' if len(levels) > 20 else '.'}"
-    msg = f"column {shown(name)!r} has no level {shown(text)!r}; {hint}"
+    msg = f"column {shown(name)!r} has no level {shown(text)!r}; {hint(text, levels, 20)}"
     raise click.UsageError(msg)
 
 

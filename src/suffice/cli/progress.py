@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -37,7 +38,7 @@ class Progress:
         which = "resumed" if self.start == 0 else "next start" if self.resumed else f"start {self.start}/{self.starts}"
         pieces = [which] if self.starts > 1 or self.start == 0 else []
         pieces += [f"pass {seen.number}", f"log L {seen.log_likelihood:,.2f}"]
-        pieces += [f"change {change:+.3g}"] if change == change else []  # noqa: PLR0124 (NaN: the first pass)
+        pieces += [f"change {change:+.3g}"] if not math.isnan(change) else []  # as at the first pass
         pieces += [f"{_short(self.rows / seen.seconds)} rows/s"] if seen.seconds > 0 else []
         self._tell(" · ".join([*pieces, *memory()]), rarely=_round(seen.number))
 

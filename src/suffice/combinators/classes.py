@@ -1,11 +1,7 @@
-"""Rows made by members that are named, and mostly seen: p(x, y) = p(y) p(x | y).
-
-Over 400 lines: every verb of a mixture, asked where classes are known, in memory or in files.
-"""
+"""Rows made by members that are named, and mostly seen: p(x, y) = p(y) p(x | y)."""
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -13,98 +9,25 @@ import numpy as np
 
 from suffice.combinators.absent import completed, scores_of_the_rest, unseen
 from suffice.combinators.compound import Table
+from suffice.combinators.labelled import KNOWN, Labelled, LabelledFiles, owned_by
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.stack import Readings, side_by_side
 from suffice.combinators.starts import floors_of, owned
-from suffice.core.beside import Codes
 from suffice.core.distribution import Alert
 from suffice.core.em import climb
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.fit import fit
 from suffice.core.latent import Joint, share_out
 from suffice.core.member import check_named
 from suffice.core.parameters import Array
-from suffice.core.sketch import taken
 from suffice.core.statistics import Parts, levelled, pooled
-from suffice.core.streamed import Stream, Streamed
+from suffice.core.streamed import Streamed
 from suffice.core.weights import Weights
 from suffice.distributions.categorical import Categorical
 from suffice.engines import local
-from suffice.frames.table import Frame
 from suffice.kernels import choosing
 
 GUESS = 1.0  # rows' worth of what is unknown that each class begins with: none begins without a spread
-
-
-@dataclass(frozen=True, eq=False)
-class Labelled:
-    """Rows with what is known of their classes; slices like the rows.
-
-    ``codes`` (n,) names the class of each row, −1 where it is unknown. ``allowed`` (n, k) says which classes a row may
-    have; None: its code, or any.
-    """
-
-    rows: Any
-    codes: Array
-    allowed: Array | None = None
-    complete: bool = True  # every class is known
-
-    @classmethod
-    def of(cls, rows: Any, codes: Array, allowed: Array | None = None) -> Labelled:
-        """Rows and their classes, checked against each other."""
-        if len(codes) != len(rows):
-            msg = f"there are {len(rows)} rows, but {len(codes)} labels; give one label per row."
-            raise DataError(msg)
-        if allowed is not None and not allowed.any(axis=1).all():
-            row = int(np.argmin(allowed.any(axis=1)))
-            msg = f"row {row} may have no class at all; allow one at least, or all where nothing is known."
-            raise DataError(msg)
-        return cls(rows, codes, allowed, complete=bool((codes >= 0).all()))
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.codes)
-
-    def __getitem__(self, part: slice) -> Labelled:
-        """Return a slice of the rows, as complete as the whole."""
-        allowed = None if self.allowed is None else self.allowed[part]
-        return replace(self, rows=self.rows[part], codes=self.codes[part], allowed=allowed)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the rows."""
-        return tuple(np.shape(self.rows))
-
-    def possible(self, k: int) -> Array:
-        """Which of k classes each row may have, (n, k)."""
-        if self.allowed is not None:
-            return self.allowed
-        return np.asarray((self.codes < 0)[:, None] | (self.codes[:, None] == np.arange(k)))
-
-
-class LabelledFiles(Streamed):
-    """Rows of files with a column that names their classes, every one of them; slices are `Labelled`."""
-
-    complete = True
-
-    def __init__(self, rows: Streamed, codes: Codes) -> None:
-        """Read the classes beside the rows."""
-        read, names = rows.stream.read, rows.stream.columns
-
-        def labelled(frame: Any) -> Labelled:
-            features = Frame({name: frame.raw(name) for name in names}, len(frame))
-            return Labelled(read(features), codes.of(frame))
-
-        super().__init__(Stream(rows.stream.source, (*names, codes.name), labelled))
-        self.rows, self.codes = rows, codes
-
-    def through(self, change: Any) -> LabelledFiles:
-        changed = copy(self)
-        changed.stream = super().through(change).stream
-        return changed
-
-
-KNOWN = (Labelled, LabelledFiles)
 
 
 @dataclass(frozen=True)
@@ -133,7 +56,8 @@ class Classes(Mixture, register=False):
 
     Examples
     --------
-    >>> from suffice.combinators.classes import Classes, Labelled
+    >>> from suffice.combinators.classes import Classes
+    >>> from suffice.combinators.labelled import Labelled
     >>> rows = Labelled.of(np.array([[1.0], [3.0], [9.0]]), np.array([0, 0, 1]))
     >>> Classes(sf.Normal(), 2, labels=("low", "high")).suffstats(rows).count
     array([2., 1.])
@@ -314,7 +238,7 @@ class Classes(Mixture, register=False):
         members, converged, passes = [], True, 1
         count = np.zeros(self.n)
         for index, member in enumerate(stack.each):
-            own, held = _owned_by(rows, weights, index)
+            own, held = owned_by(rows, weights, index)
             count[index] = held.total if len(own) else 0.0
             if not count[index]:
                 members.append(member)
@@ -342,7 +266,7 @@ class Classes(Mixture, register=False):
     # ---- asking -------------------------------------------------------------------------------------------------
     def log_joint(self, x: Any) -> Array:
         """Log p(x, y) of each row and class, (n, k), without columns that are impossible under every class."""
-        self._require_ready("score rows")
+        self.require_ready("score rows")
         rows = self.read(x)
         self.remark(rows)
         found = np.asarray(local.fill(lambda part: self.scores(rows[part]), len(rows), self._width(rows)))
@@ -361,7 +285,7 @@ class Classes(Mixture, register=False):
 
     def most_probable(self, x: Any) -> Array:
         """The number of the most probable class of each row, (n,); where none is possible, of the most frequent."""
-        self._require_ready("tell who made a row")
+        self.require_ready("tell who made a row")
         rows = self.read(x)
         self.remark(rows)
         stack, scores = self.components, self.log_weights
@@ -436,23 +360,3 @@ def _of_class(belief: Any, index: int) -> Any:
 def _apart(stats: Any) -> bool:
     """Whether members keep statistics each of its own kind."""
     return isinstance(stats, Parts) and stats.of_members
-
-
-def _owned_by(rows: Any, weights: Weights, index: int) -> tuple[Any, Weights]:
-    """The rows of one class and their weights; of files all rows, of which those of others weigh nothing."""
-    if isinstance(rows, LabelledFiles):
-        return _seen_by(rows.rows, index), rows.codes.share(weights, index)
-    w = weights.dense()[:, 0]
-    mine = np.flatnonzero((rows.codes == index) & (w > 0))
-    return taken(_seen_by(rows.rows, index), mine), Weights(len(mine), w[mine])
-
-
-def _seen_by(rows: Any, index: int) -> Any:
-    """The rows as one member reads them."""
-    if isinstance(rows, Streamed):
-        return rows.parts[index] if issubclass(rows.kind, Readings) else rows
-    if isinstance(rows, Readings):
-        return rows.parts[index]
-    if isinstance(rows, Table):
-        return replace(rows, parts=tuple(_seen_by(part, index) for part in rows.parts))
-    return rows

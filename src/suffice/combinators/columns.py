@@ -14,7 +14,6 @@ import numpy as np
 from suffice.combinators.compound import Table
 from suffice.core.data import cells, listed
 from suffice.core.errors import DataError, ParameterError
-from suffice.core.parameters import Array
 from suffice.frames.table import Coded, Frame, is_frame
 
 
@@ -211,11 +210,11 @@ def is_single(blocks: Mapping[Any, Any], x: Any) -> bool:
     )
 
 
-def _array(x: Any, owner: str) -> Array:
+def _array(x: Any, owner: str) -> Any:
     """An array, whose mask is left to the part that reads it."""
     x = listed(x)
     if isinstance(x, (np.ma.MaskedArray, Coded)):
-        return x  # type: ignore[return-value]
+        return x
     array = cells(x, owner)
     text = array.dtype.kind in "US" and not hasattr(x, "dtype")
     return np.asarray(x, dtype=object) if text and array.ndim == 1 else array  # NumPy makes text of None and NaN

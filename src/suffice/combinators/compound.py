@@ -113,9 +113,9 @@ class Compound(Distribution, register=False):
             f"{self.name} has no parameters of its own: {verb} those of a part, as in Normal().{verb}({shown})."
         )
 
-    def _require_ready(self, what: str) -> None:
+    def require_ready(self, what: str) -> None:
         for block in self.blocks.values():
-            block._require_ready(what)  # noqa: SLF001 (the same contract, one level down)
+            block.require_ready(what)
 
     def owned(self, stats: Any) -> Any:
         parts = tuple(block.owned(part) for block, part in zip(self.blocks.values(), stats.parts, strict=True))

@@ -181,7 +181,7 @@ def _lone(one: Any, errors: Any) -> Any:
         return errors
     if one.blocks:
         return {key: _lone(block, errors[key]) for key, block in one.blocks.items()}
-    lead = (0,) * (one._full - len(one.batch))  # noqa: SLF001 (the layout of a lone value)
+    lead = (0,) * one.lacking
     cut = {name: np.asarray(value)[lead] for name, value in errors.items()}
     return {name: float(value) if np.ndim(value) == 0 else value for name, value in cut.items()}
 

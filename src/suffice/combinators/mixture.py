@@ -163,11 +163,11 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         msg = f"tie parameters in the component, as in Mixture(Normal().tie({names[0] if names else '…'!r}), 2)."
         raise UnsupportedError(msg)
 
-    def _check_name(self, name: str) -> None:
+    def check_name(self, name: str) -> None:
         del name
 
-    def _require_ready(self, what: str) -> None:
-        self.components._require_ready(what)  # noqa: SLF001 (the same contract, one level down)
+    def require_ready(self, what: str) -> None:
+        self.components.require_ready(what)
 
     @cached_property
     def log_weights(self) -> Array:
@@ -184,8 +184,8 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
     def read(self, x: Any) -> Any:
         return self.components.read(x)
 
-    def _single(self, x: Any) -> bool:
-        return bool(self.components._single(x))  # noqa: SLF001
+    def is_single(self, x: Any) -> bool:
+        return bool(self.components.is_single(x))
 
     def shaped(self, rows: Any) -> Self:
         shaped = self.components.shaped(rows)
@@ -241,7 +241,7 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
 
         A row that no member can have made tells nothing of who did: it gets the weights, with a warning.
         """
-        self._require_ready("tell who made a row")
+        self.require_ready("tell who made a row")
         if isinstance(x, Source):
             return x.mapped(self.predict_proba)
         x = self.settled(x)
@@ -251,7 +251,7 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         lost = np.flatnonzero(~(found.sum(axis=1) > 0))
         if len(lost):
             found[lost] = self.shares_of_lost(rows, lost)
-        return found[0] if self._single(x) else found
+        return found[0] if self.is_single(x) else found
 
     def shares_of_lost(self, rows: Any, lost: Array) -> Array:
         """The shares (m, k) in rows that no member can have made: the weights, with a warning."""
@@ -424,7 +424,7 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
 
     def sample_with_members(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
         """Draw rows, and who made each of them."""
-        self._require_ready("draw rows")
+        self.require_ready("draw rows")
         rng = generator(random_state)
         who = rng.choice(self.n, size=n, p=self.weights)
         order = np.argsort(np.argsort(who, kind="stable"), kind="stable")

@@ -41,7 +41,7 @@ class MixtureAnswers:
     read: Any
     sample: Any
     scores: Any
-    _require_ready: Any
+    require_ready: Any
 
     # ---- how sure ---------------------------------------------------------------------------------------------------
     def standard_errors(self, stats: Any) -> dict[Any, Any]:
@@ -135,7 +135,7 @@ class MixtureAnswers:
         )
 
     def _ask(self, what: str) -> None:
-        self._require_ready(what)
+        self.require_ready(what)
 
     # ---- probabilities ----------------------------------------------------------------------------------------------
     def cdf(self, x: Any) -> Any:

@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
 def lines(mixture: Any, fit: Any, width: int = WIDE) -> list[str]:
     """The weight and the parameters of every member."""
-    p, there = fit.n_parameters, fit._intact  # noqa: SLF001 (the fit asks its own distribution)
+    p, there = fit.n_parameters, fit.intact
     asked = "standard_errors" in fit.__dict__ or (there and p <= MANY and fit.n * p * p <= WORK)
     errors = fit.standard_errors if asked else None
     rows = _members(mixture, mixture.params, errors, None if mixture.column_names else fit.names)

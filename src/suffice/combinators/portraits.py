@@ -108,9 +108,9 @@ def knows_icl(fit: Any) -> bool:
     """Whether a mixture's ICL is known, or its rows are there, as they were, and few enough for one more pass."""
     if "icl" in fit.__dict__:
         return True
-    data = fit._data  # noqa: SLF001 (its own portrait)
+    data = fit.data
     small = data is not None and bool(np.prod(np.shape(data[0])) * fit.distribution.n <= CELLS)
-    return small and bool(fit._intact)  # noqa: SLF001
+    return small and bool(fit.intact)
 
 
 def _rows(strip: Strip, weights: Array, *, told: bool) -> list[Row]:

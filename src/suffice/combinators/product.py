@@ -185,12 +185,12 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
                     "Name the parts, as in Product({'age': Normal()}), or give an array."
                 )
                 raise DataError(msg)
-            return by_name(self.blocks, x, single=self._single(x))
+            return by_name(self.blocks, x, single=self.is_single(x))
         shape = np.shape(x)
         widths = self._widths(shape[1] if len(shape) == 2 else None)
-        return by_position(widths, x, single=self._single(x))
+        return by_position(widths, x, single=self.is_single(x))
 
-    def _single(self, x: Any) -> bool:
+    def is_single(self, x: Any) -> bool:
         if isinstance(x, Table) or keyed(x):
             return is_single(self.blocks, x)
         return np.ndim(x) == 1 and self.columns not in (None, 1) and len(x) == self.columns

@@ -96,10 +96,10 @@ class Stack(Compound, register=False):
         kind = x.kind if isinstance(x, Streamed) else type(x)
         return x.parts if issubclass(kind, Readings) else (x,) * len(self.parts)
 
-    def _single(self, x: Any) -> bool:
+    def is_single(self, x: Any) -> bool:
         if isinstance(x, Readings):
             return False
-        return bool(self.parts[0]._single(x))  # noqa: SLF001 (the same contract, one level down)
+        return bool(self.parts[0].is_single(x))
 
     def _width(self, rows: Any) -> int:
         return int(np.prod(np.shape(self.views(rows)[0])[1:])) + self.members
@@ -312,7 +312,7 @@ def side_by_side(members: Any) -> Any:
     if not alike or not first.specs():
         return Stack(members)
     known = [{name for name in one.specs() if getattr(one, name) is not None} for one in members]
-    axis = dict.fromkeys(known[0], first._full - 1 - len(first.batch))  # noqa: SLF001 (the layout of a lone value)
+    axis = dict.fromkeys(known[0], first.lacking - 1)
     values = {name: [np.asarray(getattr(one, name)) for one in members] for name in axis}
     if any(names != known[0] for names in known) or any(len({v.shape for v in value}) > 1 for value in values.values()):
         return Stack(members)

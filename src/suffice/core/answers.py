@@ -20,10 +20,10 @@ class Answers(Value):
 
     def sample(self, n: int = 1, random_state: Any = None) -> Array:
         """Draw rows: (n,), (n, d), or (n, k, d) from a stack; the same seed gives the same rows."""
-        self._require_ready("draw rows")
+        self.require_ready("draw rows")
         check_count(n)
         rows = self.stacked.draw(int(n), generator(random_state))
-        lone: Any = (slice(None), *(0,) * (self._full - len(self.batch)))
+        lone: Any = (slice(None), *(0,) * self.lacking)
         return np.asarray(rows[lone])
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
@@ -43,7 +43,7 @@ class Answers(Value):
         return self._elementwise(self.inverse, levels)
 
     def _elementwise(self, formula: Any, x: Any) -> Any:
-        self._require_ready("be asked")
+        self.require_ready("be asked")
         values = numbers(x, self.name).astype(float)
         if not self.lone:
             values = values[..., None, None] if values.ndim < 2 else values[:, None, :]
@@ -71,7 +71,7 @@ class Answers(Value):
 
     def entropy(self) -> Any:
         """−E log p in nats: of the row, or (k,) for a stack."""
-        self._require_ready("have an entropy")
+        self.require_ready("have an entropy")
         cells = np.asarray(self.entropy_cell())
         total = cells.sum(axis=-1) if cells.ndim else cells
         return float(total) if np.ndim(total) == 0 else total
@@ -82,12 +82,12 @@ class Answers(Value):
 
     def kl(self, other: Any) -> Any:
         """D(self‖other) in nats: how much worse ``other`` describes rows that this one makes."""
-        self._require_ready("be compared")
+        self.require_ready("be compared")
         return quadrature.relative_entropy(self, other)
 
-    def expected(self) -> Any:
+    def expected(self: Any) -> Any:
         """The mean, as a belief about a parameter."""
-        return self.mean  # type: ignore[attr-defined]
+        return self.mean
 
     def spread(self) -> Any:
         """The standard deviation, as a belief about a parameter."""

@@ -40,7 +40,8 @@ class Asked:
             raise UnsupportedError(msg)
         data = list(data) if hasattr(data, "__next__") else data
         if hasattr(data, "to_frame") and hasattr(data, "items"):  # one row of a frame, or one column
-            row = model.column_names is not None and any(name in data.keys() for name in model.column_names)  # noqa: SIM118
+            there = data.keys()
+            row = model.column_names is not None and any(name in there for name in model.column_names)
             data = dict(data.items()) if row else listed(data)
         x = _named(data)
         if x is None:
@@ -148,14 +149,14 @@ def _array(x: Any) -> Array:
     """Rows without names; of lists each cell keeps its kind."""
     if isinstance(x, np.ndarray):
         return x
+    uneven = DataError("the rows have different lengths; give each as many cells, None for a missing one.")
     try:
         found = np.array(x, dtype=object)
-        if any(isinstance(cell, (list, tuple, np.ndarray)) for cell in found.ravel()):
-            raise ValueError  # noqa: TRY301 (rows of different lengths that NumPy keeps as they are)
-        return found.astype(float) if all(_number(cell) for cell in found.ravel()) else found
     except ValueError as error:
-        msg = "the rows have different lengths; give each as many cells, None for a missing one."
-        raise DataError(msg) from error
+        raise uneven from error
+    if any(isinstance(cell, (list, tuple, np.ndarray)) for cell in found.ravel()):  # which NumPy keeps as they are
+        raise uneven
+    return found.astype(float) if all(_number(cell) for cell in found.ravel()) else found
 
 
 def _number(cell: Any) -> bool:
@@ -186,11 +187,11 @@ def _keys(model: Any, x: Any) -> dict[Any, Any]:
 
 def _check_names(model: Any, x: Any, keys: dict[Any, Any], *, some: bool) -> None:
     """Refuse data that lack a column; where they may, a mapping with one that the model does not have."""
-    absent = [key for key in keys.values() if key not in x]
+    absent, there = [key for key in keys.values() if key not in x], x.keys()
     if absent and not some:
-        msg = f"{model.name}: the data have no column {absent[0]!r}. {offer(absent[0], x.keys())}"
+        msg = f"{model.name}: the data have no column {absent[0]!r}. {offer(absent[0], there)}"
         raise DataError(msg)
-    unknown = [name for name in x.keys() if name not in keys.values()]  # noqa: SIM118 (anything with keys)
+    unknown = [name for name in there if name not in keys.values()]
     if some and unknown and not isinstance(x, table.Frame):
         msg = f"{model.name} has no column {unknown[0]!r}. {offer(unknown[0], keys)}"
         raise DataError(msg)

@@ -18,9 +18,8 @@ from suffice.engines import local
 from suffice.frames.table import Frame
 
 
-# ---- weights ---------------------------------------------------------------------------------------------------------
 class Deferred:
-    """A column of numbers that is read when a slice of it is asked for."""
+    """One column of files, in the place of an array (n,): read when a slice of it is asked for."""
 
     ndim = 1
 
@@ -36,6 +35,11 @@ class Deferred:
     def shape(self) -> tuple[int]:
         """Rows."""
         return (len(self),)
+
+
+# ---- weights ---------------------------------------------------------------------------------------------------------
+class Amounts(Deferred):
+    """A column of numbers that is read when a slice of it is asked for."""
 
     def __getitem__(self, part: slice) -> Array:
         """Read a slice."""
@@ -53,7 +57,7 @@ class Deferred:
         return self._total
 
 
-def _checked(values: Deferred, part: slice) -> float:
+def _checked(values: Amounts, part: slice) -> float:
     """Σ w of a slice in which every weight is one."""
     try:
         w = values[part]
@@ -78,19 +82,18 @@ def weights_of(data: Any, weights: Any, n: int) -> Weights:
         there = ", ".join(map(repr, source.names))
         msg = f"weights={weights!r} names no column of the files; they have {there}."
         raise DataError(msg)
-    found = Deferred(source, weights)
+    found: Any = Amounts(source, weights)
     if found.sum() == 0:
         msg = f"all weights in column {weights!r} are 0, so no row counts; give at least one row a positive weight."
         raise DataError(msg)
     small = few(source, len(source.names))
-    return Weights.of(found[0:n], n) if small else Weights(n, found)  # type: ignore[arg-type]
+    return Weights.of(found[0:n], n) if small else Weights(n, found)
 
 
 # ---- classes ---------------------------------------------------------------------------------------------------------
-class Codes:
+class Codes(Deferred):
     """The numbers of a column's labels among those that occur, −1 where a cell is missing; read in slices."""
 
-    ndim = 1
     dtype = np.dtype(np.intp)
 
     def __init__(self, source: Source, name: Any) -> None:
@@ -99,7 +102,7 @@ class Codes:
             there = ", ".join(map(repr, source.names))
             msg = f"y={name!r} names no column of the files; they have {there}."
             raise DataError(msg)
-        self.source, self.name = source, name
+        super().__init__(source, name)
         labels = Streamed(Stream(source, (name,), self._read))
         self.levels = labels.columns[0].seen if len(source) else ()
         fraction = next((one for one in self.levels if isinstance(one, float) and not one.is_integer()), None)
@@ -109,15 +112,6 @@ class Codes:
 
     def _read(self, frame: Frame) -> Labels:
         return read_labels(frame, f"y: column {self.name!r}", 1)
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.source)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """Rows."""
-        return (len(self),)
 
     def __getitem__(self, part: slice) -> Array:
         """Read a slice."""
@@ -136,7 +130,8 @@ class Codes:
 
     def share(self, weights: Weights, member: int) -> Weights:
         """The weights that one class gives to the rows."""
-        return Weights(len(self), _Owned(self, weights, member))  # type: ignore[arg-type]
+        owned: Any = _Owned(self, weights, member)
+        return Weights(len(self), owned)
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,15 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from suffice.core import whole
 from suffice.core.acceleration import Ahead
-from suffice.core.distribution import Distribution
+from suffice.core.distribution import Distribution, are_alerts
 from suffice.core.em import Climb, Here, Pass
 from suffice.core.encoding import decoded, encoded, functions_of
 from suffice.core.errors import DataError, ParameterError, SufficeError, UnsupportedError
@@ -73,9 +74,7 @@ class Checkpoint:
         """The state in the file, if it is one of this fit."""
         try:
             held = json.loads(self.path.read_bytes())
-            if held["format"] != FORMAT:
-                raise KeyError(held["format"])  # noqa: TRY301 (no checkpoint, as when a key is missing)
-            version = held["version"]
+            version = {FORMAT: held["version"]}[held["format"]]  # of another format: none, as where a key is missing
         except OSError as error:
             raise self._unreadable(error) from error
         except (KeyError, TypeError, ValueError, RecursionError) as error:
@@ -153,15 +152,8 @@ class Checkpoint:
         }
         aside = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
         try:
-            with aside.open("w") as file:
-                json.dump(held, file)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(self.path)
-            _flush(self.path.parent)
+            whole.put(self.path, aside, lambda file: file.write(json.dumps(held).encode()))
         except OSError as error:
-            with suppress(OSError):
-                aside.unlink()
             msg = f"checkpoint={str(self.path)!r} cannot be written: {error.strerror or error}. Choose another path."
             raise DataError(msg) from error
         self.written = time.perf_counter()
@@ -175,16 +167,6 @@ class Checkpoint:
         for aside in self.path.parent.glob(f"{escape(self.path.name)}.*.tmp"):
             if aside.name[len(self.path.name) + 1 : -4].isdecimal():
                 aside.unlink(missing_ok=True)
-
-
-def _flush(folder: Path) -> None:
-    """Bring the new name to the disk, too; not every system lets a directory be opened."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def described(value: Any, functions: tuple[Any, ...]) -> list[str]:
@@ -208,18 +190,12 @@ def digest(asked: Any, state: Any) -> str:
 def _checked(state: Any) -> Any:
     """A state with all that a fit asks of it, as far as kinds tell."""
     walk, climbs = state["walk"], state["climbs"]
-    climbed = all(type(one) is Climb and _are_notes(notes) for one, notes in climbs)
+    climbed = all(type(one) is Climb and are_alerts(notes) for one, notes in climbs)
     seen, moves, passes = walk["seen"], walk["moves"], walk["passes"]
     counted = type(passes) is int and 0 < len(seen) <= passes and all(type(one) is Pass for one in seen)
     numbers = type(moves) is list and all(type(one) is float for one in moves)
     stands = type(walk["here"]) is Here and type(walk["speed"]) in (Ahead, type(None))
-    if not (climbed and counted and numbers and stands and _are_notes(state["notes"]) and type(state["rng"]) is dict):
+    if not (climbed and counted and numbers and stands and are_alerts(state["notes"]) and type(state["rng"]) is dict):
         msg = "it is not what a fit keeps"
         raise TypeError(msg)
     return state
-
-
-def _are_notes(notes: Any) -> bool:
-    return type(notes) is tuple and all(
-        type(one) is tuple and len(one) == 2 and all(type(word) is str for word in one) for one in notes
-    )

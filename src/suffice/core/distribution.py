@@ -29,6 +29,13 @@ Alert = tuple[str, str]
 REGISTRY: dict[str, type[Distribution]] = {}
 
 
+def are_alerts(value: Any) -> bool:
+    """Whether it is a tuple of pairs of a code and a text: so says a file, which may say anything."""
+    return isinstance(value, tuple) and all(
+        isinstance(one, tuple) and len(one) == 2 and all(isinstance(text, str) for text in one) for one in value
+    )
+
+
 @cache
 def _most_general(kind: Any) -> str:
     """The name of a family's first ancestor that is registered."""
@@ -47,6 +54,8 @@ class Distribution(Questions):
     """
 
     discrete: ClassVar[bool] = False
+    labelled: ClassVar[bool] = False  # cells are labels, yes and no among them, rather than amounts
+    worded: ClassVar[bool] = False  # and these may be anything, as text
     in_place: ClassVar[bool] = False  # statistics are gathered without temporaries as long as the rows
     conjugates: ClassVar[tuple[type[Distribution], ...]] = ()  # the priors that `update` takes
     periods: ClassVar[dict[str, float]] = {}  # of parameters that are angles
@@ -82,7 +91,7 @@ class Distribution(Questions):
         """Rows in the form that the formulas take: (n, d) numbers."""
         return as_rows(numbers(x, self.name), self.name, self.columns, self.support.core)
 
-    def _single(self, x: Any) -> bool:
+    def is_single(self, x: Any) -> bool:
         """Whether ``x`` is one row rather than many."""
         depth = np.ndim(x) - self.support.core
         return depth == 0 or (depth == 1 and self.columns not in (None, 1) and len(x) == self.columns)
@@ -92,7 +101,7 @@ class Distribution(Questions):
 
         Missing cells are left out; values outside the support have −inf.
         """
-        self._require_ready("score rows")
+        self.require_ready("score rows")
         if isinstance(x, Source):
             return x.mapped(self.log_prob)
         x = self.settled(x)
@@ -107,7 +116,7 @@ class Distribution(Questions):
         stack = self.stacked
         out = local.fill(lambda part: stack.log_density(rows[part]), len(rows), self._width(rows))
         out = out[:, 0] if self.lone else out
-        return (float(out[0]) if self.lone else out[0]) if self._single(x) else out
+        return (float(out[0]) if self.lone else out[0]) if self.is_single(x) else out
 
     def remark(self, rows: Any, where: str = "") -> None:
         """Warn of rows whose score is not what a caller may think."""
@@ -301,7 +310,7 @@ class Distribution(Questions):
         for name, value in stack.params.items():
             edge = stack.specs()[name].domain.on_boundary(np.asarray(value))
             cells = np.zeros(np.shape(value)) if name in stack.fixed else np.where(edge, np.nan, errors[name])
-            cells = cells[(0,) * (self._full - len(self.batch))]
+            cells = cells[(0,) * self.lacking]
             result[name] = float(cells) if np.ndim(cells) == 0 else cells
         return result
 

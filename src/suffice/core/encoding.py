@@ -1,73 +1,124 @@
 """Values as plain JSON and back, to the bit: a closed set of kinds, nothing that is run when it is read.
 
 Objects are suffice's own values and the caller's own distributions: their fields are set as they were, and no code of
-theirs runs. Functions, such as those of a user's family, are not written: they are found again in the prototype.
+theirs runs. Functions, such as those of a user's family, are not written: they are found again in the prototype. What
+is neither, nor an array, is plain data as in any file; `core.plain` says why these are not.
 """
 
 from __future__ import annotations
 
 import base64
-import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import UnsupportedError
+from suffice.core.errors import ModelFileError, UnsupportedError
 from suffice.core.parameters import Array, Domain
+from suffice.core.plain import read, written
 
-PLAIN = (type(None), bool, int, float, str)
-SEVERAL: tuple[Any, ...] = (list, tuple, set, frozenset)
+SEVERAL: dict[str, Any] = {kind.__name__: kind for kind in (tuple, set, frozenset)}  # a list is plain
 LARGEST = 1 << 27  # cells of an array whose rows are repeated, which its bytes do not bound
-DATES: dict[str, Any] = {"datetime": dt.datetime, "date": dt.date, "time": dt.time}
 
 
-def encoded(value: Any, functions: tuple[Any, ...] = ()) -> Any:  # noqa: PLR0911 (one for each kind)
+def encoded(value: Any, functions: tuple[Any, ...] = ()) -> Any:
     """A value as lists, dictionaries, text and numbers; ``functions`` are those that the reader will have."""
-    if type(value) in PLAIN:
-        return value
-    if isinstance(value, (np.ndarray, np.generic)):
-        array = _array(np.asarray(value), functions)
-        return {"array": array} if isinstance(value, np.ndarray) else {"number": array}
-    several = tuple if isinstance(value, tuple) else type(value)  # levels that were checked are a tuple of their own
-    if several in SEVERAL:
-        inside = [encoded(one, functions) for one in value]
-        return {several.__name__: sorted(inside, key=repr) if isinstance(value, (set, frozenset)) else inside}
-    if type(value) is dict:
-        return {"dict": [[encoded(key, functions), encoded(one, functions)] for key, one in value.items()]}
-    if type(value) in DATES.values():
-        return {type(value).__name__: value.isoformat()}
-    if type(value) in _known().values():
-        return {"value": _name(type(value)), "fields": encoded(_fields(value), functions)}
-    for number, function in enumerate(functions):
-        if function is value:
-            return {"function": number}
-    msg = f"a checkpoint cannot hold {type(value).__name__} {value!r:.60}; fit without checkpoint=."
-    raise UnsupportedError(msg)
+    return _Code(functions).written(value, "")
 
 
-def decoded(text: Any, functions: tuple[Any, ...] = ()) -> Any:  # noqa: PLR0911 (one for each kind)
+def decoded(text: Any, functions: tuple[Any, ...] = ()) -> Any:
     """The value again."""
-    if type(text) in PLAIN:
-        return text
-    kind, inside = next(iter(text.items()))
-    if kind in ("array", "number"):
-        array = _read_array(inside, functions)
-        return array if kind == "array" else array[()]
-    if kind == "dict":
-        return {decoded(key, functions): decoded(one, functions) for key, one in inside}
-    if kind in DATES:
-        return DATES[kind].fromisoformat(inside)
-    if kind == "value":
-        made: Any = object.__new__(_known()[inside])
-        made.__dict__.update(decoded(text["fields"], functions))
+    return _Code(functions).read(text, "")
+
+
+class _Code:
+    """The kinds of values and the functions that writer and reader share."""
+
+    def __init__(self, functions: tuple[Any, ...]) -> None:
+        self.functions = functions
+        self.kinds = _known()
+        self.names = {kind: name for name, kind in self.kinds.items()}
+
+    def written(self, value: Any, path: str) -> Any:
+        """A value in a form of a checkpoint's own, or as plain data."""
+        kind = tuple if isinstance(value, tuple) else type(value)  # levels that were checked are a tuple of their own
+        if kind is float:
+            return value  # NaN and infinity as Python's JSON has them
+        if isinstance(value, (np.ndarray, np.generic)):
+            return {"array" if isinstance(value, np.ndarray) else "number": self._array(np.asarray(value))}
+        if kind in SEVERAL.values():
+            inside = [self.written(one, path) for one in value]
+            return {kind.__name__: inside if kind is tuple else sorted(inside, key=repr)}
+        if kind in self.names:
+            return {"value": self.names[kind], "fields": self.written(_fields(value), path)}
+        place = next((place for place, function in enumerate(self.functions) if function is value), None)
+        return self._plain(value, path) if place is None else {"function": place}
+
+    def _plain(self, value: Any, path: str) -> Any:
+        try:
+            if not isinstance(value, dict) or type(value) is dict:  # one of another kind would come back as a dict
+                return written(value, path, self.written)
+        except ModelFileError:
+            pass
+        msg = f"a checkpoint cannot hold {type(value).__name__} {value!r:.60}; fit without checkpoint=."
+        raise UnsupportedError(msg)
+
+    def read(self, node: Any, path: str) -> Any:
+        """The value of a tree."""
+        if type(node) is list:
+            msg = "a list says of which kind it is"
+            raise TypeError(msg)
+        kind, inside = next(iter(node.items())) if type(node) is dict else ("", None)
+        own: dict[str, Callable[[Any], Any]] = {
+            "array": self._read_array,
+            "number": lambda inside: self._read_array(inside)[()],
+            "value": lambda name: self._read_value(name, node["fields"]),
+            "function": lambda place: self.functions[place],
+            **dict.fromkeys(SEVERAL, lambda inside: SEVERAL[kind](self.read(one, path) for one in inside)),
+        }
+        return own[kind](inside) if kind in own else read(node, path, self.read)
+
+    def _read_value(self, name: str, fields: Any) -> Any:
+        made: Any = object.__new__(self.kinds[name])
+        made.__dict__.update(self.read(fields, name))
         return made
-    if kind == "function":
-        return functions[inside]
-    build = next(one for one in SEVERAL if one.__name__ == kind)
-    return build(decoded(one, functions) for one in inside)
+
+    def _array(self, array: Array) -> dict[str, Any]:
+        """Bytes, and the layout in memory: sums are taken along it."""
+        if array.dtype.kind == "O":
+            return {"shape": list(array.shape), "cells": [self.written(one, "") for one in array.ravel().tolist()]}
+        repeated = [axis for axis in range(array.ndim) if array.strides[axis] == 0 and array.shape[axis] > 1]
+        cut = array[tuple(slice(0, 1) if axis in repeated else slice(None) for axis in range(array.ndim))]
+        turned = cut.ndim > 1 and cut.flags.f_contiguous and not cut.flags.c_contiguous
+        little = cut.astype(cut.dtype.newbyteorder("<"), copy=False)
+        return {
+            "dtype": little.dtype.str,
+            "shape": list(array.shape),
+            "repeated": repeated,
+            "turned": turned,
+            "locked": not array.flags.writeable,
+            "bytes": base64.b64encode(little.tobytes("F" if turned else "C")).decode(),
+        }
+
+    def _read_array(self, inside: dict[str, Any]) -> Array:
+        shape = tuple(inside["shape"])
+        if "cells" in inside:
+            objects = np.empty(len(inside["cells"]), dtype=object)
+            objects[:] = [self.read(one, "") for one in inside["cells"]]
+            return objects.reshape(shape)
+        kind = np.dtype(inside["dtype"])
+        flat = np.frombuffer(base64.b64decode(inside["bytes"]), kind).astype(kind.newbyteorder("="))
+        if int(np.prod(shape, dtype=object)) > LARGEST:
+            msg = f"an array of the shape {shape!r:.40} is none that a fit keeps"
+            raise ValueError(msg)
+        own = tuple(1 if axis in inside["repeated"] else length for axis, length in enumerate(shape))
+        array: Array = flat.reshape(own, order="F" if inside["turned"] else "C")
+        if inside["repeated"]:
+            return np.broadcast_to(array, shape)
+        array.flags.writeable = not inside["locked"]
+        return array
 
 
 def functions_of(value: Any) -> tuple[Any, ...]:
@@ -85,44 +136,6 @@ def _functions(value: Any) -> Iterator[Any]:
             yield from _functions(one)
     elif callable(value) and not isinstance(value, type):
         yield value
-
-
-# ---- arrays ----------------------------------------------------------------------------------------------------------
-def _array(array: Array, functions: tuple[Any, ...]) -> dict[str, Any]:
-    """Bytes, and the layout in memory: sums are taken along it."""
-    if array.dtype.kind == "O":
-        return {"shape": list(array.shape), "cells": [encoded(one, functions) for one in array.ravel().tolist()]}
-    repeated = [axis for axis in range(array.ndim) if array.strides[axis] == 0 and array.shape[axis] > 1]
-    cut = array[tuple(slice(0, 1) if axis in repeated else slice(None) for axis in range(array.ndim))]
-    turned = cut.ndim > 1 and cut.flags.f_contiguous and not cut.flags.c_contiguous
-    little = cut.astype(cut.dtype.newbyteorder("<"), copy=False)
-    return {
-        "dtype": little.dtype.str,
-        "shape": list(array.shape),
-        "repeated": repeated,
-        "turned": turned,
-        "locked": not array.flags.writeable,
-        "bytes": base64.b64encode(little.tobytes("F" if turned else "C")).decode(),
-    }
-
-
-def _read_array(inside: dict[str, Any], functions: tuple[Any, ...]) -> Array:
-    shape = tuple(inside["shape"])
-    if "cells" in inside:
-        objects = np.empty(len(inside["cells"]), dtype=object)
-        objects[:] = [decoded(one, functions) for one in inside["cells"]]
-        return objects.reshape(shape)
-    kind = np.dtype(inside["dtype"])
-    flat = np.frombuffer(base64.b64decode(inside["bytes"]), kind).astype(kind.newbyteorder("="))
-    if int(np.prod(shape, dtype=object)) > LARGEST:
-        msg = f"an array of the shape {shape!r:.40} is none that a fit keeps"
-        raise ValueError(msg)
-    own = tuple(1 if axis in inside["repeated"] else length for axis, length in enumerate(shape))
-    array: Array = flat.reshape(own, order="F" if inside["turned"] else "C")
-    if inside["repeated"]:
-        return np.broadcast_to(array, shape)
-    array.flags.writeable = not inside["locked"]
-    return array
 
 
 # ---- objects ---------------------------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ class ExponentialFamily(Distribution):
 
     def kl(self, other: Any) -> Any:
         """D(self‖other): a Bregman divergence of A within the family, else by quadrature or summation."""
-        self._require_ready("be compared")
+        self.require_ready("be compared")
         if type(other) is not type(self) or not (self._comparable(other)):
             return quadrature.relative_entropy(self, other)
         cells = np.maximum(self.divergence_cells(other), 0.0)

@@ -47,7 +47,7 @@ def _how(fit: Any) -> str:
 
 
 def _rows(fit: Any) -> str:
-    rows, weights = fit._data or (None, None)  # noqa: SLF001 (its own portrait)
+    rows, weights = fit.data or (None, None)
     weighted = fit.n != round(fit.n) if weights is None else weights.values is not None
     columns = fit.distribution.columns or 1
     wide = f" × {columns} columns" if columns > 1 else ""
@@ -107,7 +107,7 @@ def errors_of(fit: Any) -> Any:
         return fit.standard_errors
     p, model = fit.n_parameters, fit.distribution
     most = WORK if model.asks_rows else HOLES
-    if p > MANY or (model.needs_rows(fit.statistics) and (not fit._intact or fit.n * p * p > most)):  # noqa: SLF001
+    if p > MANY or (model.needs_rows(fit.statistics) and (not fit.intact or fit.n * p * p > most)):
         return None
     try:
         return fit.standard_errors

@@ -290,7 +290,7 @@ def _holds_booleans(x: Any) -> bool:
 
 def is_missing(label: Any) -> bool:
     """Whether a label stands for no value: None, NaN, NaT, NA."""
-    return label is None or type(label).__name__ in {"NAType", "NaTType"} or bool(label != label)  # noqa: PLR0124
+    return label is None or type(label).__name__ in {"NAType", "NaTType"} or bool(label != label)  # noqa: PLR0124 (of any kind)
 
 
 def in_order(labels: Any) -> tuple[Any, ...]:

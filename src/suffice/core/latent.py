@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,15 +74,14 @@ def expect(stack: Any, x: Any, log_weights: Array, weights: Array | None, *, har
     ``hard`` gives each row to its best member as a whole; the log-likelihood is then that of rows and members together.
     """
     step = max(BLOCK_CELLS // stack.members, 256)
-    found: Expectation | None = None
-    for begin in range(0, max(len(x), 1), step):
+
+    def block(begin: int) -> Expectation:
         part = slice(begin, begin + step)
         rows, w = x[part], None if weights is None else weights[part]
         scores = stack.log_density(rows) + (log_weights if log_weights.ndim == 1 else log_weights[part])
-        one = _assign(stack, rows, scores, w, begin) if hard else _share(stack, rows, scores, w, begin)
-        found = one if found is None else found + one
-    assert found is not None  # noqa: S101 (even no rows make one block)
-    return found
+        return _assign(stack, rows, scores, w, begin) if hard else _share(stack, rows, scores, w, begin)
+
+    return reduce(add, map(block, range(0, max(len(x), 1), step)))  # even no rows make one block
 
 
 def _share(stack: Any, rows: Any, scores: Array, w: Array | None, offset: int) -> Expectation:

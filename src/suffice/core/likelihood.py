@@ -113,7 +113,7 @@ def likelihood(distribution: Any, data: Any, *, weights: Any = None, **grids: An
         raise ParameterError(msg)
     lines: dict[str, Array] = {}
     for name, values in grids.items():
-        model._check_name(name)  # noqa: SLF001 (its message names the parameters)
+        model.check_name(name)
         line, core = np.asarray(values, dtype=float), model.specs()[name].domain.core
         if line.ndim != 1 + core or not len(line):
             msg = f"{model.name}: the grid of {name} is a list of its values, at least one; got shape {line.shape}."
@@ -143,7 +143,7 @@ class _Profile:
 
     def __init__(self, distribution: Any, data: Any, name: str, weights: Any) -> None:
         self.model, self.rows, self.weights = _read(distribution, data, weights)
-        self.model._check_name(name)  # noqa: SLF001
+        self.model.check_name(name)
         self.domain, self.name = self.model.specs()[name].domain, name
         if self.domain.core or self.model.row_vector or self.model.batch:
             msg = f"a profile is of one number of a distribution over one column; {self.model.name}.{name} is not one."

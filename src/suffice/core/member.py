@@ -342,9 +342,9 @@ class Member(Answers):
         del other
         return self
 
-    def first_guess(self, rows: Any, weights: Any, rng: Any) -> Any:
+    def first_guess(self: Any, rows: Any, weights: Any, rng: Any) -> Any:
         """Where a fit begins that these parameters made the rows of; by default it knows nothing of them."""
-        return self.start(rows, weights, rng)  # type: ignore[attr-defined]
+        return self.start(rows, weights, rng)
 
     def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
         """The prior that a name stands for, where it must be known before the first pass."""

@@ -57,7 +57,7 @@ class Posterior(Belief):
 
     def predictive(self) -> Any:
         """The distribution of a new row, the parameters averaged over the belief."""
-        axes = self.likelihood._full - len(self.likelihood.batch)  # noqa: SLF001 (the layout of a lone value)
+        axes = self.likelihood.lacking
         return self.likelihood.stacked.predict_with(self.belief.stacked).squeezed(axes)
 
     def estimate(self) -> Any:
@@ -144,7 +144,7 @@ def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Any:
     point = after.point()
     cells = at(stack, point).likelihood_cells(stats) + before.log_cell(point) - after.log_cell(point)
     evidence = np.asarray(cells).sum(axis=-1)
-    axes = model._full - len(model.batch)  # noqa: SLF001
+    axes = model.lacking
     return Posterior(model, after.squeezed(axes), float(evidence[0]) if model.lone else evidence, alerts, prior)
 
 

@@ -276,7 +276,7 @@ class Questions(Member):
 
     # ---- reading questions ----------------------------------------------------------------------------------------
     def _ask_lone(self) -> None:
-        self._require_ready("be asked")
+        self.require_ready("be asked")
         if not self.lone:
             msg = f"{self.name}: a stack of {self.members} members is not asked as a whole; ask one of its .each."
             raise UnsupportedError(msg)
@@ -307,7 +307,8 @@ class Questions(Member):
                 f"got {mapping!r:.60}."
             )
             raise ParameterError(msg)
-        asked = [] if mapping is None else [(name, mapping[name]) for name in mapping.keys()]  # noqa: SIM118 (or a row)
+        names = () if mapping is None else mapping.keys()  # of a dictionary, or of a row
+        asked = [(name, mapping[name]) for name in names]
         found: dict[Any, Any] = {}
         for name, value in (*asked, *columns.items()):
             label = label_of(name, self.column_labels, self.name)

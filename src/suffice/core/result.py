@@ -98,14 +98,19 @@ class Fit(Page):
         return self.n_parameters * float(np.log(self.n)) - 2.0 * self.log_likelihood
 
     @property
-    def _intact(self) -> bool:
+    def data(self) -> Any:
+        """The rows and weights of the fit, as a pair; None where they are not at hand."""
+        return self._data
+
+    @property
+    def intact(self) -> bool:
         """Whether the rows are still there, and those of the fit."""
         return self._data is not None and self._mark in (None, fingerprint(*self._data))
 
     @cached_property
     def standard_errors(self) -> dict[str, Any]:
         """Standard error of each parameter, from the observed information."""
-        if self._data is not None and not self._intact:
+        if self._data is not None and not self.intact:
             msg = (
                 "the data were changed after the fit, and its standard errors need them as they were: ask for "
                 "fit.standard_errors before, or fit a copy of the data."
@@ -190,7 +195,7 @@ class Fit(Page):
         if not hasattr(type(self.distribution), "certainty"):
             msg = f"ICL is of hidden members, and {self.distribution.name} has none; ask bic or aic."
             raise UnsupportedError(msg)
-        if not self._intact:
+        if not self.intact:
             msg = "ICL needs the rows of the fit, and they are gone or changed: ask fit.icl before, or fit again."
             raise DataError(msg)
         return self.bic - 2.0 * float(self.distribution.certainty(*self._data))

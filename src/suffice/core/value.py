@@ -25,6 +25,7 @@ class Value:
     batch: tuple[int, ...] = field(default=(), init=False, kw_only=True)  # set by the parameters
 
     support: ClassVar[Domain] = REAL  # what one cell (or one event) may be
+    _specs: ClassVar[dict[str, Parameter]]
     row_vector: ClassVar[bool] = False  # a row is one vector: parameters have no axis for columns
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
@@ -63,7 +64,7 @@ class Value:
         object.__setattr__(self, "batch", batch)
         for kind in (self.fixed, self.tied):
             for name in kind:
-                self._check_name(name)
+                self.check_name(name)
 
     @classmethod
     def specs(cls) -> dict[str, Parameter]:
@@ -71,7 +72,7 @@ class Value:
         found = cls.__dict__.get("_specs")
         if found is None:
             found = {f.name: f.metadata["parameter"] for f in fields(cls) if "parameter" in f.metadata}
-            cls._specs = found  # type: ignore[attr-defined]
+            cls._specs = found
         return cast("dict[str, Parameter]", found)
 
     @classmethod
@@ -100,9 +101,14 @@ class Value:
         return 1 if self.row_vector else 2
 
     @property
+    def lacking(self) -> int:
+        """How many axes of a stack, members and columns, this value does without."""
+        return self._full - len(self.batch)
+
+    @property
     def lone(self) -> bool:
         """Whether this is one member rather than a stack."""
-        return len(self.batch) < self._full
+        return self.lacking > 0
 
     @property
     def members(self) -> int:
@@ -122,7 +128,7 @@ class Value:
     def fix(self, *names: str) -> Self:
         """Freeze parameters at their present values: ``Normal(std=1).fix("std")``."""
         for name in names:
-            self._check_name(name)
+            self.check_name(name)
             if getattr(self, name) is None:
                 msg = f"{self.name}: {name} has no value to fix; give one, as in {self.name}({name}=…).fix({name!r})."
                 raise ParameterError(msg)
@@ -131,10 +137,11 @@ class Value:
     def tie(self, *names: str) -> Self:
         """Share parameters between all members of a stack: ``Normal().tie("std")``."""
         for name in names:
-            self._check_name(name)
+            self.check_name(name)
         return replace(self, tied=self.tied | set(names))
 
-    def _check_name(self, name: str) -> None:
+    def check_name(self, name: str) -> None:
+        """Refuse a parameter that is none, or not one that is learned."""
         if name not in self.params:
             msg = f"{self.name} has no parameter {name!r} to learn; it has {', '.join(self.params)}."
             raise ParameterError(msg)
@@ -150,7 +157,7 @@ class Value:
     @cached_property
     def stacked(self) -> Self:
         """The same value as a stack: parameters (k, d, …)."""
-        lead = (1,) * (self._full - len(self.batch))
+        lead = (1,) * self.lacking
         return self if not lead else self.reshaped(lambda value: value.reshape(lead + value.shape))
 
     def squeezed(self, axes: int) -> Self:
@@ -159,7 +166,7 @@ class Value:
 
     def like(self, stack: Self) -> Self:
         """``stack`` in the layout of this value: lone where this is lone, floats where this has floats."""
-        return stack.squeezed(self._full - len(self.batch))
+        return stack.squeezed(self.lacking)
 
     @cached_property
     def each(self) -> tuple[Self, ...]:
@@ -197,7 +204,8 @@ class Value:
     def _cannot(self, what: str) -> UnsupportedError:
         return UnsupportedError(f"{self.name} cannot {what}.")
 
-    def _require_ready(self, what: str) -> None:
+    def require_ready(self, what: str) -> None:
+        """Refuse to do ``what`` without parameters."""
         if not self.ready:
             missing = ", ".join(name for name, value in self.params.items() if value is None)
             msg = f"{self.name} cannot {what} before it has values for {missing}: fit it to data, or give them."

@@ -29,8 +29,14 @@ class Bernoulli(ExponentialFamily):
 
     support = BINARY
     discrete = True
+    labelled = True
     conjugates = (Beta,)
     belief_about = "p"
+
+    @property
+    def by_label(self) -> dict[Any, float]:
+        """The probability of no and of yes, in a single column."""
+        return {0: 1.0 - float(self.p), 1: float(self.p)}
 
     def statistic(self, x: Array) -> Array:
         return x

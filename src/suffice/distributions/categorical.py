@@ -1,13 +1,9 @@
-"""Labels of any kind.
-
-Over 400 lines: levels are learned, declared, merged and padded, and each of these has its own way to go wrong.
-"""
+"""Labels of any kind."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -15,34 +11,24 @@ import numpy as np
 from suffice import kernels
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError, SufficeWarning, UnsupportedError
-from suffice.core.labels import Column, Labels, Whole, as_array, in_order, is_missing, plain, read_labels
+from suffice.core.labels import Column, Labels, Whole, as_array, read_labels
 from suffice.core.latent import Expectation
 from suffice.core.lazy import special
-from suffice.core.parameters import UNIT, Array, Domain, parameter
+from suffice.core.parameters import Array, Domain
 from suffice.core.posterior import Posterior, conjugate_posterior
 from suffice.core.readings import Reading, levels_of
 from suffice.core.statistics import Counts, share
 from suffice.core.streamed import read
 from suffice.core.weights import Weights
 from suffice.distributions.dirichlet import Dirichlet
-from suffice.distributions.indicators import Indicators, short, uniform
+from suffice.distributions.indicators import short
 from suffice.distributions.label_posterior import LabelPosterior
+from suffice.distributions.levels import Levelled
 from suffice.kernels import choosing
-
-Levels = tuple[tuple[Any, ...], ...]
-
-
-def _shares(value: Array) -> Array:
-    """Whether probabilities sum to 1; all 0 where a column has no levels yet."""
-    total = value.sum(axis=-1)
-    return np.asarray((np.abs(total - 1.0) <= 1e-8) | (total == 0))
-
-
-PROBABILITIES = Domain("probabilities that sum to 1", 0.0, 1.0, closed=(True, True), core=1, rule=_shares)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Categorical(Indicators):
+class Categorical(Levelled):
     r"""One of L labels, the j-th with probability ``probs[j]``: :math:`P(x) = p_x`.
 
     Labels are strings, whole numbers, booleans, dates, or anything hashable; None and NaN are missing. Without
@@ -56,116 +42,19 @@ class Categorical(Indicators):
     Categorical(levels=('a', 'b'), probs=[0.25, 0.75])
     """
 
-    levels: Any = None
-    probs: Any = parameter(PROBABILITIES, typical=(0.1, 0.9))
-    unseen: Any = parameter(UNIT, typical=(0.0, 0.1), learned=False)
-
     support = Domain("a label")
     discrete = True
+    labelled = True
+    worded = True
     conjugates = (Dirichlet,)
     belief_about = "probs"
     outcomes = frozenset({"unseen"})
 
     in_place = True
 
-    def __post_init__(self) -> None:
-        """Bring levels and probabilities together: a tuple for one column, a tuple of tuples for several."""
-        if self.levels is None and self.probs is not None:
-            object.__setattr__(self, "levels", tuple(range(np.shape(self.probs)[-1])))
-        named = None if self.levels is None else _columns(self.levels)
-        if named is not None and self.probs is None:
-            probs = np.array([uniform(len(column), max(map(len, named))) for column in named])
-            object.__setattr__(self, "probs", probs[0] if not _nested(self.levels) else probs)
-        super().__post_init__()
-        if named is None:
-            return
-        width = self.batch[-1] if self.batch else 1
-        if len(named) not in (1, width):
-            msg = f"Categorical names the levels of {len(named)} columns, but probs has {width}."
-            raise ParameterError(msg)
-        named = named if len(named) == width else named * width
-        lengths = np.array([len(column) for column in named])
-        beyond = np.arange(self.probs.shape[-1]) >= lengths[:, None]
-        if lengths.max() > self.probs.shape[-1] or (self.probs * beyond).any():
-            msg = f"Categorical has {self.probs.shape[-1]} probabilities for {lengths.max()} levels; give one for each."
-            raise ParameterError(msg)
-        if (np.atleast_1d(self.probs.sum(axis=-1) == 0) & (lengths > 0)).any():
-            msg = f"Categorical: probs must be probabilities that sum to 1; got {self.probs.tolist()!r:.60}."
-            raise ParameterError(msg)
-        object.__setattr__(self, "levels", named if self.batch else named[0])
-        object.__setattr__(self, "probs", self.probs[..., : lengths.max()])
-
-    @classmethod
-    def example(cls, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Self:
-        """A typical value: three levels in each column, letters and words in turn."""
-        kinds = (("a", "b", "c"), ("no", "perhaps", "yes"))
-        named = tuple(kinds[column % 2] for column in range(batch[-1] if batch else 1))
-        return cls(named if batch else named[0], rng.dirichlet(np.full(3, 3.0), batch))
-
-    def reshaped(self, change: Any) -> Self:
-        """Apply ``change`` to the probabilities, and let the levels follow their columns."""
-        if self.levels is None:
-            return self
-        places = np.arange(len(self.named))[:, None] if self.batch else np.zeros(1, dtype=int)
-        moved = change(np.broadcast_to(places, (*self.batch, 1)))[..., 0]
-        names = [self.named[j] for j in np.atleast_2d(moved)[0]]
-        unseen = None if self.unseen is None else change(np.asarray(self.unseen))
-        named = tuple(names) if moved.ndim else names[0]
-        return replace(self, levels=named, probs=change(np.asarray(self.probs)), unseen=unseen)
-
-    @cached_property
-    def named(self) -> Levels:
-        """The levels of each column."""
-        return () if self.levels is None else _columns(self.levels)
-
     # ---- rows ---------------------------------------------------------------------------------------------------
     def read(self, x: Any) -> Labels:
         return read_labels(x, self.name, self.columns)
-
-    def shaped(self, rows: Any) -> Self:
-        if self.levels is not None:
-            return self.widened(rows.shape[1])
-        return self._over(tuple(column.seen for column in rows.columns))
-
-    def for_statistics(self, stats: Any) -> Self:
-        if self.levels is None:
-            return super(Categorical, self._over(tuple(map(in_order, stats.levels)))).for_statistics(stats)
-        model = super().for_statistics(stats)
-        named = tuple(
-            mine if mine == theirs else mine + in_order(set(theirs) - set(mine))
-            for mine, theirs in zip(model.named, stats.levels, strict=True)
-        )
-        if named == model.named:
-            return model
-        missing = max(map(len, named)) - model.probs.shape[-1]
-        padded = np.pad(model.probs, [(0, 0)] * (model.probs.ndim - 1) + [(0, max(missing, 0))])
-        return replace(model, levels=named if model.batch else named[0], probs=padded)
-
-    def adopted(self, members: Any, shares: Array) -> Any:
-        found = [self._renamed(one) if isinstance(one, Categorical) else one for one in members]
-        return super().adopted(found, shares)
-
-    def _renamed(self, other: Self) -> Self:
-        """The same probabilities, by the names and in the order of these levels."""
-        mine, theirs = self.stacked.named, other.stacked.named
-        if mine == theirs:
-            return other
-        probs = np.zeros((1, *np.shape(self.stacked.probs)[1:]))
-        for column, (names, known) in enumerate(zip(mine, theirs, strict=False)):
-            if not set(names) <= set(known):
-                unknown = next(name for name in names if name not in known)
-                msg = f"start= gives no probability to {unknown!r}, one of the levels {short(names)}; give it one."
-                raise ParameterError(msg)
-            probs[:, column, : len(names)] = other.stacked.probs[:, column, [known.index(name) for name in names]]
-        total = probs.sum(axis=-1, keepdims=True)
-        return replace(self.stacked, probs=np.where(total > 0, probs / np.where(total > 0, total, 1.0), 1.0))
-
-    def _over(self, named: Levels) -> Self:
-        """The prototype over these levels, all equally probable."""
-        width = max(map(len, named))
-        probs = np.array([uniform(len(column), width) for column in named])
-        lone = len(named) == 1
-        return replace(self, levels=named[0] if lone else named, probs=probs[0] if lone else probs)
 
     def log_prob(self, x: Any) -> Any:
         """Log probability of each row: (n,), or (n, k) for a stack; a float for a single row.
@@ -233,10 +122,6 @@ class Categorical(Indicators):
         """What a label costs that is none of the levels, (k, d): log ``unseen``, or nothing where that is 0."""
         unseen = np.zeros(self.batch) if self.unseen is None else np.asarray(self.unseen)
         return np.asarray(np.log(np.where(unseen > 0, unseen, 1.0)))
-
-    def possible(self) -> Array:
-        lengths = np.array([len(levels) for levels in self.named])
-        return np.asarray(np.arange(self.probs.shape[-1]) < lengths[:, None], dtype=float)
 
     def staged(self, rows: Labels) -> Labels:
         return replace(rows, staged=(self.named, rows.among(self.named)))
@@ -315,12 +200,6 @@ class Categorical(Indicators):
         with np.errstate(all="ignore"):
             return {"probs": np.sqrt(self.probs * (1 - self.probs) / weight)}
 
-    @property
-    def n_parameters(self) -> int:
-        """One less than the levels of each column, for each member."""
-        own = sum(max(len(column) - 1, 0) for column in self.named)
-        return 0 if not self.free else own * (1 if self.tied else self.members)
-
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         stack = self.stacked
         zero = (stack.probs == 0).any(axis=0)
@@ -335,13 +214,6 @@ class Categorical(Indicators):
             "true risk may be infinite. A prior keeps every level possible."
         )
         return (("boundary", text),)
-
-    def label(self, name: str, place: tuple[int, ...]) -> str:
-        levels = self.named[place[-2] if len(place) > 1 else 0]
-        if place[-1] >= len(levels):  # padding
-            return ""
-        level = str(levels[place[-1]])
-        return f"{name}[{', '.join([*map(str, place[:-1]), level])}]"
 
     # ---- believing ----------------------------------------------------------------------------------------------
     def posterior(self, stats: Any, prior: Any) -> Any:
@@ -456,7 +328,7 @@ class Categorical(Indicators):
 
     def kl(self, other: Any) -> Any:
         """D(self‖other); the levels are matched by name, and one that ``other`` lacks makes it infinite."""
-        self._require_ready("be compared")
+        self.require_ready("be compared")
         if type(other) is not Categorical or other.batch != self.batch:
             msg = "kl compares a Categorical with another over as many columns; pick members of a stack with .each."
             raise UnsupportedError(msg)
@@ -467,35 +339,6 @@ class Categorical(Indicators):
             q = [theirs.probs[:, column, place[level]] if level in place else 0 * total for level in levels]
             total += special.rel_entr(mine.probs[:, column, : len(levels)], np.stack(q, axis=-1)).sum(axis=-1)
         return float(total[0]) if self.lone else total
-
-
-class _Checked(tuple[Any, ...]):
-    """Levels of one column that were found to be in order."""
-
-    __slots__ = ()
-
-
-def _nested(levels: Any) -> bool:
-    return len(levels) > 0 and all(isinstance(one, (tuple, list, np.ndarray)) for one in levels)
-
-
-def _columns(levels: Any) -> Levels:
-    """Levels as given, checked, one tuple for each column."""
-    if isinstance(levels, str) or not hasattr(levels, "__iter__") or not hasattr(levels, "__len__"):
-        msg = f"Categorical: levels is a list of labels, such as ['no', 'yes']; got {levels!r:.60}."
-        raise ParameterError(msg)
-    single = isinstance(levels, _Checked) or not _nested(levels)
-    return tuple(map(_checked, [levels] if single else levels))
-
-
-def _checked(column: Any) -> tuple[Any, ...]:
-    if isinstance(column, _Checked):
-        return column
-    labels = _Checked(map(plain, column))
-    if len(set(labels)) < len(labels) or any(map(is_missing, labels)):
-        msg = f"Categorical: levels are different labels, none of them missing; got {short(labels)}."
-        raise ParameterError(msg)
-    return labels
 
 
 def _where(flags: Array) -> list[int]:

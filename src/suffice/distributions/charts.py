@@ -58,31 +58,13 @@ class TailChart(CellChart):
         return [replace(slot, scale=np.where(held, 0.0, slot.scale)) if slot.name == "df" else slot for slot in found]
 
 
-@chart.register
-def _(stack: Categorical) -> Chart:
-    return LevelChart(stack)
-
-
-@chart.register
-def _(stack: Multinomial) -> Chart:
-    return CountChart(stack)
-
-
-@chart.register
-def _(stack: MultivariateNormal) -> Chart:
-    return GaussianChart(stack)
-
-
-@chart.register
-def _(stack: Laplace) -> Chart:
-    return KinkedChart(stack)
-
-
-@chart.register
-def _(stack: StudentT) -> Chart:
-    return TailChart(stack)
-
-
-@chart.register
-def _(stack: Uniform) -> Chart:
-    return JumpChart(stack)
+CHARTS: dict[type, type[Chart]] = {
+    Categorical: LevelChart,
+    Laplace: KinkedChart,
+    Multinomial: CountChart,
+    MultivariateNormal: GaussianChart,
+    StudentT: TailChart,
+    Uniform: JumpChart,
+}
+for _family, _chart in CHARTS.items():
+    chart.register(_family, _chart)

@@ -43,9 +43,10 @@ class LabelPosterior(Posterior):
         """The distribution of a new row, the probabilities averaged over the belief."""
         return self._pricing(super().predictive(), 0.0)
 
-    def chosen(self, order: Any) -> Posterior:
+    def chosen(self, order: Any) -> Any:
         """The beliefs about some members of a stack, in this order."""
-        return replace(super().chosen(order), stated=self.stated[order])  # type: ignore[call-arg]
+        found: Any = super().chosen(order)
+        return replace(found, stated=self.stated[order])
 
     def _pricing(self, found: Any, less: float) -> Any:
         """The distribution with the probability of an unseen label, where concentrations count ``less``."""

@@ -158,7 +158,7 @@ class Multinomial(ExponentialFamily):
 
     def kl(self, other: Any) -> Any:
         """D(self‖other) of two that count the same outcomes in as many trials."""
-        self._require_ready("be compared")
+        self.require_ready("be compared")
         if type(other) is not Multinomial or other.batch != self.batch or other.probs.shape != self.probs.shape:
             msg = "kl compares a Multinomial with another over the same outcomes."
             raise ParameterError(msg)

@@ -1,7 +1,4 @@
-"""A user's own exponential family, from u, h and A alone.
-
-Over 400 lines: a third of them check what a user's functions return and say what to mend.
-"""
+"""A user's own exponential family, from u, h and A alone."""
 
 from __future__ import annotations
 
@@ -15,24 +12,12 @@ from suffice.core import exponential, quadrature
 from suffice.core.calculus import first_derivative, hessian
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
-from suffice.core.parameters import REAL, VECTOR, Array, Domain, parameter
+from suffice.core.parameters import REAL, VECTOR, Array, parameter
+from suffice.distributions.user_support import domain_of, inside, shown
 
 # Lengths on which A may be smooth around η, in units of |η| and of 1; the one on which halving changes least is taken.
 RATIOS = (4.0, 1.0, 0.25)
 LENGTHS = (4.0, 1.0, 0.25, 2.0**-6, 2.0**-10, 2.0**-14)
-
-
-@dataclass(frozen=True)
-class Positive:
-    """Whether h is positive and finite: what the support's interval leaves to the base measure."""
-
-    h: Callable[[Any], Any]
-
-    def __call__(self, x: Array) -> Array:
-        """Evaluate h quietly."""
-        with np.errstate(all="ignore"):
-            h = np.broadcast_to(self.h(x), np.shape(x))
-            return np.asarray((h > 0) & np.isfinite(h))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,14 +63,14 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
         """Take the class for several statistics where ``start`` is a vector."""
         made = super().__new__(cls, *functions, **options)
         several = cls is ExponentialFamily and np.ndim(options.get("start", 0.0)) > 0
-        return object.__new__(SeveralStatistics) if several else made  # type: ignore[return-value]
+        return object.__new__(SeveralStatistics) if several else made  # type: ignore[return-value] # a subclass
 
     def __post_init__(self, start: Any) -> None:
         """Check the functions against each other once, when the family is first made."""
         new = self.eta is None
         if new:
             self._check_functions(start)
-            object.__setattr__(self, "support", _domain(self))
+            object.__setattr__(self, "support", domain_of(self))
             object.__setattr__(self, "eta", start)
         super().__post_init__()
         if new:
@@ -258,7 +243,7 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
 
     def _check_shapes(self, start: Any) -> None:
         """Refuse functions that are not vectorised, or a start that A cannot take."""
-        x = _inside(self.support)
+        x = inside(self.support)
         shapes = {"u": (*x.shape, *np.shape(self.eta)), "h": x.shape}
         for name, formula in (("u", self.statistic), ("h", self.log_base)):
             try:
@@ -317,7 +302,7 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
         functions = (getattr(f, "__name__", repr(f)) for f in (self.u, self.h, self.A))
         eta = np.array2string(np.asarray(self.eta), precision=6, separator=", ", threshold=12)
         marks = "".join(f".{verb}('eta')" for verb, names in (("fix", self.fixed), ("tie", self.tied)) if names)
-        return f"ExponentialFamily({', '.join(functions)}, support={_shown(self.support)}, eta={eta}){marks}"
+        return f"ExponentialFamily({', '.join(functions)}, support={shown(self.support)}, eta={eta}){marks}"
 
 
 ExponentialFamily.start = exponential.ExponentialFamily.start  # type: ignore[method-assign]
@@ -331,53 +316,6 @@ class SeveralStatistics(ExponentialFamily, register=False):
 
     def statistic(self, x: Array) -> Array:
         return np.stack([np.broadcast_to(np.asarray(part, dtype=float), np.shape(x)) for part in self.u(x)], axis=-1)
-
-
-def _domain(family: ExponentialFamily) -> Domain:
-    """The support as a domain."""
-    given, integer = family.support, False
-    if isinstance(given, range) and given.step == 1 and len(given):
-        low, high, integer = float(given.start), float(given.stop - 1), True
-    elif isinstance(given, str) and given == "integers":
-        low, high, integer = -np.inf, np.inf, True
-    elif isinstance(given, tuple) and len(given) in (2, 3) and given[2:] in ((), (int,)):
-        low, high, integer = float(given[0]), float(given[1]), len(given) == 3
-    else:
-        msg = (
-            f"{family.name}: support is (low, high), (low, high, int) for whole numbers, a range with step 1, or "
-            f"'integers'; got {given!r:.60}."
-        )
-        raise ParameterError(msg)
-    if not low < high and not (integer and low == high):
-        msg = f"{family.name}: support needs low < high; got {given!r}."
-        raise ParameterError(msg)
-    positive = Positive(family.h)
-    closed = [bool(np.isfinite(end) and _belongs(positive, family.u, end)) for end in (low, high)]
-    kind = "whole number" if integer else "number"
-    words = f"a {kind} from {low:g} to {high:g} where h is positive"
-    return Domain(words, low, high, (closed[0], closed[1]), integer, rule=positive)
-
-
-def _belongs(positive: Positive, u: Callable[[Any], Any], end: float) -> bool:
-    """Whether h is positive and u finite at an end of the support."""
-    with np.errstate(all="ignore"):
-        try:
-            finite = np.isfinite(np.asarray(u(np.asarray(end)), dtype=float)).all()
-            return bool(finite and positive(np.asarray(end)))
-        except (TypeError, ValueError, ArithmeticError):  # told in words when the shapes are checked
-            return False
-
-
-def _inside(support: Domain) -> Array:
-    """Three points of the support."""
-    low, high = support.low, support.high
-    if support.integer:
-        first = low if np.isfinite(low) else high - 2 if np.isfinite(high) else 0.0
-        return first + np.arange(3.0)
-    if np.isfinite(low) and np.isfinite(high):
-        return np.asarray(low + (high - low) * np.array([0.25, 0.5, 0.75]))
-    steps = np.array([0.5, 1.0, 2.0])
-    return np.asarray(high - steps if np.isfinite(high) else (low if np.isfinite(low) else 0.0) + steps)
 
 
 def _mass(cell: Any) -> float:
@@ -403,8 +341,3 @@ def _steadiest(derivative: Callable[[Array], Array], eta: Array) -> Array:
         better = change < doubt
         best, doubt = np.where(better[..., None], value, best), np.where(better, change, doubt)
     return best
-
-
-def _shown(support: Domain) -> str:
-    ends = f"{support.low:g}, {support.high:g}"
-    return f"({ends}, int)" if support.integer else f"({ends})"

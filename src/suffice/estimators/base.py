@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -130,7 +131,10 @@ class MixtureShell(DensityMixin, BaseEstimator):
 
     @property
     def _model_options(self) -> str:
-        return repr([getattr(self, name) for name in self._of_model])
+        return self._options_of(self)
+
+    def _options_of(self, estimator: Any) -> str:
+        return repr([getattr(estimator, name) for name in self._of_model])
 
     @property
     def _unchanged(self) -> bool:
@@ -149,7 +153,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
 
     def _keep(self, firsts: Any, rows: Any, weights: Weights, prior: Any, before: float, *, again: bool) -> None:
         """Climb from each start, keep the best, and tell how it went."""
-        best: Climb | None = None
+        climbs: list[Climb] = []
         if self.max_iter == 0:
             self.__dict__.pop("statistics_", None)
             self.distribution_, self.converged_, self.n_iter_ = next(firsts), False, 0
@@ -158,14 +162,13 @@ class MixtureShell(DensityMixin, BaseEstimator):
             return
         try:
             for number, first in enumerate(firsts):
-                path = self._climb(first, rows, weights, prior, before, number)
-                best = path if best is None or path.rank > best.rank else best
-                if path.interrupted:
+                climbs.append(self._climb(first, rows, weights, prior, before, number))
+                if climbs[-1].interrupted:
                     break
         except KeyboardInterrupt:  # while a further start was sought
-            if best is None:
+            if not climbs:
                 raise
-        assert best is not None  # noqa: S101 (there is at least one start)
+        best = max(climbs, key=lambda one: one.rank)
         here, stats = best.distribution, best.statistics
         if not (self._given_order or again):
             here, stats = here.in_order(stats, prior)
@@ -254,9 +257,9 @@ class MixtureShell(DensityMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_mergeable(self, other)
-        if self._model_options != other._model_options:  # noqa: SLF001 (of the same kind)
-            names = ", ".join(self._of_model)
-            msg = f"merge adds fits of the same {names}; here are {self._model_options}, there {other._model_options}."  # noqa: SLF001
+        here, there = self._model_options, self._options_of(other)
+        if here != there:
+            msg = f"merge adds fits of the same {', '.join(self._of_model)}; here are {here}, there {there}."
             raise DataError(msg)
         if not (hasattr(self, "statistics_") and hasattr(other, "statistics_")):
             msg = f"{type(self).__name__} with max_iter=0 has seen no rows, so there is nothing to merge."
@@ -334,25 +337,30 @@ class Criteria:
         return float(2.0 * self.distribution_.n_parameters - 2.0 * self.score_samples(X).sum())
 
 
+def say(text: str) -> None:
+    """Print a line that the caller asked for."""
+    sys.stdout.write(f"{text}\n")
+
+
 class Told:
     """Prints the passes of a climb."""
 
     def __init__(self, verbose: int, interval: int, total: float, number: int) -> None:
         self.verbose, self.interval, self.total, self.last = verbose, interval, total, float("nan")
-        print(f"Initialization {number}")  # noqa: T201 (the caller asked for it)
+        say(f"Initialization {number}")
 
     def __call__(self, one: Pass) -> None:
         """Print a pass, where it is its turn."""
         value = one.objective / self.total
         if one.number % self.interval == 0:
             more = f"\t lower bound {value:.5f}\t change {value - self.last:.5f}" if self.verbose >= 2 else ""
-            print(f"  Iteration {one.number}{more}")  # noqa: T201
+            say(f"  Iteration {one.number}{more}")
         self.last = value
 
     def end(self, path: Any) -> None:
         """Print how it ended."""
         state = "converged" if path.converged else "did not converge"
-        print(f"Initialization {state}. lower bound {path.trace.objective[-1] / self.total:.5f}")  # noqa: T201
+        say(f"Initialization {state}. lower bound {path.trace.objective[-1] / self.total:.5f}")
 
 
 def _taken(rows: Any, order: Array) -> Any:

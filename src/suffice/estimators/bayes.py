@@ -1,11 +1,7 @@
-"""What the scikit-learn shells of Bayes classifiers share: classes, statistics, and questions to p(x, y).
-
-Over 400 lines: every verb of a classifier, learning, adding, removing, deciding and explaining, once for all of them.
-"""
+"""What the scikit-learn shells of Bayes classifiers share: classes, and learning p(x, y) as rows come and go."""
 
 from __future__ import annotations
 
-import copy
 import warnings
 from typing import Any, ClassVar, Self
 
@@ -15,38 +11,26 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.combinators.classes import Classes, Labelled, LabelledFiles
-from suffice.combinators.dependence import Dependence, dependence
-from suffice.combinators.evidence import Explanation, explain
-from suffice.combinators.portraits import of_classes
+from suffice.combinators.classes import Classes
+from suffice.combinators.labelled import Labelled, LabelledFiles
 from suffice.core.beside import Codes, weights_of
 from suffice.core.data import cells, numbers
-from suffice.core.decision import decide
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, SufficeWarning, UnsupportedError
-from suffice.core.latent import share_out
 from suffice.core.parameters import Array
-from suffice.core.portrait import Portrait
 from suffice.core.sketch import taken
 from suffice.core.streamed import Source, few, located, streamed
-from suffice.core.summary import page
 from suffice.core.weights import Weights
-from suffice.estimators.asking import Asking
-from suffice.estimators.rows import by_name, keep_names, one_row
-from suffice.estimators.targets import Targets, checked_priors, in_order, targets
+from suffice.estimators.deciding import Deciding
+from suffice.estimators.rows import keep_names
+from suffice.estimators.targets import Targets, checked_priors, targets
 from suffice.estimators.validation import check_mergeable, checked, generator, refuse_infinite, row_weights
-from suffice.frames.schema import infer
 from suffice.frames.table import Frame
 
 MISLED = 0.05  # of the labelled rows: what rows of unknown class may cost before an alert tells
 
 
-def _streams(estimator: Any) -> bool:
-    """Whether statistics are exact, so that rows can be added and removed."""
-    return bool(estimator._adds)  # noqa: SLF001
-
-
-class BayesShell(Asking, ClassifierMixin, BaseEstimator):
+class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
     """An estimator around p(x, y), ``distribution_``, and its statistics, ``statistics_``.
 
     A subclass says what the rows of a class are in ``_prototype``, what is believed of it in ``_believed``, and shows
@@ -56,6 +40,9 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
     _warns: ClassVar[frozenset[str]] = frozenset({"collapsed", "singular", "unlabelled", "empty", "unseen"})  # aloud
 
+    priors: Any = None  # options of those shells that have them
+    prior: Any = None
+    unlabeled: Any = None
     max_iter: int = 1000
     tol: float | None = None
     n_init: int = 1
@@ -68,16 +55,11 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
 
     def _believed(self) -> Any:
         """The prior of the estimate."""
-        return None
+        return self.prior
 
     def _class_priors(self) -> Any:
         """p(y) as the caller gives it; None: from the rows."""
-        return None
-
-    @property
-    def _unlabeled(self) -> Any:
-        """The label that means that a class is unknown, beside None and NaN."""
-        return None
+        return self.priors
 
     def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
         """Settle what the first rows decide: nothing, unless families are chosen by them."""
@@ -148,7 +130,7 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
     # ---- learning -------------------------------------------------------------------------------------------------
     @property
     def _adds(self) -> bool:
-        """Whether the statistics of a class are exact."""
+        """Whether the statistics of a class are exact, so that rows can be added and removed."""
         prototype = self._prototype(getattr(self, "classes_", np.empty(0)))
         return all(one.exact for one in (prototype if isinstance(prototype, list) else [prototype]))
 
@@ -171,7 +153,7 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
         if isinstance(X, Source):
             return self._fit_files(X, y, sample_weight)
         rows = self._validated(X, reset=True)
-        found = targets(type(self).__name__, y, None, self._unlabeled)
+        found = targets(type(self).__name__, y, None, self.unlabeled)
         self.classes_ = found.classes
         self.__dict__.pop("statistics_", None)
         self.__dict__.pop("target_name_", None)
@@ -183,7 +165,7 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
         if not isinstance(y, str) or not (sample_weight is None or isinstance(sample_weight, str)):
             msg = f"{type(self).__name__}: of files, y and sample_weight are names of columns; got {y!r:.60}."
             raise DataError(msg)
-        codes = Codes(X, y)
+        codes: Any = Codes(X, y)
         names = tuple(name for name in X.names if name not in (y, sample_weight))
         if few(X, len(X.names)):
             frame = X.frame(0, len(X), X.names)
@@ -202,7 +184,7 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
         self.__dict__.pop("statistics_", None)
         features, weights = X.only(names), weights_of(X, sample_weight, len(X))
         with located(X):
-            self._choose(features, Targets(codes, self.classes_), weights)  # type: ignore[arg-type]
+            self._choose(features, Targets(codes, self.classes_), weights)
             template = self._template()
             data = LabelledFiles(streamed(template.components, X, names, weights), codes)
             if template.exact:
@@ -227,14 +209,7 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
         """Whether rows are given as columns by name."""
         return self._by_name
 
-    def _each_frame(self, X: Source, ask: Any) -> Array:
-        """What is asked of every partition of files, put together."""
-        names = tuple(self.feature_names_in_)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            return X.mapped(lambda frame: ask(self._of_frame(frame, names)), names)
-
-    @available_if(_streams)
+    @available_if(lambda self: self._adds)
     @checked
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows; the first call names all ``classes``. Any split of rows gives what ``fit`` of all would."""
@@ -255,7 +230,7 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
         return self
 
     def _targets(self, y: Any) -> Targets:
-        return targets(type(self).__name__, y, self.classes_, self._unlabeled)
+        return targets(type(self).__name__, y, self.classes_, self.unlabeled)
 
     def _learn(self, rows: Any, found: Targets, sample_weight: Any, *, more: bool = False) -> None:
         if not hasattr(self, "statistics_"):
@@ -351,15 +326,15 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
                 f"{other.classes_.tolist()}. Name all of them in the first partial_fit(classes=…) of both."
             )
             raise ValueError(msg)
-        self._refuse_inexact("merge")
-        other._refuse_inexact("merge")  # noqa: SLF001 (of the same kind)
+        _refuse_inexact(self, "merge")
+        _refuse_inexact(other, "merge")
         self._adopt(self._template(), other.statistics_, more=True)
         return self
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows: as if they had never been seen."""
         check_is_fitted(self)
-        self._refuse_inexact("unlearn")
+        _refuse_inexact(self, "unlearn")
         template = self._template()
         rows = self._validated(X, reset=False)
         data, weights = self._labelled(template, rows, self._targets(y), sample_weight)
@@ -373,15 +348,6 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
         self._adopt(template, left, more=False)
         return self
 
-    def _refuse_inexact(self, what: str) -> None:
-        if not self.statistics_.exact:
-            msg = (
-                f"{what} needs exact statistics, and those of {type(self).__name__} here were gathered given "
-                "parameters (rows of unknown class, missing cells under a covariance, or a family that takes several "
-                "passes). Fit all rows again."
-            )
-            raise UnsupportedError(msg)
-
     def _needs_cells(self, what: str, rows: Any) -> str:
         where = ""
         if isinstance(rows, np.ndarray):
@@ -393,153 +359,19 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
             f"missing cell takes several passes{where}. Give all rows to fit, or complete ones here."
         )
 
-    # ---- asking ---------------------------------------------------------------------------------------------------
-    def _asked(self, X: Any) -> tuple[Classes, Any]:
-        """The learned classes, and rows that they are asked about."""
-        check_is_fitted(self)
-        model = self.distribution_
-        return model, model.read(self._validated(X, reset=False))
-
-    def _asked_quickly(self, X: Any) -> tuple[Classes, Any]:
-        """The same, in a form of which nothing but the most probable class is asked."""
-        return self._asked(X)
-
-    def predict(self, X: Any, loss: Any = None, reject: float | None = None) -> Array:
-        """The class of each row, (n,): the most probable, or with ``loss`` that of least expected loss.
-
-        Parameters
-        ----------
-        X
-            Rows.
-        loss
-            ``loss[i, j]`` costs deciding for class j when class i is true, in the order of ``classes_``; the rows and
-            columns of a DataFrame are found by their labels. With more actions than classes the answer is the number
-            of the action.
-        reject
-            The largest expected loss that is accepted. Other rows get −1, or None where −1 is a class or classes are
-            no numbers.
-        """
-        if isinstance(X, Source):
-            return self._each_frame(X, lambda rows: self.predict(rows, loss, reject))
-        if loss is None and reject is None:
-            model, rows = self._asked_quickly(X)
-            return np.asarray(self.classes_[model.most_probable(rows)])
-        loss = None if loss is None else in_order(loss, self.classes_)
-        actions = decide(self.predict_proba(X), loss, reject)
-        if loss is not None and np.shape(loss)[1] != len(self.classes_):
-            return np.asarray(actions)
-        rejected = actions < 0
-        labels = np.asarray(self.classes_[actions])
-        if not rejected.any():
-            return labels
-        numbers = self.classes_.dtype.kind in "if" and -1 not in self.classes_
-        labels = labels if numbers else labels.astype(object)
-        labels[rejected] = -1 if numbers else None
-        return labels
-
-    def predict_proba(self, X: Any) -> Array:
-        """p(y | x) of each class, (n, k)."""
-        if isinstance(X, Source):
-            return self._each_frame(X, self.predict_proba)
-        model, rows = self._asked(X)
-        return np.asarray(model.predict_proba(rows))
-
-    def predict_joint_log_proba(self, X: Any) -> Array:
-        """Log p(x, y) of each class, (n, k)."""
-        model, rows = self._asked(X)
-        return model.log_joint(rows)
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Log p(y | x) of each class, (n, k)."""
-        joint = self.predict_joint_log_proba(X)
-        total = share_out(joint).total[:, None]
-        return np.where(np.isfinite(total), joint - np.where(np.isfinite(total), total, 0.0), self._log_priors())
-
-    def _log_priors(self) -> Array:
-        return np.asarray(self.distribution_.log_weights)
-
-    @property
-    def class_prior_(self) -> Array:
-        """p(y) of each class; setting it changes the decisions, not the classes."""
-        if not hasattr(self, "distribution_"):
-            msg = f"This {type(self).__name__} instance is not fitted yet."
-            raise AttributeError(msg)
-        return np.array(self.distribution_.weights)
-
-    @class_prior_.setter
-    def class_prior_(self, priors: Any) -> None:
-        self.distribution_ = self.distribution_.reweighted(checked_priors(priors, self.classes_))
-        self._show()
-
-    def with_priors(self, priors: Any) -> Self:
-        """The same classifier with other probabilities of the classes, as where it is used they are not as here."""
-        check_is_fitted(self)
-        other = copy.copy(self)
-        other.class_prior_ = priors
-        return other
-
-    # ---- explaining -----------------------------------------------------------------------------------------------
-    def with_class_column(self, name: Any = "class") -> Any:
-        """p(x, y) as a distribution in which the class is one more column, called ``name``: ask it anything."""
-        return self._joint.with_class_column(name)
-
-    def explain(self, row: Any, label: Any = None, against: Any = None) -> Explanation:
-        """Why a row has its class: prior log-odds plus one term for each column, or block of columns.
-
-        By default the most probable class is compared with the next; ``label`` and ``against`` choose others.
-        """
-        check_is_fitted(self)
-        known = list(getattr(self, "feature_names_in_", ()))
-        given, cells = one_row(row, known, by_name=self._by_name)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            _, rows = self._asked(given)
-
-        def name(column: Any) -> Any:
-            return known[column] if known and isinstance(column, int) else column
-
-        def value(column: Any) -> Any:
-            return cells.get(name(column), cells.get(column))
-
-        return explain(self.distribution_, rows, label, against, name, value)
-
-    def portrait(self) -> Portrait:
-        """What there is to say about the classes, as values: what each says of every column, and what that tells."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return of_classes(self.distribution_, None if names is None else tuple(names), self)
-
-    def summary(self, width: int | None = None) -> str:
-        """The classes as a page of text: their shares, what each says of every column, and which columns tell most."""
-        return page(self.portrait(), width)
-
-    def dependence(self, X: Any, y: Any, sample_weight: Any = None) -> Dependence:
-        """What independent columns ignore: the information of every pair of columns given the class.
-
-        What is Categorical or Bernoulli by :func:`suffice.infer` is a label; see `suffice.combinators.dependence`.
-        """
-        check_is_fitted(self)
-        columns = by_name(X)
-        codes = self._targets(y).codes
-        lengths = {len(columns[name]) for name in columns}
-        if lengths != {len(codes)}:
-            msg = f"dependence takes one class for each row; got {len(codes)} classes for {max(lengths)} rows."
-            raise DataError(msg)
-        weights = row_weights(sample_weight, codes).values
-        return dependence(columns, codes, weights, self._label_columns(columns, codes, weights))
-
-    def _label_columns(self, columns: Any, codes: Array, weights: Array | None) -> set[Any]:
-        return {one.name for one in infer(columns, weights=weights, within=codes).findings if one.label}
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of free parameters: those of the classes, shared ones once, and of p(y)."""
-        check_is_fitted(self)
-        return int(self.distribution_.n_parameters)
-
     def __sklearn_tags__(self) -> Any:
         """Tell that missing cells are welcome, and whether labels are."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = self._words
         return tags
+
+
+def _refuse_inexact(estimator: Any, what: str) -> None:
+    if not estimator.statistics_.exact:
+        msg = (
+            f"{what} needs exact statistics, and those of {type(estimator).__name__} here were gathered given "
+            "parameters (rows of unknown class, missing cells under a covariance, or a family that takes several "
+            "passes). Fit all rows again."
+        )
+        raise UnsupportedError(msg)

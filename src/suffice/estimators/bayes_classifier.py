@@ -10,7 +10,7 @@ from suffice.distributions.normal import Normal
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import columns_of, is_mapping
-from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE
+from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, rules_of
 
 
 class BayesClassifier(BayesShell):
@@ -51,7 +51,7 @@ class BayesClassifier(BayesShell):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BayesShell._parameter_constraints,  # noqa: SLF001 (the same contract)
+        **rules_of(BayesShell),
         "prototype": [Distribution, dict, None],
         "priors": ["array-like", None],
         "prior": "no_validation",
@@ -100,16 +100,6 @@ class BayesClassifier(BayesShell):
             )
             raise ValueError(msg)
         return [given[one] for one in classes.tolist()]
-
-    def _believed(self) -> Any:
-        return self.prior
-
-    def _class_priors(self) -> Any:
-        return self.priors
-
-    @property
-    def _unlabeled(self) -> Any:
-        return self.unlabeled
 
     @property
     def _words(self) -> bool:

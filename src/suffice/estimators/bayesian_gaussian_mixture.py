@@ -21,7 +21,7 @@ from suffice.distributions.normal import spread_floor
 from suffice.distributions.structured_wishart import KEPT, StructuredWishart
 from suffice.estimators.base import MixtureShell
 from suffice.estimators.gaussians import SHAPES, at_means, matrices_of, show
-from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ZERO, one_of
+from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ZERO, one_of, rules_of
 
 SHARES: dict[str, Callable[[Any], Any]] = {
     "dirichlet_process": StickBreaking,
@@ -91,7 +91,7 @@ class BayesianGaussianMixture(MixtureShell):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{name: rule for name, rule in MixtureShell._parameter_constraints.items() if name != "prior"},  # noqa: SLF001
+        **rules_of(MixtureShell, "prior"),
         "covariance_type": [one_of(*SHAPES)],
         "reg_covar": [AT_LEAST_ZERO],
         "init_params": [one_of("kmeans", "k-means++", "random", "random_from_data")],

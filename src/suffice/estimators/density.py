@@ -76,7 +76,7 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
 
     @property
     def _given(self) -> Any:
-        return MultivariateNormal() if self.prototype is None else self.prototype
+        return _prototype(self)
 
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """Rows as the distribution takes them."""
@@ -124,8 +124,8 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
         """Add what another fit of the same prototype learned: as if its rows had been seen here."""
         check_is_fitted(self)
         check_mergeable(self, other)
-        same = repr((self._given, self.prior)) == repr((other._given, other.prior))  # noqa: SLF001 (of the same kind)
-        if not same:
+        here, there = (repr((_prototype(one), one.prior)) for one in (self, other))
+        if here != there:
             msg = f"merge adds fits of the same prototype and prior; here is {self!r:.100}, there {other!r:.100}."
             raise DataError(msg)
         stats = added(self.distribution_, other.distribution_, self.statistics_, other.statistics_)
@@ -164,3 +164,7 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = takes_labels(self._given)
         return tags
+
+
+def _prototype(estimator: Any) -> Any:
+    return MultivariateNormal() if estimator.prototype is None else estimator.prototype

@@ -18,7 +18,7 @@ from suffice.distributions.categorical import Categorical
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.tokens import Above, Flags, Tokens
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.validation import AT_LEAST_ZERO, interval, refuse_infinite
+from suffice.estimators.validation import AT_LEAST_ZERO, interval, refuse_infinite, rules_of
 
 LEAST_ALPHA = 1e-10
 GLANCE = 4096  # rows that are looked at for the largest category
@@ -110,7 +110,7 @@ class BernoulliNB(DiscreteShell):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **DiscreteShell._parameter_constraints,  # noqa: SLF001 (the same contract)
+        **rules_of(DiscreteShell),
         "binarize": [None, interval(Real, 0.0, None)],
     }
 
@@ -277,7 +277,7 @@ class CategoricalNB(DiscreteShell):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **DiscreteShell._parameter_constraints,  # noqa: SLF001 (the same contract)
+        **rules_of(DiscreteShell),
         "alpha": [AT_LEAST_ZERO],
         "min_categories": [None, "array-like", interval(Integral, 1, None)],
     }

@@ -14,7 +14,7 @@ from suffice.core.sketch import taken
 from suffice.core.weights import Weights
 from suffice.estimators.asking import Asking
 from suffice.estimators.base import Criteria, MixtureShell, Told
-from suffice.estimators.validation import AT_LEAST_ONE, generator, row_weights
+from suffice.estimators.validation import AT_LEAST_ONE, generator, row_weights, rules_of
 
 
 class FitShell(Asking, Criteria, MixtureShell):
@@ -24,7 +24,7 @@ class FitShell(Asking, Criteria, MixtureShell):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **MixtureShell._parameter_constraints,  # noqa: SLF001 (the same contract)
+        **rules_of(MixtureShell),
         "max_iter": [AT_LEAST_ONE],
         "start": "no_validation",
     }

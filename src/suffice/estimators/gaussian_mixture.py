@@ -21,7 +21,7 @@ from suffice.estimators.gaussians import (
     covariances_of,
     show,
 )
-from suffice.estimators.validation import AT_LEAST_ZERO, one_of
+from suffice.estimators.validation import AT_LEAST_ZERO, one_of, rules_of
 
 
 class GaussianMixture(Criteria, MixtureShell):
@@ -77,7 +77,7 @@ class GaussianMixture(Criteria, MixtureShell):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **MixtureShell._parameter_constraints,  # noqa: SLF001 (the same contract)
+        **rules_of(MixtureShell),
         "covariance_type": [one_of(*SHAPES, *STRUCTURE_NAMES)],
         "reg_covar": [AT_LEAST_ZERO],
         "init_params": [one_of("kmeans", "k-means++", "random", "random_from_data")],

@@ -59,9 +59,6 @@ class GaussianNB(BayesShell):
         del classes
         return Normal()
 
-    def _class_priors(self) -> Any:
-        return self.priors
-
     def _refined(self, model: Any, stats: Any, seen: Any) -> Any:
         del seen
         self.epsilon_ = self.var_smoothing * pooled(stats.members).var[0]

@@ -14,6 +14,7 @@ from suffice.combinators.centres import Centres
 from suffice.core.em import Climb, Pass
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
+from suffice.estimators.base import say
 from suffice.estimators.validation import AT_LEAST_ONE, AT_LEAST_ZERO, checked, generator, one_of, row_weights
 
 
@@ -139,16 +140,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             warnings.warn(text, RuntimeWarning, stacklevel=3)
         weights, rng = row_weights(sample_weight, rows), generator(self.random_state)
         rest = self.tol * Centres.spread(rows, weights)
-        best: Climb | None = None
+        climbs: list[Climb] = []
         for _ in range(self._climbs()):
             first = Centres(self._begin(rows, weights, rng), rest)
             if self.verbose:
-                print("Initialization complete")  # noqa: T201 (the caller asked for it)
+                say("Initialization complete")
             path = first.climb(rows, weights, self.max_iter, _told if self.verbose else None)
             if self.verbose and path.converged:
-                print(f"Converged at iteration {path.trace.passes - 1}: {_reason(path)}.")  # noqa: T201
-            best = path if best is None or path.rank > best.rank else best
-        assert best is not None  # noqa: S101 (there is at least one start)
+                say(f"Converged at iteration {path.trace.passes - 1}: {_reason(path)}.")
+            climbs.append(path)
+        best = max(climbs, key=lambda one: one.rank)
         found = best.distribution.estimate(best.statistics)
         self.labels_ = found.predict(rows)
         self.inertia_ = -found.evidence(found.suffstats(rows, weights))
@@ -205,7 +206,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
 
 def _told(one: Pass) -> None:
-    print(f"Iteration {one.number - 1}, inertia {-one.objective}.")  # noqa: T201 (the caller asked for it)
+    say(f"Iteration {one.number - 1}, inertia {-one.objective}.")
 
 
 def _reason(path: Climb) -> str:

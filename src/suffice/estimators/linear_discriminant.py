@@ -14,7 +14,7 @@ from suffice.core.statistics import share
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.engines import local
 from suffice.estimators.discriminant import Discriminant
-from suffice.estimators.validation import AT_LEAST_ONE, one_of
+from suffice.estimators.validation import AT_LEAST_ONE, one_of, rules_of
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
@@ -69,7 +69,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Discriminant._parameter_constraints,  # noqa: SLF001 (of its own base)
+        **rules_of(Discriminant),
         "solver": [one_of("svd", "lsqr", "eigen")],
         "n_components": [AT_LEAST_ONE, None],
     }

@@ -9,12 +9,12 @@ from sklearn.utils.validation import validate_data
 
 from suffice.combinators.mixture import Mixture
 from suffice.core.distribution import Distribution
-from suffice.distributions.categorical import Categorical
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import Normal
 from suffice.estimators.fitted import FitShell
-from suffice.estimators.prototypes import by_name, leaves
+from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import columns_of, is_mapping
+from suffice.estimators.validation import rules_of
 
 
 class MixtureModel(FitShell):
@@ -61,7 +61,7 @@ class MixtureModel(FitShell):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **FitShell._parameter_constraints,  # noqa: SLF001 (the same contract)
+        **rules_of(FitShell),
         "prototype": [Distribution, list, tuple, None],
     }
 
@@ -98,13 +98,8 @@ class MixtureModel(FitShell):
     _of_model = ("prototype", "n_components", "prior")
 
     @property
-    def _parts(self) -> tuple[Any, ...]:
-        """The families that the members are made of."""
-        return tuple(leaves(MultivariateNormal() if self.prototype is None else self.prototype))
-
-    @property
     def _labels(self) -> bool:
-        return any(isinstance(part, Categorical) for part in self._parts)
+        return self.prototype is not None and takes_labels(self.prototype)
 
     def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
         if is_mapping(X) or by_name(self.prototype):

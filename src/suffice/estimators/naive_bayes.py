@@ -100,16 +100,6 @@ class NaiveBayes(BayesShell):
         known = hasattr(self, "prototype_")
         return bool(self.prototype_.exact) if known else all(one.exact for one in _families(self.families))
 
-    def _believed(self) -> Any:
-        return self.prior
-
-    def _class_priors(self) -> Any:
-        return self.priors
-
-    @property
-    def _unlabeled(self) -> Any:
-        return self.unlabeled
-
     @property
     def _by_name(self) -> bool:
         return bool(self.prototype_.named)

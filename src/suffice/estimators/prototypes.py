@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from suffice.combinators.mixture import Mixture
-from suffice.distributions.categorical import Categorical
 
 
 def leaves(prototype: Any) -> Iterator[Any]:
@@ -27,7 +26,7 @@ def leaves(prototype: Any) -> Iterator[Any]:
 
 def takes_labels(prototype: Any) -> bool:
     """Whether some column holds labels rather than numbers."""
-    return any(isinstance(part, Categorical) for part in leaves(prototype))
+    return any(part.worded for part in leaves(prototype))
 
 
 def by_name(prototype: Any) -> bool:

@@ -13,7 +13,7 @@ from suffice.distributions.covariance import eigen
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import HALF_LOG_TAU
 from suffice.estimators.discriminant import Discriminant
-from suffice.estimators.validation import SHARE, one_of
+from suffice.estimators.validation import SHARE, one_of, rules_of
 
 
 class Form(NamedTuple):
@@ -77,7 +77,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Discriminant._parameter_constraints,  # noqa: SLF001 (of its own base)
+        **rules_of(Discriminant),
         "solver": [one_of("svd", "eigen")],
         "reg_param": [SHARE],
     }

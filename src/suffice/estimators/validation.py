@@ -24,6 +24,16 @@ COUNT = Interval(Integral, 0, None, closed="left")
 checked = _fit_context(prefer_skip_nested_validation=True)
 
 
+def rules_of(shell: Any, *without: str) -> dict[str, Any]:
+    """The rules of a shell's options, for one that has them and more; ``without`` some."""
+    return {name: rule for name, rule in shell._parameter_constraints.items() if name not in without}  # noqa: SLF001
+
+
+def check_options(estimator: Any) -> None:
+    """Refuse options that break their rules."""
+    estimator._validate_params()  # noqa: SLF001
+
+
 def interval(kind: Any, low: float, high: float | None) -> Any:
     """A rule for an option that is a number from ``low`` on, up to ``high``."""
     return Interval(kind, low, high, closed="left")

@@ -47,7 +47,7 @@ def _numbers(column: Any, kind: Any) -> Array:
     if pa.types.is_floating(kind) or not holes:
         return np.asarray(_plain(column))
     if pa.types.is_boolean(kind):
-        return masked(_plain(column.fill_null(False)), _plain(column.is_null()))  # noqa: FBT003
+        return masked(_plain(column.fill_null(fill_value=False)), _plain(column.is_null()))
     values = np.asarray(_plain(column))  # NaN for holes
     if values.dtype == np.float64 and np.nanmax(np.abs(values)) < WHOLE:
         return values
@@ -61,7 +61,7 @@ def _numbers(column: Any, kind: Any) -> Array:
 
 def _plain(column: Any) -> Array:
     """Whole arrays of Arrow copy only where they must; those in pieces always do."""
-    return column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _coded(column: Any) -> Any:

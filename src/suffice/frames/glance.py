@@ -282,7 +282,7 @@ class Flags:
 
     def finding(self, name: Any, missing: float) -> Finding:
         """What the rules say."""
-        return of_booleans(name, self.some, self.every, missing)
+        return of_booleans(name, missing, some=self.some, every=self.every)
 
 
 @dataclass(frozen=True)

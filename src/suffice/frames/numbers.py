@@ -7,7 +7,7 @@ many decimals is not searched for a unit. A hint spares work and never changes a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -292,10 +292,10 @@ class Different:
         pieces = _in_order(mine, theirs)
         if pieces is None:
             return Different(few=few)
-        found = Different(True, few, pieces, halvings)  # noqa: FBT003
+        found = Different(alone=True, few=few, pieces=pieces, halvings=halvings)
         while sum(map(len, found.pieces)) > KEPT:
             halvings += 1
-            found = Different(True, few, found.thinned(halvings), halvings)  # noqa: FBT003
+            found = replace(found, pieces=found.thinned(halvings), halvings=halvings)
         return found
 
     def thinned(self, halvings: int) -> tuple[Array, ...]:

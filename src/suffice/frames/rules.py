@@ -50,11 +50,11 @@ class Finding:
     @property
     def label(self) -> bool:
         """Whether the values are labels, yes and no among them, rather than amounts."""
-        return isinstance(self.family, (Bernoulli, Categorical))
+        return self.family is not None and bool(self.family.labelled)
 
     def given(self, family: Any) -> Finding:
         """The column under a family that the caller chose."""
-        levels = self.levels if isinstance(family, Categorical) else None
+        levels = self.levels if family is not None and family.worded else None
         return replace(
             self, family=family, why="left out on request" if family is None else "given", levels=levels, real=False
         )
@@ -91,7 +91,7 @@ def judged(name: Any, column: Any, weights: Array, groups: Array | None = None) 
     if labels:
         return _labels(name, seen, held, missing)
     if values.dtype.kind == "b":
-        return of_booleans(name, bool(seen.any()), bool(seen.all()), missing)
+        return of_booleans(name, missing, some=bool(seen.any()), every=bool(seen.all()))
     return of_numbers(name, _Cells(seen, held, within[~masked]), missing)
 
 
@@ -104,7 +104,7 @@ def holes(values: Array) -> Array:
     return np.array([cell is None for cell in values]) if values.dtype.kind == "O" else np.zeros(len(values), bool)
 
 
-def of_booleans(name: Any, some: bool, every: bool, missing: float) -> Finding:  # noqa: FBT001
+def of_booleans(name: Any, missing: float, *, some: bool, every: bool) -> Finding:
     """The rule of yes and no."""
     if every or not some:
         return Finding(name, None, f"constant: {every} everywhere", missing)

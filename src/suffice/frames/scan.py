@@ -129,7 +129,7 @@ class Scan(Source):
         return self._opened[1]
 
     @cached_property
-    def names(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def names(self) -> tuple[Any, ...]:  # type: ignore[override] # computed when asked
         """The columns; files that differ in them are refused."""
         opened = self._opened[0]
         first = opened[0]
@@ -138,7 +138,7 @@ class Scan(Source):
             there = set(file.schema.names)
             for name in names:
                 if name not in there:
-                    raise DataError(_no_column(name, file, first, self._asked is not None))
+                    raise DataError(_no_column(name, file, first, asked=self._asked is not None))
                 kinds = [_plain(one.schema.field(name).type) for one in (file, first)]
                 if str(kinds[0]) != str(kinds[1]) and "null" not in map(str, kinds):
                     msg = (
@@ -216,8 +216,7 @@ class Scan(Source):
     def only(self, columns: tuple[Any, ...]) -> Scan:
         """The same rows with some of the columns."""
         some = copy.copy(self)
-        some.__dict__["names"] = tuple(columns)
-        some._whole = self  # noqa: SLF001 (whose spool lives as long as this)
+        vars(some).update(names=tuple(columns), _whole=self)  # whose spool lives as long as this
         return some
 
     def place(self, row: int) -> str:
@@ -268,7 +267,7 @@ def _plain(kind: Any) -> Any:
     return pa.string() if is_text(kind) else kind
 
 
-def _no_column(name: Any, file: File, other: File, asked: bool) -> str:  # noqa: FBT001
+def _no_column(name: Any, file: File, other: File, *, asked: bool) -> str:
     there = ", ".join(map(repr, file.schema.names)) or "none"
     wanted = "which columns= asks for" if asked else f"which {str(other.origin)!r} has"
     return (

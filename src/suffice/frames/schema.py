@@ -18,8 +18,6 @@ from suffice.core.parameters import Array
 from suffice.core.readings import percent
 from suffice.core.shown import fitted, left, places, right, shown
 from suffice.core.streamed import Source
-from suffice.distributions.categorical import Categorical
-from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.frames.glance import findings as findings_of
 from suffice.frames.rules import Finding, judged
 from suffice.frames.table import Frame, of_objects
@@ -244,10 +242,10 @@ def _blocks(findings: list[Finding], chosen: Mapping[Any, Any]) -> tuple[tuple[A
         if one.family is None:
             continue
         own = one.name in chosen
-        wide = isinstance(one.family, Categorical) and len(one.levels or ()) > WIDEST
-        alone = wide or one.family.row_vector or one.family.support.core
+        vectors = own and (one.family.row_vector or one.family.support.core)  # what is chosen here goes together
+        alone = vectors or len(one.levels or ()) > WIDEST
         for family, names, given in groups:
-            if given == own and family == one.family and (not alone or _joint(one, own=own)):
+            if given == own and family == one.family and not alone:
                 names.append(one.name)
                 break
         else:
@@ -255,20 +253,17 @@ def _blocks(findings: list[Finding], chosen: Mapping[Any, Any]) -> tuple[tuple[A
     return tuple((tuple(names) if len(names) > 1 else names[0], family) for family, names, _ in groups)
 
 
-def _joint(one: Finding, *, own: bool) -> bool:
-    return isinstance(one.family, MultivariateNormal) and not own
-
-
 def _line(one: Finding) -> tuple[str, str, str, str, str]:
     family = "–" if one.family is None else one.family.name
     if one.levels is not None:
-        tail = _shortened([shown(level, SHOWN) for level in one.levels[:SHOWN]], len(one.levels) > SHOWN)
+        tail = _shortened([shown(level, SHOWN) for level in one.levels[:SHOWN]], more=len(one.levels) > SHOWN)
     else:
         tail = "" if one.unit is None else f"{one.unit:g}"
     return shown(one.name), family, fitted(shown(one.why, WHY), WHY), percent(one.missing), tail
 
 
-def _shortened(levels: list[str], more: bool) -> str:  # noqa: FBT001 (more levels than are listed)
+def _shortened(levels: list[str], *, more: bool) -> str:
+    """Some levels; ``more``: than are listed."""
     text = ", ".join(levels)
     if places(text) <= SHOWN and not more:
         return text

@@ -9,10 +9,11 @@ Over 400 lines: one door for every library, in and out.
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Callable, Iterator, KeysView, Mapping
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -213,7 +214,7 @@ def _arrow(x: Any) -> Any:
 def as_array(series: Any) -> Array:  # noqa: PLR0911 (one for each kind)
     """One column as the array that its values say; what is an array, or text with numbers, stays as it is."""
     if isinstance(series, (np.ndarray, Coded)):
-        return series  # type: ignore[return-value]
+        return cast("Array", series)
     if isinstance(series, Kept):
         return series.make()
     dtype, holes = series.dtype, series.is_null().to_numpy().astype(bool)
@@ -222,7 +223,7 @@ def as_array(series: Any) -> Array:  # noqa: PLR0911 (one for each kind)
     if dtype.is_integer():
         return _integers(series, holes)
     if str(dtype) == "Boolean":
-        return masked(np.asarray(series.fill_null(False).to_numpy()).astype(bool), holes)  # noqa: FBT003
+        return masked(np.asarray(series.fill_null(value=False).to_numpy()).astype(bool), holes)
     if dtype.is_float() or (dtype.is_temporal() and str(dtype) != "Time"):
         values = np.asarray(series.to_numpy())
         return values if values.dtype.kind == "f" else _moments(values)
@@ -282,7 +283,7 @@ def _plain(cells: Array, holes: Array, seen: Array) -> Array | None:
         return all(issubclass(kind, wanted) for kind in kinds)
 
     if are(bool, np.bool_):
-        return masked(np.where(holes, False, cells).astype(bool), holes)  # noqa: FBT003
+        return masked(_filled(cells, holes, bool, hole=False), holes)
     if are(int, float, Decimal, np.integer, np.floating) and bool not in kinds:
         if are(int, np.integer) and not (holes.any() and _short(seen, WHOLE)):
             return masked(np.where(holes, 0, cells).astype(np.int64), holes) if _short(seen) else None
@@ -309,7 +310,7 @@ def _filled(cells: Array, holes: Array, kind: Any, hole: Any) -> Array:
 
 
 def _absent(cell: Any) -> bool:
-    nan = isinstance(cell, (float, np.floating)) and cell != cell  # noqa: PLR0124
+    nan = isinstance(cell, (float, np.floating)) and math.isnan(cell)
     return cell is None or nan or type(cell).__name__ in MISSING
 
 
@@ -372,7 +373,8 @@ def replaced(frame: Any, columns: Mapping[Any, Any]) -> Any:
     if isinstance(frame, (list, tuple)):  # rows with names
         lists = {name: np.asarray(values).tolist() for name, values in columns.items()}
         return [{**row, **{name: values[i] for name, values in lists.items()}} for i, row in enumerate(frame)]
-    return {**{name: frame[name] for name in frame.keys()}, **columns}  # noqa: SIM118 (anything with keys)
+    names = frame.keys()  # of anything that has them
+    return {**{name: frame[name] for name in names}, **columns}
 
 
 def _series(name: Any, values: Any, dtype: Any, space: Any) -> Any:
@@ -418,4 +420,4 @@ def _agree(cast: Any, plain: list[Any]) -> bool:
 def _midnight(cell: Any) -> Any:
     """A day as the moment at which it begins, so that it can be compared with one."""
     plain = isinstance(cell, dt.date) and not isinstance(cell, dt.datetime)
-    return dt.datetime(cell.year, cell.month, cell.day) if plain else cell  # noqa: DTZ001
+    return dt.datetime(cell.year, cell.month, cell.day) if plain else cell  # noqa: DTZ001 (days have no zone)

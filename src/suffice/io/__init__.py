@@ -16,9 +16,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from suffice.core import whole
 from suffice.core.errors import ModelFileError
+from suffice.core.plain import refused
 from suffice.io.kinds import tree_of, value_of
-from suffice.io.plain import refused
 from suffice.io.text import LIMIT, laid_out, parsed
 
 __all__ = ["VERSION", "dumps", "load", "loads", "save"]
@@ -102,19 +103,17 @@ def save(model: Any, path: Any) -> None:
         handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent)
     except OSError as error:
         raise _unwritable(place, error) from error
+    aside = Path(name)
+
+    def write(file: Any) -> None:
+        file.write(data)
+        aside.chmod(mode)
+
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(place)
-    except BaseException as error:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise _unwritable(place, error) from error
-        raise
-    _sync(place.parent)
+        os.close(handle)
+        whole.put(place, aside, write)
+    except OSError as error:
+        raise _unwritable(place, error) from error
 
 
 def load(path: Any, *, limit: int = LIMIT) -> Any:
@@ -153,13 +152,16 @@ def _place(path: Any) -> Path:
     """The path of a file; where it is a link, what that leads to."""
     try:
         place = Path(os.fsdecode(path))
-        if "\0" in str(place):
-            msg = "it holds a null byte"
-            raise ValueError(msg)  # noqa: TRY301 (as the system would)
-        return place.resolve() if place.is_symlink() else place
+        place = place.resolve() if place.is_symlink() else place
     except (TypeError, ValueError, OSError, RuntimeError) as error:
-        msg = f"{path!r:.200} is no path of a file: {error}."
-        raise ModelFileError(msg) from error
+        raise _no_path(path, error) from error
+    if "\0" in str(place):
+        raise _no_path(path, "it holds a null byte")
+    return place
+
+
+def _no_path(path: Any, why: Any) -> ModelFileError:
+    return ModelFileError(f"{path!r:.200} is no path of a file: {why}.")
 
 
 def _umask() -> int:
@@ -172,17 +174,3 @@ def _umask() -> int:
 def _unwritable(place: Path, error: OSError) -> ModelFileError:
     missing = f" There is no directory {place.parent}; make it first." if not place.parent.is_dir() else ""
     return ModelFileError(f"{place} cannot be written: {error.strerror or error}.{missing}")
-
-
-def _sync(directory: Path) -> None:
-    """Have the name of a new file outlast a power cut, where the system can do that."""
-    try:
-        handle = os.open(directory, os.O_RDONLY)
-    except OSError:  # systems that do not open directories
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        return
-    finally:
-        os.close(handle)

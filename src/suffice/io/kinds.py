@@ -11,8 +11,8 @@ import numpy as np
 
 from suffice.combinators.portraits import knows_icl
 from suffice.core.errors import SufficeError, UnsupportedError
+from suffice.core.plain import read, refused, written
 from suffice.io import rules
-from suffice.io.plain import read, refused, written
 
 # Fields that are not written: rows are no part of a model, and what follows from the other fields is made again.
 LEFT_OUT = {

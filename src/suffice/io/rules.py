@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.columns import ByColumn, names_of
-from suffice.core.distribution import Distribution
+from suffice.core.distribution import Distribution, are_alerts
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.labels import is_missing
 from suffice.core.parameters import SIMPLEX, Array, as_parameter
+from suffice.core.plain import refused
 from suffice.core.statistics import Additive, Parts
-from suffice.io.plain import refused
 
 # Shapes of arrays, axis by axis: a letter is the same number in all arrays of a value, "1" is 1, "…" any more axes.
 SHAPES = {
@@ -34,13 +34,6 @@ SHAPES = {
 }
 AMOUNTS = {"weight", "count", "mass", "solid"}  # finite, and at least 0
 ENDLESS = {"low", "high", "evidence", "base"}  # may be infinite: the least of no rows; a row that cannot be
-
-
-def are_alerts(value: Any) -> bool:
-    """Whether it is a tuple of pairs of a code and a text."""
-    return isinstance(value, tuple) and all(
-        isinstance(one, tuple) and len(one) == 2 and all(isinstance(text, str) for text in one) for one in value
-    )
 
 
 def _is_real(value: Any) -> bool:

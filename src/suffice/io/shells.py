@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.distribution import are_alerts
 from suffice.core.errors import ParameterError
+from suffice.core.plain import refused
+from suffice.estimators.validation import check_options
 from suffice.io.kinds import guarded, tree_of, value_of
-from suffice.io.plain import refused
-from suffice.io.rules import are_alerts, belong, require
+from suffice.io.rules import belong, require
 
 SEEN = "n_features_in_ feature_names_in_? _sklearn_output_config?"
 MIXTURE = f"{SEEN} distribution_ statistics_? n_seen_? converged_ n_iter_ lower_bound_ lower_bounds_ _learned_with?"
@@ -103,7 +105,7 @@ def tree_of_estimator(estimator: Any, path: str) -> dict[str, Any]:
         msg = f"{kind} is not one of suffice's estimators, and files hold no others. Pickle it for yourself alone."
         raise refused(path, msg)
     options = estimator.get_params(deep=False)
-    guarded(path, name, estimator._validate_params)  # noqa: SLF001 (scikit-learn's check: what could not be read back)
+    guarded(path, name, lambda: check_options(estimator))  # what could not be read back
     _refuse_generator(options, path)
     learned = {key: one for key, one in vars(estimator).items() if key not in options}
     shell = SHELLS[name]
@@ -158,7 +160,7 @@ def _read_fields(node: Any, known: Any, path: str, name: str) -> dict[str, Any]:
 
 
 def _restored(estimator: Any, shell: Shell, learned: dict[str, Any]) -> Any:
-    estimator._validate_params()  # noqa: SLF001 (scikit-learn's check of options)
+    check_options(estimator)
     if not learned:
         return estimator
     result = learned.get("fit_")

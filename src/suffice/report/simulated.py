@@ -31,7 +31,7 @@ class Pair:
     @property
     def cells(self) -> tuple[Array, Array]:
         """The cells that are there."""
-        return tuple(one.cells[one.seen] for one in (self.real, self.drawn))  # type: ignore[index,return-value]
+        return self.real.values[self.real.seen], self.drawn.values[self.drawn.seen]
 
 
 def simulate(exhibit: Exhibit, seed: int) -> tuple[Exhibit, int]:

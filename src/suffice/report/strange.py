@@ -66,10 +66,9 @@ def _usual(exhibit: Exhibit) -> Array:
 def _cell(exhibit: Exhibit, place: int, which: int, excess: float) -> dict[str, str]:
     column = exhibit.columns[which]
     owner = int(exhibit.owners[place])
-    assert column.cells is not None  # noqa: S101 (there are rows)
     return {
         "name": shown(column.label),
-        "value": cell(column, column.cells[place]),
+        "value": cell(column, column.values[place]),
         "usual": reading(column, owner),
         "excess": "+∞" if np.isinf(excess) else minus(f"{excess:+.1f}"),
     }

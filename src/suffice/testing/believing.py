@@ -69,7 +69,7 @@ def density(belief: Any, point: Any) -> Any:
 
 def lifted(belief: Any, point: Any) -> Any:
     """A parameter in the layout of the stacked belief."""
-    lead = (1,) * (belief._full - len(belief.batch))  # noqa: SLF001 (the layout of a lone value)
+    lead = (1,) * belief.lacking
 
     def lift(value: Any) -> Any:
         return np.asarray(value).reshape(lead + np.shape(value))

@@ -74,14 +74,18 @@ def values_compare(dist: Any, _rng: np.random.Generator) -> None:
     require(replace(dist, **{name: nudged}) != dist, f"a nudged {name} compares as equal.")
 
 
+def _rows_and_statistics(dist: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    x = rows_of(dist, rng, 10)
+    try:
+        return x, dist.suffstats(x)
+    except UnsupportedError:  # a predictive is never fitted
+        return x, None
+
+
 @law("a value survives copying and pickling", "__getstate__, __setstate__, __deepcopy__, or a field that is no data")
 def values_travel(dist: Any, rng: np.random.Generator) -> None:
     """A copy and what comes out of a pickle equal the value, score rows alike, and cannot be written to either."""
-    x = rows_of(dist, rng, 10)
-    try:
-        stats = dist.suffstats(x)
-    except UnsupportedError:  # a predictive is never fitted
-        stats = None
+    x, stats = _rows_and_statistics(dist, rng)
     try:
         pickled = pickle.dumps((dist, stats))
     except (pickle.PicklingError, AttributeError, TypeError) as error:  # a function without a name has no address
@@ -100,11 +104,7 @@ def values_travel(dist: Any, rng: np.random.Generator) -> None:
 @law("JSON round-trips bitwise", "a constructor that changes what it is given, or a field that files leave out")
 def files_keep_every_bit(dist: Any, rng: np.random.Generator) -> None:
     """What comes out of a file is the value, bit for bit, and would be written as the same file; so its statistics."""
-    x = rows_of(dist, rng, 10)
-    try:
-        stats = dist.suffstats(x)
-    except UnsupportedError:  # a predictive is never fitted
-        stats = None
+    x, stats = _rows_and_statistics(dist, rng)
     try:
         written = [dumps(one) for one in (dist, stats) if one is not None]
     except ModelFileError as refusal:  # files hold suffice's own kinds, and no functions

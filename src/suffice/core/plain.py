@@ -1,6 +1,12 @@
-"""What a model holds beside values of its own: numbers, labels, arrays and containers, each with its type.
+"""Plain data as JSON: numbers, labels, arrays and containers, each with its type and checked when it is read.
 
-A JSON array is a tuple. An object has one of the tags below, or is a value of the library (`suffice.io.kinds`).
+A JSON array is a tuple. An object has one of the tags below, or is a value of the library, which ``inner`` knows.
+
+Two kinds of files rest on this. A model file (`suffice.io`) is for persons and for strangers: its numbers can be read,
+its values are made by their constructors, and it means the same wherever it is opened. A checkpoint (`core.encoding`)
+is for the one fit that goes on with it, to the bit and several times a second: arrays are bytes with their layout in
+memory, along which sums are taken, values are their fields as they stood, the caller's own families among them, and a
+function is its place in the prototype. Those few forms are its own; all others are these.
 """
 
 from __future__ import annotations

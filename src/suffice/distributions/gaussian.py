@@ -1,0 +1,306 @@
+"""Gaussian members and the rows that they see: parameters, scores, and the statistics of an E-step.
+
+What is learned of the statistics is in `gaussian_learning`; the family is `multivariate_normal`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from suffice import kernels
+from suffice.core.errors import DataError, ParameterError
+from suffice.core.exponential import ExponentialFamily
+from suffice.core.latent import Expectation
+from suffice.core.moments import Scatter
+from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
+from suffice.core.weights import Weights
+from suffice.distributions import holes
+from suffice.distributions.covariance import whitening
+from suffice.distributions.gaussian_pass import PASSES, expect_blank, expect_with_holes, without
+from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor
+from suffice.distributions.structures import Structure, structure
+
+FAR = 1e8  # squared spreads between means: beyond it differences of log densities are taken one by one
+NEAR = 1e3  # of scores: what may be subtracted from them without the loss of a digit that counts
+NOBODY = 1e-18  # a share of the rows that no sum of them can tell from none, and no mean survives
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gaussian(ExponentialFamily, register=False):
+    """Means and covariances (of a ``structure``) of members, as rows meet them: scored, shared out and gathered."""
+
+    mean: Any = parameter(VECTOR, typical=(-3.0, 3.0))
+    cov: Any = parameter(COVARIANCE, typical=(0.3, 2.0))
+    structure: str = "full"
+
+    row_vector = True
+    in_place = True
+
+    def __post_init__(self) -> None:
+        """Fill in the standard value of what was not given, and check that the covariance has its structure."""
+        form = structure(self.structure)
+        given = self.mean if self.mean is not None else self.cov
+        if given is not None and np.ndim(given):
+            d = np.shape(given)[-1]
+            object.__setattr__(self, "mean", np.zeros(d) if self.mean is None else self.mean)
+            object.__setattr__(self, "cov", np.eye(d) if self.cov is None else self.cov)
+        super().__post_init__()
+        if not self.ready:
+            return
+        if np.shape(self.cov)[-2:] != (np.shape(self.mean)[-1],) * 2:
+            msg = f"{self.name}: mean has {np.shape(self.mean)[-1]} columns, but cov has shape {np.shape(self.cov)}."
+            raise ParameterError(msg)
+        cov = np.asarray(self.cov).reshape(-1, *np.shape(self.cov)[-2:])
+        if not form.holds(cov):
+            msg = f"{self.name}: cov does not have the structure {self.structure!r}; give one that has, or none."
+            raise ParameterError(msg)
+
+    @property
+    def form(self) -> Structure:
+        """The structure as an object."""
+        form = structure(self.structure)
+        return form.joint if "cov" in self.tied else form
+
+    @property
+    def shared(self) -> bool:
+        """Whether all members have one covariance."""
+        return self.form.shared
+
+    @property
+    def keeps(self) -> str:
+        """What an E-step keeps of the scatter: ``full`` matrices, the ``diagonal``, or one ``pooled`` matrix."""
+        return self.form.keeps
+
+    @property
+    def columns(self) -> int | None:
+        return None if self.mean is None else int(np.shape(self.mean)[-1])
+
+    @property
+    def var(self) -> Any:
+        """The variance of each column."""
+        return np.einsum("...ii->...i", np.asarray(self.cov))
+
+    def read(self, x: Any) -> Any:
+        return x if isinstance(x, holes.Staged) else super().read(x)
+
+    def staged(self, rows: Any) -> Any:
+        return holes.Staged.of(rows)
+
+    def shaped(self, rows: Any) -> Self:
+        return self.of_width(rows.shape[1])
+
+    def of_width(self, d: int) -> Self:
+        """The prototype for d columns."""
+        return replace(self, mean=np.zeros(d), cov=np.eye(d)) if self.columns is None else self
+
+    def stack(self, k: int) -> Any:
+        if self.columns is None:
+            msg = (
+                f"{self.name}() does not know its number of columns yet, so it cannot be stacked: give mean and cov, "
+                "or take the prototype for your rows first, as in prototype.shaped(rows).stack(k)."
+            )
+            raise ParameterError(msg)
+        return super().stack(k)
+
+    def for_statistics(self, stats: Any) -> Self:
+        return super(Gaussian, self.of_width(stats.centre.shape[1])).for_statistics(stats)
+
+    # ---- the exponential family ---------------------------------------------------------------------------------
+    def statistic(self, x: Array) -> Array:
+        return np.concatenate([x, (x[..., :, None] * x[..., None, :]).reshape(*x.shape[:-1], -1)], axis=-1)
+
+    def log_base(self, x: Array) -> Array:
+        return np.full(np.shape(x)[:-1], -HALF_LOG_TAU * np.shape(x)[-1])
+
+    def natural(self) -> Array:
+        precision, mean = np.linalg.inv(self.cov), np.asarray(self.mean)
+        flat = -0.5 * precision.reshape(*mean.shape[:-1], -1)
+        return np.concatenate([(precision @ mean[..., None])[..., 0], flat], axis=-1)
+
+    def log_partition(self) -> Array:
+        whiten, log_det = self.whitening
+        z = np.einsum("kij,kj->ki", whiten, np.asarray(self.stacked.mean))
+        return np.asarray((0.5 * (z**2).sum(axis=1) - log_det).reshape(self.batch))
+
+    def mean_statistic(self) -> Array:
+        mean = np.asarray(self.mean)
+        second = np.asarray(self.cov) + mean[..., :, None] * mean[..., None, :]
+        return np.concatenate([mean, second.reshape(*mean.shape[:-1], -1)], axis=-1)
+
+    def from_mean(self, mean: Array) -> Self:
+        d = int(self.columns or 0)
+        first = mean[..., :d]
+        second = mean[..., d:].reshape(*first.shape, d)
+        return replace(self, mean=first, cov=second - first[..., :, None] * first[..., None, :])
+
+    @cached_property
+    def whitening(self) -> tuple[Array, Array]:
+        """W with W Σ Wᵀ = I of each member, and log|W|."""
+        whiten, log_det = whitening(np.asarray(self.stacked.cov))
+        whiten.flags.writeable = log_det.flags.writeable = False
+        return whiten, log_det
+
+    # ---- scores -------------------------------------------------------------------------------------------------
+    def log_density(self, x: Array) -> Array:
+        x = np.asarray(x)
+        if self.keeps == "diagonal":
+            return kernels.normal_log_prob(x, self.mean, np.sqrt(self.var))
+        with np.errstate(invalid="ignore", over="ignore"):
+            out = kernels.gaussian_log_prob(x, self.mean, *self.whitening)
+        return holes.score(out, x, np.asarray(self.mean), np.asarray(self.cov))
+
+    def log_cell(self, x: Array) -> Array:
+        """Log density of whole rows (n, d) under one member, (n,)."""
+        return np.asarray(self.log_prob(np.asarray(x)))
+
+    def linear_form(self, about: Array) -> tuple[Array, Array]:
+        """Slopes (k, d) and offsets (k,) where members share Σ: log p(x) = slopes · (x − about) + offset + a rest.
+
+        The rest is the same for all members: slopes are Σ⁻¹(mean − about), offsets −½ (mean − about) · slopes.
+        """
+        whiten = self.whitening[0][0]
+        away = (np.asarray(self.stacked.mean) - about) @ whiten.T
+        return np.asarray(away @ whiten), -0.5 * np.einsum("kd,kd->k", away, away)
+
+    def relative_density(self, x: Array) -> Array:
+        if not self.shared or self.members == 1 or self.keeps == "diagonal":
+            return self.log_density(x)
+        about = np.asarray(self.mean).mean(axis=0)
+        slopes, offsets = self.linear_form(about)
+        if not (offsets > -FAR).all():
+            return self.log_density(x)
+        near = bool((np.abs(slopes) @ np.abs(about) < NEAR).all())
+        offsets = offsets - slopes @ about if near else offsets
+        with np.errstate(invalid="ignore", over="ignore"):
+            out = np.asarray((x if near else x - about) @ slopes.T)
+        out += offsets
+        return out if np.isfinite(out).all() else self.log_density(x)
+
+    def contrasts(self, x: Array, first: int, second: int) -> list[tuple[Any, Array]]:
+        """Where members share Σ, w · (x − middle) column by column: w = Σ⁻¹(difference of the means)."""
+        if not self.shared or np.isnan(x).any():
+            return super().contrasts(x, first, second)
+        mean = np.asarray(self.mean)
+        middle = mean[second] + 0.5 * (mean[first] - mean[second])
+        slopes, _ = self.linear_form(middle)
+        cells = (x - middle) * (slopes[first] - slopes[second])
+        return [((column,), cells[:, column]) for column in range(cells.shape[1])]
+
+    def exposure(self, x: Array) -> Array | None:
+        """Rows without any cell have none; cells that others foretell are as hidden as the member, so they have it."""
+        if np.isfinite(x.sum()):
+            return None
+        missing = np.isnan(x).all(axis=1, keepdims=True)
+        return np.where(missing, 0.0, 1.0) if missing.any() else None
+
+    # ---- statistics ---------------------------------------------------------------------------------------------
+    def gather(self, x: Array, w: Weights) -> Scatter:
+        return self._scatter(x, w, kernels.scatter)
+
+    def gather_together(self, x: Array, w: Weights) -> Scatter:
+        return self._scatter(x, w, kernels.shared_scatter if self.keeps == "pooled" else kernels.scatter)
+
+    def _scatter(self, x: Array, w: Weights, kernel: Callable[..., Any]) -> Scatter:
+        split = x.split if isinstance(x, holes.Staged) else None
+        x = np.asarray(x)
+        if split is None:
+            stats = Scatter(*kernel(x, **w.arguments))
+            if np.isfinite(stats.scatter).all():
+                return stats
+            split = holes.Split.of(x)
+        if split.infinite:
+            kept = w.per_row() > 0
+            wrong = np.isinf(x) & kept[:, None]
+            if wrong.any():
+                row, column = np.argwhere(wrong)[0].tolist()
+                raise DataError(self._bad_value(x[row, column], row + w.offset, column, 2))
+            w, split = holes.chosen(w, np.flatnonzero(kept)), holes.Split.of(x[kept])
+        stats = Scatter(*kernel(split.rows, **holes.chosen(w, split.whole).arguments))
+        held = holes.chosen(w, split.some)
+        if (held.per_row() > 0).any():
+            stats = stats + self._expected(split, held, pooled=len(stats.scatter) < self.members)
+        if not np.isfinite(stats.scatter).all():
+            msg = f"{self.name}: the squares of the data exceed the range of float64; divide the columns by a constant."
+            raise DataError(msg)
+        return stats
+
+    def _expected(self, split: holes.Split, w: Weights, *, pooled: bool) -> Scatter:
+        """The statistics of rows with holes, as these parameters complete them."""
+        mean, cov = np.asarray(self.mean), np.asarray(self.cov)
+        if self.keeps == "diagonal":
+            return holes.gather_columns(split.cells, w, mean, np.sqrt(self.var))
+        return holes.gather(split, w, mean, cov[:1] if self.shared else cov, pooled=pooled)
+
+    def first_statistics(self, x: Any, weights: Any = None) -> Any:
+        """With holes: as the mean and variance of each column, in whoever has cells of it, complete the rows."""
+        rows, prepared, model = self.prepared(x, weights)
+        if not np.isnan(rows).any():
+            return self.suffstats(rows, prepared)
+        stack = model.stacked
+        columns = Normal().widened(rows.shape[1]).suffstats(rows, prepared)
+        every = columns.pooled()
+        mean = np.where(columns.weight > 0, columns.mean, np.where(every.weight > 0, every.mean, stack.mean))
+        var = np.where(every.weight > 0, np.maximum(every.var, np.square(spread_floor(every.mean))), stack.var)
+        var = np.where(columns.var > np.square(spread_floor(mean)), columns.var, var)
+        plain = type(self)(mean, var[:, :, None] * np.eye(rows.shape[1]))
+        return self.owned(plain.suffstats(rows, prepared))
+
+    def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
+        split = x.split if isinstance(x, holes.Staged) else None
+        x = np.asarray(x)
+        if split is None:
+            found = self._fused(x, log_weights, weights)
+            if np.isfinite(found.log_likelihood):
+                return found
+            if not np.isnan(x).any():
+                return super(ExponentialFamily, self).expect(x, log_weights, weights)
+            split = holes.Split.of(x)
+        return self._expect_in_parts(x, split, np.asarray(log_weights), weights)
+
+    def _expect_in_parts(self, x: Array, split: holes.Split, log_weights: Array, weights: Array | None) -> Expectation:
+        """Complete rows as always, those with holes by what they have, and those without any cell by the weights."""
+
+        def part(which: Array) -> tuple[Array, Array | None]:
+            logs = log_weights if log_weights.ndim == 1 else log_weights[which]
+            return logs, None if weights is None else weights[which]
+
+        found = self.expect(split.rows, *part(split.whole))
+        if split.infinite and np.isinf(split.cells).any():
+            found = found + super(ExponentialFamily, self).expect(x[split.some], *part(split.some))
+        elif len(split.some):
+            found = found + expect_with_holes(self, split, *part(split.some))
+        if len(split.blank):
+            likelihood, entropy, count = expect_blank((len(split.blank), self.members), *part(split.blank))
+            found = replace(
+                found,
+                log_likelihood=found.log_likelihood + likelihood,
+                entropy=found.entropy + entropy,
+                count=found.count + count,
+            )
+        return _told(found)
+
+    def _fused(self, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
+        with np.errstate(invalid="ignore", over="ignore"):
+            found = PASSES[self.keeps](self, x, log_weights, weights)
+            gone = _gone(found)
+            if gone.any():
+                found = without(found, gone)
+            if not np.isfinite(found.statistics.scatter).all():
+                found = PASSES[self.keeps](self, x, np.where(gone, -np.inf, log_weights), weights)
+        return found
+
+
+def _gone(found: Expectation) -> Array:
+    """Which members (k,) got so little of the rows that it is nothing."""
+    return np.asarray((found.count > 0) & (found.count < NOBODY * found.count.sum()))
+
+
+def _told(found: Expectation) -> Expectation:
+    """The E-step without what members got that is nothing."""
+    gone = _gone(found)
+    return without(found, gone) if gone.any() else found

@@ -1,0 +1,264 @@
+"""What Gaussian members learn: means, and covariances of a structure and above a floor; and how sure they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.core.distribution import Alert
+from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.information import Knowledge
+from suffice.core.parameters import Array
+from suffice.core.statistics import share
+from suffice.distributions.covariance import deficiency, floored, traces, whitening
+from suffice.distributions.gaussian import Gaussian
+from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
+from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
+from suffice.engines import local
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GaussianLearning(Gaussian, register=False):
+    """The M-step of Gaussian members; what is restricted, shared or fixed is so here."""
+
+    @property
+    def coupled(self) -> bool:
+        return super().coupled or ("cov" in self.free and self.form.coupled)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        return tuple(name for name in super().free if name != "cov" or self.form.learned)
+
+    @property
+    def n_parameters(self) -> int:
+        k, d = self.members, self.columns or 0
+        mean = 0 if "mean" in self.fixed else d if "mean" in self.tied else k * d
+        return mean + (self.form.count(k, d) if "cov" in self.free else 0)
+
+    # ---- estimating ---------------------------------------------------------------------------------------------
+    def likelihood_cells(self, stats: Any) -> Array:
+        whiten, log_det = self.whitening
+        about = stats.about(np.asarray(self.mean))
+        squares = traces(whiten[: len(about)], about)
+        if len(about) < self.members:  # kept of all members together: each by its weight
+            squares = squares * share(stats.weight, stats.weight.sum())
+        constant = log_det - HALF_LOG_TAU * whiten.shape[-1]
+        return np.asarray(stats.weight * constant - 0.5 * squares + stats.hidden)[:, None]
+
+    def estimate(self, stats: Any, prior: Any = None, floor: Array | None = None) -> Self:
+        """As every family does; with a ``floor`` (d, d) that no covariance may fall under."""
+        self.check_owner(stats)
+        prior = (
+            self.weak_prior(stats) if isinstance(prior, str) and prior == "weak" else getattr(prior, "belief", prior)
+        )
+        if prior is None and floor is not None:
+            model = self.for_statistics(stats)
+            return model.like(model.stacked.maximise(stats, floor))
+        if not isinstance(prior, NormalInverseWishart):
+            return super().estimate(stats, prior)
+        if "mean" in self.fixed:
+            msg = "NormalInverseWishart speaks of mean and cov together; with the mean fixed give a density instead."
+            raise UnsupportedError(msg)
+        model, before = self.for_statistics(stats), prior.stacked
+        mean = before.after(stats).mean
+        away = mean - before.mean
+        believed = (before.count * away.T).T[:, :, None] * away[:, None, :]
+        about = stats.about(mean)
+        about = about + (believed.sum(axis=0, keepdims=True) if len(about) < len(mean) else believed)
+        return model.like(model.stacked.solve(mean, about, stats.weight + 1, before, floor))
+
+    def maximise(self, stats: Any, floor: Array | None = None) -> Self:
+        mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
+        current = self.choose(stats.weight == 0, self.solve(mean, stats.about(mean), stats.weight, None, floor))
+        if "mean" not in self.tied or "mean" in self.fixed or self.members == 1:
+            return current
+        for _ in range(200):  # a shared mean and the covariances take turns; each turn climbs
+            precision = stats.weight[:, None, None] * np.linalg.inv(current.cov)
+            shared = np.linalg.solve(precision.sum(axis=0), np.einsum("kij,kj->i", precision, stats.mean))
+            moved = np.abs(shared - current.mean).max() / np.sqrt(np.einsum("kii->ki", current.cov)).min()
+            mean = np.broadcast_to(shared, stats.mean.shape)
+            current = self.solve(mean, stats.about(mean), stats.weight, None, floor)
+            if moved < 1e-13:
+                break
+        return current
+
+    def solve(self, mean: Array, scatter: Array, divisor: Array, prior: Any = None, floor: Array | None = None) -> Self:
+        """The stack at ``mean`` with the structure's covariance of the scatter around it, floored.
+
+        A prior adds its scale and its degrees to the scatter, which is pooled first where members share.
+        """
+        if "cov" not in self.free:
+            return replace(self, mean=mean)
+        (k, d), form = mean.shape, self.form
+        least = form.common(spread_floor(mean))
+        if form.shared:
+            scatter, divisor = scatter.sum(axis=0, keepdims=True), divisor.sum(keepdims=True)
+            least = least[:1]
+        if prior is not None:
+            scatter, divisor = scatter + prior.scale[: len(scatter)], divisor + prior.df[: len(divisor)] + d + 1
+        cov = form.floored(form.project(scatter, divisor, np.asarray(self.cov), floor), least)
+        return replace(self, mean=mean, cov=np.broadcast_to(cov, (k, d, d)))
+
+    def choose(self, keep: Array, other: Self) -> Self:
+        """The stack itself where ``keep`` (k,) holds, else ``other``; covariances that share anything: the other's."""
+        if not keep.any():
+            return other
+        mean = np.where(keep[:, None], self.mean, other.mean)
+        cov = other.cov if self.form.coupled else np.where(keep[:, None, None], self.cov, other.cov)
+        return self if keep.all() else replace(other, mean=mean, cov=cov)
+
+    def placed(self, values: dict[str, Any], shares: Array) -> Self:
+        mean, cov = (np.asarray(values.get(name, getattr(self, name))) for name in ("mean", "cov"))
+        if "cov" not in values or self.form.holds(cov):
+            return replace(self, **values)
+        weight = np.maximum(shares, 1e-12)
+        return self.solve(mean, cov * weight[:, None, None], weight)
+
+    def unbiased(self, stats: Any, ddof: float) -> Self:
+        if stats is None or "cov" not in self.free:
+            return self
+        weight, k = stats.weight, self.members
+        weight, ddof = (weight.sum(keepdims=True), ddof * k) if self.form.equal_volume else (weight, ddof)
+        if not (weight > ddof).all():
+            msg = f"ddof={ddof:g} needs more than {ddof:g} rows; there are {np.min(weight):g}. Lower it or add rows."
+            raise ParameterError(msg)
+        factor = weight / (weight - ddof)
+        return replace(self, cov=self.cov * (float(factor[0]) if self.lone else factor[:, None, None]))
+
+    # ---- floors -------------------------------------------------------------------------------------------------
+    def floor(self) -> Any:
+        """A small multiple of the variances of all rows, as a matrix (d, d)."""
+        std = np.sqrt(np.diagonal(self.stacked.cov[0]))
+        return np.diag(np.square(wide_floor(self.stacked.mean[0], std)))
+
+    def raised(self, floor: Any) -> Self:
+        if floor is None or "cov" not in self.free:
+            return self
+        if isinstance(floor, float):  # a ridge, as scikit-learn adds it
+            return replace(self, cov=self.cov + floor * np.eye(self.cov.shape[-1])) if floor else self
+        cov = self.form.raised(np.asarray(self.stacked.cov), floor)
+        return self if cov is self.stacked.cov else self.like(replace(self.stacked, cov=cov))
+
+    def estimate_above(self, stats: Any, prior: Any, floor: Any) -> Any:
+        """The floor is a constraint of the structure's own M-step, so that the best above it is found."""
+        if floor is None or isinstance(floor, float) or "cov" not in self.free:
+            return super().estimate_above(stats, prior, floor)
+        if prior is not None and not isinstance(prior, NormalInverseWishart):
+            return super().estimate_above(stats, prior, floor)
+        found = self.estimate(stats, prior, floor)
+        closed = (
+            prior is None and not self.form.coupled and not self.tied
+        )  # a formula, which nothing can be better than
+        return found if closed else self.no_worse(found, stats, prior)
+
+    def held(self, floor: Any) -> Array:
+        if floor is None or "cov" not in self.free:
+            return super().held(floor)
+        if isinstance(floor, float):  # no spread of its own beside what was added
+            return np.asarray(np.linalg.eigvalsh(self.stacked.cov)[:, 0] <= 2 * floor)
+        return self.form.held(np.asarray(self.stacked.cov), floor)
+
+    def narrowness(self, stats: Any) -> Array:
+        if "cov" not in self.free or not stats.weight.sum() > 0:
+            return super().narrowness(stats)
+        whole = stats.pooled()
+        cov = floored(whole.scatter / whole.weight, spread_floor(whole.mean))
+        whiten = whitening(cov)[0][0]
+        seen = np.asarray(stats.weight > 0)  # the covariance of a member without rows may be anything
+        found = np.ones(len(seen))
+        found[seen] = np.linalg.eigvalsh(whiten @ self.stacked.cov[seen] @ whiten.T)[:, 0]
+        return found
+
+    # ---- how sure -----------------------------------------------------------------------------------------------
+    def seen_cells(self, stats: Any) -> Array:
+        return np.asarray(stats.cells)
+
+    def needs_rows(self, stats: Any) -> bool:
+        return not stats.exact
+
+    def rounding(self, stats: Any) -> float:
+        """What is lost where a covariance that is all but singular is inverted."""
+        cov = np.asarray(self.stacked.cov)
+        spread = np.sqrt(np.einsum("kii->ki", cov))
+        least = np.linalg.eigvalsh(cov / (spread[:, :, None] * spread[:, None, :]))[:, 0]
+        lost = stats.weight * np.finfo(float).eps * cov.shape[-1] / np.maximum(least, np.finfo(float).eps)
+        return float(lost.sum())
+
+    def standard_errors(self, stats: Any) -> dict[str, Any]:
+        """From exact statistics; with holes they need the rows, and are NaN where those are not at hand."""
+        if stats.exact:
+            return super().standard_errors(stats)
+        self.check_owner(stats)
+        return {
+            name: np.full(np.shape(value), 0.0 if name not in self.free else np.nan)
+            for name, value in self.params.items()
+        }
+
+    def errors_from(self, stats: Any, data: Any) -> dict[Any, Any]:
+        """With holes: from the observed information of the cells that were seen."""
+        if stats.exact or data is None:
+            return self.standard_errors(stats)
+        from suffice.distributions.gaussian_chart import GaussianChart
+
+        (rows, weights), known = data, GaussianChart(self.stacked)
+        width = rows.shape[1]  # long slices: each looks at every pattern of holes
+        with np.errstate(all="ignore"):
+            found = local.reduce(lambda part: known.information(rows[part], weights[part].dense()), len(rows), width)
+            errors = known.errors(Knowledge.of(found))
+        lead = (0,) * self.lacking
+        return {name: value[lead] for name, value in errors.items()}
+
+    def error_cells(self, stats: Any) -> dict[str, Array]:
+        cov, weight = np.asarray(self.cov), np.where(stats.weight > 0, stats.weight, np.nan)
+        if "mean" in self.tied:
+            whole = np.nansum(weight[:, None, None] * np.linalg.inv(cov), axis=0)
+            variance = np.broadcast_to(np.diag(np.linalg.inv(whole)), self.mean.shape)
+        else:
+            variance = np.einsum("kii->ki", cov) / weight[:, None]
+        return {"mean": np.sqrt(variance), "cov": self.form.errors(cov, stats.weight)}
+
+    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+        stack, found = self.stacked, list[Alert]()
+        if "cov" not in self.free:
+            return self._idle(stats)
+        found.extend(self._apart(stats))
+        least = self.form.common(spread_floor(np.asarray(stack.mean)))
+        for index in np.flatnonzero(stats.weight > 0)[: 1 if self.shared else None]:
+            rank, columns = deficiency(stack.cov[index], least[index])
+            if columns:
+                which = f"columns {', '.join(map(str, columns))} are constant or follow from others"
+                which = which if columns[1:] else f"column {columns[0]} is constant"
+                who = "" if self.lone or self.shared else f"member {index}: "
+                text = (
+                    f"{who}the covariance has rank {rank} of {stack.columns}: {which}. It was raised to the smallest "
+                    "that can be inverted. Drop a column, choose a simpler structure, or give a prior."
+                )
+                found.append(("singular", text))
+        return tuple(found) or self._idle(stats)
+
+    def _apart(self, stats: Any) -> tuple[Alert, ...]:
+        """Columns that no row has together, where the structure has a covariance of them."""
+        if stats.exact or self.keeps == "diagonal":
+            return ()
+        both = stats.pairs.sum(axis=0)
+        seen = np.diagonal(both) > 0
+        pairs = np.argwhere(np.triu((both == 0) & seen & seen[:, None], 1)).tolist()
+        if not pairs:
+            return ()
+        more = f", and so are {len(pairs) - 1} other pairs" if pairs[1:] else ""
+        text = (
+            f"columns {pairs[0][0]} and {pairs[0][1]} are never seen in one row{more}: nothing but the other columns "
+            "tells how they vary together, and where those do not, their covariance is that of the start."
+        )
+        return (("unidentified", text),)
+
+    def _idle(self, stats: Any) -> tuple[Alert, ...]:
+        """Columns that tell the members nothing, where the structure takes no harm from them."""
+        whole = stats.pooled()
+        flat = np.einsum("kii->ki", whole.scatter) <= np.square(2 * spread_floor(whole.mean)) * whole.weight
+        if self.lone or not whole.weight[0] > 0 or not flat.any():
+            return ()
+        which = ", ".join(map(str, np.flatnonzero(flat[0])))
+        return (("constant", f"column {which} is constant: it tells no member from another. Drop it."),)

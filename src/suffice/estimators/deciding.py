@@ -1,0 +1,190 @@
+"""Questions to p(x, y): which class a row has, with which probability and at which cost, and why."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from suffice.combinators.classes import Classes
+from suffice.combinators.dependence import Dependence, dependence
+from suffice.combinators.evidence import Explanation, explain
+from suffice.combinators.portraits import of_classes
+from suffice.core.decision import decide
+from suffice.core.errors import DataError
+from suffice.core.latent import share_out
+from suffice.core.parameters import Array
+from suffice.core.portrait import Portrait
+from suffice.core.streamed import Source
+from suffice.core.summary import page
+from suffice.estimators.asking import Asking
+from suffice.estimators.rows import by_name, one_row
+from suffice.estimators.targets import checked_priors, in_order
+from suffice.estimators.validation import row_weights
+from suffice.frames.schema import infer
+
+
+class Deciding(Asking):
+    """The verbs of a classifier that has learned, as a base class of it."""
+
+    classes_: Array  # of the classifier itself, as all of these
+    feature_names_in_: Array
+    _by_name: Any
+    _of_frame: Any
+    _show: Any
+    _targets: Any
+    _validated: Any
+
+    # ---- deciding ---------------------------------------------------------------------------------------------------
+    def _asked(self, X: Any) -> tuple[Classes, Any]:
+        """The learned classes, and rows that they are asked about."""
+        check_is_fitted(self)
+        model = self.distribution_
+        return model, model.read(self._validated(X, reset=False))
+
+    def _asked_quickly(self, X: Any) -> tuple[Classes, Any]:
+        """The same, in a form of which nothing but the most probable class is asked."""
+        return self._asked(X)
+
+    def _each_frame(self, X: Source, ask: Any) -> Array:
+        """What is asked of every partition of files, put together."""
+        names = tuple(self.feature_names_in_)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return X.mapped(lambda frame: ask(self._of_frame(frame, names)), names)
+
+    def predict(self, X: Any, loss: Any = None, reject: float | None = None) -> Array:
+        """The class of each row, (n,): the most probable, or with ``loss`` that of least expected loss.
+
+        Parameters
+        ----------
+        X
+            Rows.
+        loss
+            ``loss[i, j]`` costs deciding for class j when class i is true, in the order of ``classes_``; the rows and
+            columns of a DataFrame are found by their labels. With more actions than classes the answer is the number
+            of the action.
+        reject
+            The largest expected loss that is accepted. Other rows get −1, or None where −1 is a class or classes are
+            no numbers.
+        """
+        if isinstance(X, Source):
+            return self._each_frame(X, lambda rows: self.predict(rows, loss, reject))
+        if loss is None and reject is None:
+            model, rows = self._asked_quickly(X)
+            return np.asarray(self.classes_[model.most_probable(rows)])
+        loss = None if loss is None else in_order(loss, self.classes_)
+        actions = decide(self.predict_proba(X), loss, reject)
+        if loss is not None and np.shape(loss)[1] != len(self.classes_):
+            return np.asarray(actions)
+        rejected = actions < 0
+        labels = np.asarray(self.classes_[actions])
+        if not rejected.any():
+            return labels
+        numbers = self.classes_.dtype.kind in "if" and -1 not in self.classes_
+        labels = labels if numbers else labels.astype(object)
+        labels[rejected] = -1 if numbers else None
+        return labels
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(y | x) of each class, (n, k)."""
+        if isinstance(X, Source):
+            return self._each_frame(X, self.predict_proba)
+        model, rows = self._asked(X)
+        return np.asarray(model.predict_proba(rows))
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """Log p(x, y) of each class, (n, k)."""
+        model, rows = self._asked(X)
+        return model.log_joint(rows)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Log p(y | x) of each class, (n, k)."""
+        joint = self.predict_joint_log_proba(X)
+        total = share_out(joint).total[:, None]
+        return np.where(np.isfinite(total), joint - np.where(np.isfinite(total), total, 0.0), self._log_priors())
+
+    def _log_priors(self) -> Array:
+        return np.asarray(self.distribution_.log_weights)
+
+    @property
+    def class_prior_(self) -> Array:
+        """p(y) of each class; setting it changes the decisions, not the classes."""
+        if not hasattr(self, "distribution_"):
+            msg = f"This {type(self).__name__} instance is not fitted yet."
+            raise AttributeError(msg)
+        return np.array(self.distribution_.weights)
+
+    @class_prior_.setter
+    def class_prior_(self, priors: Any) -> None:
+        self.distribution_ = self.distribution_.reweighted(checked_priors(priors, self.classes_))
+        self._show()
+
+    def with_priors(self, priors: Any) -> Self:
+        """The same classifier with other probabilities of the classes, as where it is used they are not as here."""
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other.class_prior_ = priors
+        return other
+
+    # ---- explaining -----------------------------------------------------------------------------------------------
+    def with_class_column(self, name: Any = "class") -> Any:
+        """p(x, y) as a distribution in which the class is one more column, called ``name``: ask it anything."""
+        return self._joint.with_class_column(name)
+
+    def explain(self, row: Any, label: Any = None, against: Any = None) -> Explanation:
+        """Why a row has its class: prior log-odds plus one term for each column, or block of columns.
+
+        By default the most probable class is compared with the next; ``label`` and ``against`` choose others.
+        """
+        check_is_fitted(self)
+        known = list(getattr(self, "feature_names_in_", ()))
+        given, cells = one_row(row, known, by_name=self._by_name)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            _, rows = self._asked(given)
+
+        def name(column: Any) -> Any:
+            return known[column] if known and isinstance(column, int) else column
+
+        def value(column: Any) -> Any:
+            return cells.get(name(column), cells.get(column))
+
+        return explain(self.distribution_, rows, label, against, name, value)
+
+    def portrait(self) -> Portrait:
+        """What there is to say about the classes, as values: what each says of every column, and what that tells."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return of_classes(self.distribution_, None if names is None else tuple(names), self)
+
+    def summary(self, width: int | None = None) -> str:
+        """The classes as a page of text: their shares, what each says of every column, and which columns tell most."""
+        return page(self.portrait(), width)
+
+    def dependence(self, X: Any, y: Any, sample_weight: Any = None) -> Dependence:
+        """What independent columns ignore: the information of every pair of columns given the class.
+
+        What is Categorical or Bernoulli by :func:`suffice.infer` is a label; see `suffice.combinators.dependence`.
+        """
+        check_is_fitted(self)
+        columns = by_name(X)
+        codes = self._targets(y).codes
+        lengths = {len(columns[name]) for name in columns}
+        if lengths != {len(codes)}:
+            msg = f"dependence takes one class for each row; got {len(codes)} classes for {max(lengths)} rows."
+            raise DataError(msg)
+        weights = row_weights(sample_weight, codes).values
+        return dependence(columns, codes, weights, self._label_columns(columns, codes, weights))
+
+    def _label_columns(self, columns: Any, codes: Array, weights: Array | None) -> set[Any]:
+        return {one.name for one in infer(columns, weights=weights, within=codes).findings if one.label}
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: those of the classes, shared ones once, and of p(y)."""
+        check_is_fitted(self)
+        return int(self.distribution_.n_parameters)
