@@ -25,7 +25,6 @@ from suffice.core.streamed import Streamed
 from suffice.core.weights import Weights
 from suffice.distributions.categorical import Categorical
 from suffice.engines import local
-from suffice.kernels import choosing
 
 GUESS = 1.0  # rows' worth of what is unknown that each class begins with: none begins without a spread
 
@@ -282,20 +281,6 @@ class Classes(Mixture, register=False):
         if still.any():
             found[still] = super().shares_of_lost(rows, lost[still])
         return found
-
-    def most_probable(self, x: Any) -> Array:
-        """The number of the most probable class of each row, (n,); where none is possible, of the most frequent."""
-        self.require_ready("tell who made a row")
-        rows = self.read(x)
-        self.remark(rows)
-        stack, scores = self.components, self.log_weights
-        codes = local.fill(lambda part: stack.best(rows[part], scores), len(rows), self._width(rows))
-        if not len(codes) or codes.min() >= 0:
-            return codes
-        lost = np.flatnonzero(codes < 0)
-        rest = choosing.chosen(scores_of_the_rest(self, rows, lost))
-        codes[lost] = np.where(rest < 0, int(np.argmax(self.weights)), rest)
-        return codes
 
     def reweighted(self, weights: Any) -> Self:
         """The same classes with other probabilities p(y)."""

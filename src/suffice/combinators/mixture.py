@@ -270,15 +270,20 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
             return super().predict(x, given, level=level)
         if isinstance(x, Source):
             return x.mapped(self.predict)
-        self._require_ready("tell who made a row")
         x = self.settled(x)
+        best = self.most_probable(x)
+        return int(best[0]) if self.is_single(x) else best
+
+    def most_probable(self, x: Any) -> Array:
+        """The number of the most probable member of each row, (n,)."""
+        self.require_ready("tell who made a row")
         rows = self.read(x)
         self.remark(rows)
         best = local.fill(lambda part: self.best_of(rows[part]), len(rows), self._width(rows))
         lost = np.flatnonzero(best < 0)
         if len(lost):
             best[lost] = self.shares_of_lost(rows, lost).argmax(axis=1)
-        return int(best[0]) if self._single(x) else best
+        return best
 
     def column_label(self, column: int) -> str:
         return str(self.components.column_label(column))
