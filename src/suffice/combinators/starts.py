@@ -271,18 +271,14 @@ def clusters(x: Array, weights: Array, k: int, rng: Any) -> Array:
     return codes
 
 
-def seeds(x: Array, weights: Array, k: int, rng: Any) -> Array:
-    """Rows (k,) that lie apart: each the best of several drawn by its distance to those before, as k-means++ does."""
+def seeds(x: Any, weights: Array, k: int, rng: Any, gaps: Callable[[Array], Array] | None = None) -> Array:
+    """Rows (k,) that lie apart: each the best of several drawn by its distance to those before, as k-means++ does.
+
+    ``gaps`` gives the squared distances (n, m) of all rows to some of them, where ``x`` is not an array of points.
+    """
     chance = weights / weights.sum()
     chosen = [int(rng.choice(len(x), p=chance))]
-    x = x - chance @ x
-    norms = np.einsum("nd,nd->n", x, x)
-    none = 1e-13 * norms.max()  # of a squared distance: rounding
-
-    def gaps(rows: Array) -> Array:
-        found = norms[:, None] - 2.0 * (x @ x[rows].T) + norms[rows]
-        return np.where(found > none, found, 0.0)
-
+    gaps = gaps or _gaps_between(x, chance)
     gap = gaps(np.array(chosen))[:, 0]
     for _ in range(k - 1):
         mass = weights * gap
@@ -293,3 +289,16 @@ def seeds(x: Array, weights: Array, k: int, rng: Any) -> Array:
         chosen.append(int(drawn[best]))
         gap = nearer[:, best]
     return np.array(chosen)
+
+
+def _gaps_between(x: Array, chance: Array) -> Callable[[Array], Array]:
+    """What gives the squared distances of points to some of them."""
+    x = x - chance @ x
+    norms = np.einsum("nd,nd->n", x, x)
+    none = 1e-13 * norms.max()  # of a squared distance: rounding
+
+    def gaps(rows: Array) -> Array:
+        found = norms[:, None] - 2.0 * (x @ x[rows].T) + norms[rows]
+        return np.where(found > none, found, 0.0)
+
+    return gaps
