@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
-from suffice.combinators.order import twins
+from suffice.combinators.order import alike, twins
 from suffice.combinators.stack import Stack
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, InterruptedStart, climb
@@ -48,7 +48,7 @@ def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior:
         found = _floored(_given(model, start, rows), *_picture(model, rows, weights, rng))
     else:
         found = _from_owners(model, rows, weights, start, rng)
-    if not found.symmetric:
+    if not (found.symmetric or _even(found, rows, weights, start)):
         return _split(found, rows, weights, rng)
     broken, _ = _from_picture(model, rows, weights, rng, None, prior)
     text = (
@@ -56,6 +56,15 @@ def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior:
         "equal. It was replaced by the best of several random starts."
     )
     return broken, (("symmetric", text),)
+
+
+def _even(found: Any, rows: Any, weights: Weights, start: Any) -> bool:
+    """Whether like members get every row in the same parts; those that draw their own starts then differ by chance."""
+    first, *others = found.components.each
+    if isinstance(start, Distribution) or not others or not first.free or not all(alike(first, one) for one in others):
+        return False
+    shares = shares_of(found, rows, start) * weights.dense()
+    return bool(np.allclose(shares * shares.sum(), shares.sum(axis=1, keepdims=True) * shares.sum(axis=0), rtol=EQUAL))
 
 
 def _split(found: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, tuple[Alert, ...]]:
@@ -114,8 +123,13 @@ def shares_of(model: Any, rows: Any, owners: Any) -> Array:
             codes = array.astype(int)
         return np.asarray(codes[:, None] == np.arange(model.n), dtype=float)
     shares = np.asarray(array, dtype=float)
-    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
-        msg = "responsibilities in start= are finite numbers of at least 0, one for each row and component."
+    fine = (shares >= 0) & (shares < np.inf)
+    if not fine.all() or not shares.any():
+        row, member = np.argwhere(~fine)[0] if not fine.all() else (0, 0)
+        msg = (
+            "responsibilities in start= are finite numbers of at least 0, one for each row and component, and not all "
+            f"0; row {row} has {shares[row, member]:g} for component {member}. Mend it, or give labels."
+        )
         raise DataError(msg)
     return shares
 
