@@ -122,7 +122,7 @@ class Centres:
         """Squared distance of each row to its centre, (n,)."""
 
         def gaps(part: slice) -> Array:
-            return distances.squares(rows[part], self.places).min(axis=1)
+            return np.asarray(distances.squares(rows[part], self.places).min(axis=1))
 
         return local.fill(gaps, len(rows), distances.cells(rows))
 
