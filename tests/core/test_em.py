@@ -47,6 +47,17 @@ def test_a_symmetric_start_is_told_and_broken(start):
     assert fit.log_likelihood == pytest.approx(sf.fit(TWO, LIVES).log_likelihood, abs=1e-5)
 
 
+def test_even_shares_are_told_of_members_that_draw_their_own_starts():
+    """Mixtures inside a mixture begin at random, and so differ by chance where they get the same rows."""
+    nested = sf.Mixture(sf.Mixture(sf.Normal(), 2), 2)
+    even = sf.fit(nested, LIVES, start=np.tile([[0.2, 0.8]], (600, 1)), random_state=0, max_iter=20)
+    assert "symmetric" in dict(even.alerts)
+    told_apart = sf.fit(nested, LIVES, start=(LIVES > 6).astype(int), random_state=0, max_iter=20)
+    assert "symmetric" not in dict(told_apart.alerts)
+    unlike = sf.fit(sf.Mixture([sf.Normal(), sf.Laplace()]), LIVES, start=np.full((600, 2), 0.5), max_iter=20)
+    assert "symmetric" not in dict(unlike.alerts)
+
+
 @pytest.mark.parametrize(
     ("start", "told"),
     [
@@ -54,6 +65,7 @@ def test_a_symmetric_start_is_told_and_broken(start):
         (np.zeros(3), "one label for each of 600 rows"),
         (np.arange(600), "names 600 groups"),
         (np.full((600, 2), np.nan), "finite numbers of at least 0"),
+        (np.where(np.arange(1200).reshape(600, 2) == 15, -0.5, 0.5), "row 7 has -0.5 for component 1"),
         (sf.Mixture(sf.Normal(), 3), "has 3 components"),
     ],
 )

@@ -44,6 +44,14 @@ def test_families_are_compared():
     assert "Gamma" in repr(found)
 
 
+def test_a_family_that_is_named_twice_is_fitted_once():
+    x = two_groups(100, 1)
+    found = sf.select(sf.Normal(), x, n_components=[1, 2], families=[sf.Normal(), sf.Laplace()], random_state=0)
+    assert sorted((row["family"], row["n_components"]) for row in found.table) == [
+        *(("Laplace", 1), ("Laplace", 2), ("Normal", 1), ("Normal", 2)),
+    ]
+
+
 def test_held_out_rows_are_not_fitted():
     x = two_groups(200, 2)
     found = sf.select(sf.Normal(), x, n_components=[1, 2, 5], criterion="held_out", random_state=0)

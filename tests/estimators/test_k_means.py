@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
+from scipy.sparse import coo_matrix, csc_array, csr_array
 from sklearn.cluster import KMeans as Theirs
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -87,9 +87,52 @@ def test_fewer_distinct_rows_than_centres_warn():
         sf.KMeans(11).fit(X)
 
 
-def test_sparse_matrices_are_refused():
-    with pytest.raises(TypeError, match="dense data is required"):
-        sf.KMeans(2).fit(csr_array(IRIS))
+WORDS = np.random.default_rng(0).poisson(0.1, (400, 30)) * np.linspace(0.5, 2.0, 30)
+
+
+@pytest.mark.parametrize("kind", [csr_array, csc_array, coo_matrix])
+@pytest.mark.parametrize("weights", [None, np.linspace(0, 2, 400)], ids=["even", "weighted"])
+def test_sparse_rows_give_the_answers_of_dense_ones(kind, weights):
+    rows, few = kind(WORDS), WORDS[:9] * 1.1
+    ours, dense = (sf.KMeans(5, init=WORDS[:5]).fit(X, sample_weight=weights) for X in (rows, WORDS))
+    theirs = Theirs(5, init=WORDS[:5]).fit(rows, sample_weight=weights)
+    assert_array_equal(ours.labels_, theirs.labels_)
+    assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-13)
+    for name in ("inertia_", "cluster_centers_", "n_iter_"):
+        assert_allclose(getattr(ours, name), getattr(dense, name), rtol=1e-12, atol=1e-13)
+    assert_array_equal(ours.predict(kind(few)), dense.predict(few))
+    assert_allclose(ours.transform(kind(few)), dense.transform(few), atol=1e-12)
+    assert_allclose(ours.score(kind(few)), dense.score(few), rtol=1e-12)
+
+
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+def test_sparse_starts_depend_on_neither_order_nor_repetition(init):
+    rng = np.random.default_rng(1)
+    times = rng.integers(0, 4, len(WORDS))
+    again = rng.permutation(np.repeat(np.arange(len(WORDS)), times))
+    weighted = sf.KMeans(6, init=init, random_state=3).fit(csr_array(WORDS), sample_weight=times)
+    repeated = sf.KMeans(6, init=init, random_state=3).fit(csr_array(WORDS[again]))
+    assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, atol=1e-12)
+    theirs = min(Theirs(6, random_state=seed).fit(WORDS, sample_weight=times).inertia_ for seed in range(5))
+    assert weighted.inertia_ <= 1.1 * theirs
+
+
+def test_sparse_cells_in_two_parts_or_kept_as_zero_change_nothing():
+    plain = csr_array(np.array([[1.0, 0.0], [0.0, 3.0], [1.5, 0.0], [0.0, 2.5], [0.0, 0.0]]))
+    values, places = [0.25, 0.75, 3.0, 0.0, 1.5, 2.5], [0, 0, 1, 0, 0, 1]
+    odd = csr_array((values, places, [0, 2, 4, 5, 6, 6]), shape=(5, 2))
+    ours, theirs = (sf.KMeans(2, random_state=0).fit(X) for X in (odd, plain))
+    assert_array_equal(ours.labels_, theirs.labels_)
+    assert_allclose(ours.cluster_centers_, theirs.cluster_centers_)
+    assert odd.nnz == 6  # what was given is as it was
+
+
+def test_sparse_rows_may_be_fewer_than_centres_and_single():
+    same = csr_array(np.repeat(np.eye(3, 2000, dtype=np.float32), 5, axis=0))
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(3\)"):
+        model = sf.KMeans(4, random_state=0).fit(same)
+    assert model.inertia_ == 0
+    assert model.cluster_centers_.dtype == model.transform(same).dtype == np.float32
 
 
 def test_functions_and_arrays_begin_the_climb():

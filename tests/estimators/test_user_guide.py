@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn import metrics
 from sklearn.datasets import load_digits, load_iris, make_blobs, make_moons
 from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -110,6 +111,20 @@ def test_vectors_of_colours():  # plot_color_quantization
     codebook, labels = kmeans.cluster_centers_, kmeans.predict(flat)
     recreated = codebook[labels].reshape(40, 50, -1)
     assert np.mean((image - recreated) ** 2) < 0.25 * image.var()
+
+
+def test_text_documents():  # plot_document_clustering
+    rng = np.random.default_rng(0)
+    topics = ["orbit moon rocket launch nasa", "pixel image render shading light", "faith church bible belief god"]
+    kinds = np.arange(120) % 3
+    texts = [" ".join(rng.choice([*topics[kind].split(), "the", "of"], 30)) for kind in kinds]
+    vectorizer = TfidfVectorizer(max_df=0.5, min_df=5, stop_words="english")
+    X_tfidf = vectorizer.fit_transform(texts)
+    kmeans = KMeans(n_clusters=3, max_iter=100, n_init=5, random_state=0).fit(X_tfidf)
+    assert metrics.adjusted_rand_score(kinds, kmeans.labels_) == 1.0
+    terms = vectorizer.get_feature_names_out()
+    tops = {" ".join(sorted(terms[order[:5]])) for order in kmeans.cluster_centers_.argsort()[:, ::-1]}
+    assert tops == {" ".join(sorted(topic.split())) for topic in topics}
 
 
 def test_densities_in_pipelines_and_scores():

@@ -245,6 +245,22 @@ def test_weak_prior_finds_the_number_of_clusters() -> None:
     assert post.alerts == ()
 
 
+def test_weak_speaks_of_the_mean_alone_where_the_std_is_known() -> None:
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(0, 1, 200), rng.normal(900, 1, 100)])
+    known = sf.Normal(std=1).fix("std")
+    post = sf.posterior(sf.Mixture(known, 6), x, prior="weak", random_state=0)
+    assert (post.count > 1).sum() == 2
+    assert np.diff(post.trace.objective).min() > -1e-9
+    fit = sf.fit(sf.Mixture(known, 2), x, prior="weak", random_state=0)
+    assert fit.alerts == ()
+    assert np.ravel(fit.distribution.components.mean) == pytest.approx(
+        [x[:200].mean(), x[200:].mean()], rel=1e-6, abs=1e-3
+    )
+    weak = sf.fit(known, x, prior="weak").prior
+    assert (weak.mean, weak.std) == pytest.approx((x.mean(), 10 * x.std()), rel=1e-12)
+
+
 def test_a_weak_block_has_one_prior_in_all_passes() -> None:
     case = CASES["product"]
     weak = sf.posterior(sf.Mixture(case.prototype, 2), case.rows, prior="weak", random_state=0)

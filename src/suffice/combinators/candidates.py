@@ -37,7 +37,8 @@ class Candidate:
 
 def candidates(component: Any, n_components: Any, structures: Any, families: Any) -> list[list[Candidate]]:
     """Candidates in groups of one family and one number of members, which share their starts."""
-    prototypes = [*([] if component is None else [component]), *_families(families)]
+    asked = [*([] if component is None else [component]), *_families(families)]
+    prototypes = [one for place, one in enumerate(asked) if one not in asked[:place]]
     if not prototypes:
         msg = "select needs a prototype, as in select(MultivariateNormal(), x, n_components=range(1, 10))."
         raise ParameterError(msg)

@@ -7,15 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from suffice import kernels
-from suffice.combinators.starts import seeds
+from suffice.combinators import distances
 from suffice.core.em import Climb, climb
 from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 from suffice.core.sketch import picture
 from suffice.core.statistics import Additive, checked_factor, same_kind
 from suffice.core.weights import Weights
-from suffice.distributions.normal import Normal
 from suffice.engines import local
 
 CELLS = 1 << 21  # of the picture that a start is drawn from
@@ -28,22 +26,29 @@ SHORT = 30  # passes over the picture before those over all rows
 class Apart(Additive):
     """What k-means keeps of rows: Σ w (k,) and Σ w (x − c) (k, d) of each centre, and Σ w ‖x − c‖² of all, (1,).
 
-    ``farthest`` (e, d) are rows for the centres that got none.
+    ``farthest`` (e, d) are rows for the centres that got none, and ``rounding`` (1,) is how far off that sum may be.
     """
 
     weight: Array
     total: Array
     inertia: Array
     farthest: Array = field(default_factory=lambda: np.empty((0, 0)))
+    rounding: Array = field(default_factory=lambda: np.zeros(1))
     exact: ClassVar[bool] = False
 
     def __add__(self, other: Apart) -> Apart:
         same_kind(self, other)
-        return Apart(self.weight + other.weight, self.total + other.total, self.inertia + other.inertia)
+        return Apart(
+            self.weight + other.weight,
+            self.total + other.total,
+            self.inertia + other.inertia,
+            rounding=self.rounding + other.rounding,
+        )
 
     def __mul__(self, factor: float) -> Apart:
         factor = checked_factor(factor)
-        return replace(self, weight=self.weight * factor, total=self.total * factor, inertia=self.inertia * factor)
+        sums = {name: getattr(self, name) * factor for name in ("weight", "total", "inertia", "rounding")}
+        return replace(self, **sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,62 +64,67 @@ class Centres:
     guarded: ClassVar[bool] = True
 
     @classmethod
-    def drawn(cls, rows: Array, weights: Weights, k: int, rng: Any, *, apart: bool = True) -> Self:
+    def drawn(cls, rows: Any, weights: Weights, k: int, rng: Any, *, apart: bool = True) -> Self:
         """Centres from a sketch of the rows: the best of several that were drawn apart, as k-means++ does, and rested.
 
         Without ``apart`` they are just drawn.
         """
-        size = int(np.clip(CELLS // rows.shape[1], max(10 * k, 1000), max(10 * k, ROWS)))
+        size = int(np.clip(CELLS // distances.cells(rows), max(10 * k, 1000), max(10 * k, ROWS)))
         small, held = picture(rows, weights, size, int(rng.integers(1 << 62)))
         if len(small) == 0:
             msg = "k-means cannot begin: no row has a weight; give at least one row."
             raise DataError(msg)
-        small, w = np.asarray(small, dtype=float), held.dense()[:, 0]
+        w = held.dense()[:, 0]
         if not apart:
-            return cls(small[rng.choice(len(small), k, replace=len(small) < k, p=w / w.sum())])
+            return cls(distances.dense(small[rng.choice(len(small), k, replace=len(small) < k, p=w / w.sum())]))
         part = slice(max(50 * k, 2000))  # by rising hash: the first rows are a sketch of the sketch
-        firsts = (cls(small[seeds(small[part], w[part], k, rng)]) for _ in range(TRIALS if k > 1 else 1))
+        first_rows = (distances.seeds(small[part], w[part], k, rng) for _ in range(TRIALS if k > 1 else 1))
+        firsts = (cls(distances.dense(small[chosen])) for chosen in first_rows)
         climbs = (first.climb(small, held, FEW) for first in firsts)
         first: Self = max(climbs, key=lambda path: path.rank).distribution
         return first if len(small) < size else first.climb(small, held, SHORT).distribution
 
     @staticmethod
-    def spread(rows: Array, weights: Weights) -> float:
+    def spread(rows: Any, weights: Weights) -> float:
         """The mean variance of the columns."""
-        return float(np.mean(Normal().shaped(rows).suffstats(rows, weights).var))
+        return distances.spread(rows, weights)
 
-    def climb(self, rows: Array, weights: Weights, max_iter: int, callback: Any = None) -> Climb:
+    def climb(self, rows: Any, weights: Weights, max_iter: int, callback: Any = None) -> Climb:
         """Assign and average until the centres rest."""
         return climb(self, rows, weights, None, max_iter, None, accelerate=False, callback=callback)
 
     # ---- what the loop asks for -----------------------------------------------------------------------------------
-    def suffstats(self, rows: Array, weights: Any = None) -> Apart:
+    def suffstats(self, rows: Any, weights: Any = None) -> Apart:
         """Statistics of rows that belong to their nearest centres; of equally near ones to the first."""
         held = Weights.of(weights, len(rows))
 
         def gather(part: slice) -> Apart:
-            inertia, weight, total = kernels.nearest(rows[part], self.places, held[part].values)
-            return Apart(weight, total, np.array([inertia]))
+            near = distances.nearest(rows[part], self.places, held[part].values)
+            return Apart(near.weight, near.total, np.array([near.inertia]), rounding=np.array([near.rounding]))
 
-        width = max(rows.shape[1], 12 + self.places.size // 32)  # work counts, not memory
+        cells = distances.cells(rows)
+        width = max(cells, 12 + len(self.places) * cells // 32)  # work counts, not memory
         found = local.reduce(gather, len(rows), width)
         if (found.weight > 0).all():
             return found
         return replace(found, farthest=self._farthest(rows, held, int((found.weight == 0).sum())))
 
-    def _farthest(self, rows: Array, weights: Weights, most: int) -> Array:
-        """Up to ``most`` rows, each the farthest from all centres and those before; of equal ones the least."""
+    def _farthest(self, rows: Any, weights: Weights, most: int) -> Array:
+        """Up to ``most`` rows, each the farthest from all centres and those before."""
         gap = np.where(weights.per_row() > 0, self.gaps(rows), 0.0)
         found: list[Array] = []
         while len(found) < most and gap.max(initial=0.0) > 0:
-            ties = rows[gap == gap.max()]
-            found.append(np.asarray(ties[np.lexsort(ties.T[::-1])[0]], dtype=float))
+            found.append(distances.least(rows[np.flatnonzero(gap == gap.max())]))
             gap = np.minimum(gap, replace(self, places=found[-1][None]).gaps(rows))
         return np.array(found).reshape(len(found), rows.shape[1])
 
-    def gaps(self, rows: Array) -> Array:
+    def gaps(self, rows: Any) -> Array:
         """Squared distance of each row to its centre, (n,)."""
-        return local.fill(lambda part: self.squares(rows[part]).min(axis=1), len(rows), rows.shape[1])
+
+        def gaps(part: slice) -> Array:
+            return np.asarray(distances.squares(rows[part], self.places).min(axis=1))
+
+        return local.fill(gaps, len(rows), distances.cells(rows))
 
     def estimate(self, stats: Apart, prior: Any = None) -> Self:
         """Each centre at the mean of its rows; one without rows at a row that is far from all."""
@@ -143,30 +153,26 @@ class Centres:
         extent = float((self.places.max(axis=0) - self.places.min(axis=0)).max()) or 1.0
         return float(np.sqrt(moved)) / extent
 
+    def rounding(self, stats: Apart) -> float:
+        """How far off the sum of squares may be."""
+        return float(stats.rounding[0])
+
     def sound(self, stats: Apart) -> bool:
         """Whether no centre is without rows."""
         return bool((stats.weight > 0).all())
 
     # ---- asking ---------------------------------------------------------------------------------------------------
-    def predict(self, rows: Array) -> Array:
+    def predict(self, rows: Any) -> Array:
         """The nearest centre of each row, (n,)."""
 
         def nearest(part: slice) -> Array:
             codes = np.empty(len(rows[part]), np.int32)
-            kernels.nearest(rows[part], self.places, codes=codes)
+            distances.nearest(rows[part], self.places, codes=codes)
             return codes
 
-        return local.fill(nearest, len(rows), rows.shape[1])
+        return local.fill(nearest, len(rows), distances.cells(rows))
 
-    def squares(self, block: Array) -> Array:
-        """Squared distances (n, k) of some rows to the centres."""
-        out = np.empty((len(block), len(self.places)))
-        for j, place in enumerate(self.places):
-            away = block - place
-            out[:, j] = np.einsum("nd,nd->n", away, away)
-        return out
-
-    def distances(self, rows: Array) -> Array:
+    def distances(self, rows: Any) -> Array:
         """Distances (n, k) of rows to the centres."""
-        width = rows.shape[1] + len(self.places)
-        return local.fill(lambda part: np.sqrt(self.squares(rows[part])), len(rows), width)
+        width = distances.cells(rows) + len(self.places)
+        return local.fill(lambda part: np.sqrt(distances.squares(rows[part], self.places)), len(rows), width)

@@ -58,6 +58,7 @@ class MixtureBeliefs:
         )
 
     def log_prior(self, prior: Any) -> Array:
+        """Log density of the prior of weights and members at their values."""
         beliefs = self.priors(prior)
         total = 0.0
         if beliefs.get("weights") is not None:
@@ -70,6 +71,7 @@ class MixtureBeliefs:
         return np.asarray(total)
 
     def posterior(self, stats: Any, prior: Any) -> Any:
+        """Refuse, and name what there is instead: statistics that depend on parameters have no closed posterior."""
         del stats, prior
         msg = (
             "a Mixture has no posterior in closed form: sf.posterior(mixture, rows, prior=…) comes near it, and "

@@ -130,6 +130,7 @@ class StickBreaking:
         return self
 
     def of(self, k: int) -> StickBreaking:
+        """The same belief about the weights of k members."""
         if self.parts is not None and len(self.parts.a) != k:
             msg = f"StickBreaking speaks of {len(self.parts.a)} components, but the mixture has {k}; give as many."
             raise ParameterError(msg)
@@ -143,17 +144,20 @@ class StickBreaking:
         return self.parts
 
     def after(self, count: Array) -> StickBreaking:
+        """The belief after ``count`` (k,) rows of each member."""
         later = np.append(np.cumsum(count[::-1])[-2::-1], 0.0)
         before = self._parts()
         return StickBreaking(self.concentration, Beta(before.a + count, before.b + later))
 
     @property
     def log(self) -> Array:
+        """The expected logarithms of the weights, (k,)."""
         taken, left = np.moveaxis(self._parts().mean_statistic(), -1, 0)
         return np.asarray(taken + np.append(0.0, np.cumsum(left)[:-1]))
 
     @property
     def mean(self) -> Array:
+        """The expected weights, (k,)."""
         taken = np.asarray(self._parts().mean)
         return _of_one(taken * np.append(1.0, np.cumprod(1.0 - taken)[:-1]))
 
@@ -164,6 +168,7 @@ class StickBreaking:
 
     @property
     def std(self) -> Array:
+        """The spread of each weight, (k,), from draws."""
         return np.asarray(self._draws.std(axis=0))
 
     def interval(self, level: float) -> tuple[Array, Array]:
@@ -179,15 +184,18 @@ class StickBreaking:
         return np.array(parts.a), np.array(parts.b)
 
     def divergence(self, prior: StickBreaking) -> float:
+        """The relative entropy of this belief to another."""
         return float(self._parts().divergence_cells(prior._parts()).sum())
 
     def permuted(self, order: Array) -> StickBreaking:
+        """Itself in its own order, and no other: what a member takes depends on those before it."""
         if (order == np.arange(len(order))).all():
             return self
         msg = "StickBreaking: the members of a Dirichlet process keep their order."
         raise ParameterError(msg)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw weights, (n, k)."""
         taken = np.asarray(self._parts().sample(n, rng))
         before = np.cumprod(np.concatenate([np.ones((n, 1)), 1.0 - taken[:, :-1]], axis=1), axis=1)
         return _of_one(taken * before)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
-from suffice.combinators.order import twins
+from suffice.combinators.order import alike, twins
 from suffice.combinators.splitting import moves
 from suffice.combinators.stack import Stack
 from suffice.core.distribution import Alert, Distribution
@@ -50,7 +50,7 @@ def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior:
         found = _floored(_given(model, start, rows), *_picture(model, rows, weights, rng))
     else:
         found = _from_owners(model, rows, weights, start, rng)
-    if not found.symmetric:
+    if not (found.symmetric or _even(found, rows, weights, start)):
         return _split(found, rows, weights, rng)
     broken, _ = _from_picture(model, rows, weights, rng, None, prior)
     text = (
@@ -58,6 +58,15 @@ def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior:
         "equal. It was replaced by the best of several random starts."
     )
     return broken, (("symmetric", text),)
+
+
+def _even(found: Any, rows: Any, weights: Weights, start: Any) -> bool:
+    """Whether like members get every row in the same parts; those that draw their own starts then differ by chance."""
+    first, *others = found.components.each
+    if isinstance(start, Distribution) or not others or not first.free or not all(alike(first, one) for one in others):
+        return False
+    shares = shares_of(found, rows, start) * weights.dense()
+    return bool(np.allclose(shares * shares.sum(), shares.sum(axis=1, keepdims=True) * shares.sum(axis=0), rtol=EQUAL))
 
 
 def _split(found: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, tuple[Alert, ...]]:
@@ -116,8 +125,13 @@ def shares_of(model: Any, rows: Any, owners: Any) -> Array:
             codes = array.astype(int)
         return np.asarray(codes[:, None] == np.arange(model.n), dtype=float)
     shares = np.asarray(array, dtype=float)
-    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
-        msg = "responsibilities in start= are finite numbers of at least 0, one for each row and component."
+    fine = (shares >= 0) & (shares < np.inf)
+    if not fine.all() or not shares.any():
+        row, member = np.argwhere(~fine)[0] if not fine.all() else (0, 0)
+        msg = (
+            "responsibilities in start= are finite numbers of at least 0, one for each row and component, and not all "
+            f"0; row {row} has {shares[row, member]:g} for component {member}. Mend it, or give labels."
+        )
         raise DataError(msg)
     return shares
 
@@ -298,18 +312,14 @@ def clusters(x: Array, weights: Array, k: int, rng: Any) -> Array:
     return codes
 
 
-def seeds(x: Array, weights: Array, k: int, rng: Any) -> Array:
-    """Rows (k,) that lie apart: each the best of several drawn by its distance to those before, as k-means++ does."""
+def seeds(x: Any, weights: Array, k: int, rng: Any, gaps: Callable[[Array], Array] | None = None) -> Array:
+    """Rows (k,) that lie apart: each the best of several drawn by its distance to those before, as k-means++ does.
+
+    ``gaps`` gives the squared distances (n, m) of all rows to some of them, where ``x`` is not an array of points.
+    """
     chance = weights / weights.sum()
     chosen = [int(rng.choice(len(x), p=chance))]
-    x = x - chance @ x
-    norms = np.einsum("nd,nd->n", x, x)
-    none = 1e-13 * norms.max()  # of a squared distance: rounding
-
-    def gaps(rows: Array) -> Array:
-        found = norms[:, None] - 2.0 * (x @ x[rows].T) + norms[rows]
-        return np.where(found > none, found, 0.0)
-
+    gaps = gaps or _gaps_between(x, chance)
     gap = gaps(np.array(chosen))[:, 0]
     for _ in range(k - 1):
         mass = weights * gap
@@ -320,3 +330,16 @@ def seeds(x: Array, weights: Array, k: int, rng: Any) -> Array:
         chosen.append(int(drawn[best]))
         gap = nearer[:, best]
     return np.array(chosen)
+
+
+def _gaps_between(x: Array, chance: Array) -> Callable[[Array], Array]:
+    """What gives the squared distances of points to some of them."""
+    x = x - chance @ x
+    norms = np.einsum("nd,nd->n", x, x)
+    none = 1e-13 * norms.max()  # of a squared distance: rounding
+
+    def gaps(rows: Array) -> Array:
+        found = norms[:, None] - 2.0 * (x @ x[rows].T) + norms[rows]
+        return np.where(found > none, found, 0.0)
+
+    return gaps

@@ -16,6 +16,7 @@ import numpy as np
 from suffice import kernels
 from suffice.core.labels import Column, Labels
 from suffice.core.parameters import Array
+from suffice.core.sparse import Sparse
 from suffice.core.streamed import Streamed, picked
 from suffice.core.weights import Weights
 
@@ -72,6 +73,17 @@ def row_hash(rows: Any, seed: int) -> Array:
 @row_hash.register
 def _(rows: Labels, seed: int) -> Array:
     return combined([_label_hash(column) for column in rows.columns], seed)
+
+
+@row_hash.register
+def _(rows: Sparse, seed: int) -> Array:
+    """The sum of the hashes of a row's cells, whatever their order; a 0 that is kept counts as one that is not."""
+    here = slice(rows.ends[0], rows.ends[-1])
+    cells = kernels.row_hash(np.stack([rows.places[here], rows.values[here]], axis=1), seed)
+    sums = np.zeros(len(cells) + 1, np.uint64)
+    np.cumsum(np.where(rows.values[here] == 0, np.uint64(0), cells), out=sums[1:])
+    ends = rows.ends - rows.ends[0]
+    return np.asarray(sums[ends[1:]] - sums[ends[:-1]] + kernels.row_hash(np.zeros((1, 1)), seed))
 
 
 def _label_hash(column: Column) -> Array:

@@ -69,6 +69,12 @@ class Sparse:
         start, stop, _ = part.indices(len(self))
         return replace(self, ends=self.ends[start : max(stop, start) + 1])
 
+    def squares(self) -> Array:
+        """Σ x² of each row, (n,)."""
+        here = slice(self.ends[0], self.ends[-1])
+        row = np.repeat(np.arange(len(self)), np.diff(self.ends))
+        return np.bincount(row, self.values[here] ** 2, len(self))
+
     def sums(self, w: Weights) -> Array:
         """Σ w x of each member, (k, width)."""
         if w.codes is None and w.values is not None and w.values.ndim > 1:

@@ -279,9 +279,14 @@ class Normal(ExponentialFamily):
         )
         return (("collapsed", text),)
 
-    def weak_prior(self, stats: Any) -> NormalInverseGamma:
-        """A hundredth of a row at the mean of the data, and one degree of freedom whose mode is their variance."""
+    def weak_prior(self, stats: Any) -> Any:
+        """A hundredth of a row at the mean of the data, and one degree of freedom whose mode is their variance.
+
+        Where the std is known, the first alone, of rows as far apart as the data or that std, whichever is more.
+        """
         pooled = np.maximum(stats.var, np.square(spread_floor(stats.mean)))
+        if "std" in self.fixed and "mean" not in self.fixed:
+            return NormalPrior(stats.mean, 10.0 * np.sqrt(np.maximum(pooled, np.square(self.std))))
         return NormalInverseGamma(stats.mean, 1e-2, 0.5, 2.0 * pooled)
 
     def after(self, likelihood: Normal, stats: Any) -> NormalPrior:

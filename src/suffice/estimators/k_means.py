@@ -6,6 +6,7 @@ import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from suffice.combinators.centres import Centres
 from suffice.core.em import Climb, Pass
 from suffice.core.parameters import Array
+from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
 from suffice.estimators.base import say
 from suffice.estimators.validation import AT_LEAST_ONE, AT_LEAST_ZERO, checked, generator, one_of, row_weights
@@ -23,7 +25,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
     Takes the arguments of ``sklearn.cluster.KMeans`` and shows its attributes: to change over, change the import. A
     weight of 2 is exactly the row twice, and neither the order of the rows nor their repetition changes the answer.
-    Sparse matrices are refused, not made dense.
+    Sparse matrices are never made dense.
 
     Parameters
     ----------
@@ -95,8 +97,15 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         self.copy_x = copy_x
         self.algorithm = algorithm
 
-    def _rows(self, X: Any, *, reset: bool = False) -> Array:
-        return np.asarray(validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C"))
+    def _rows(self, X: Any, *, reset: bool = False) -> tuple[Any, Any]:
+        """Rows, dense or sparse, and the type of their numbers."""
+        rows = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
+        if not issparse(rows):
+            return np.asarray(rows), rows.dtype
+        if not rows.has_canonical_format:  # a cell in two parts
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return Sparse.of(rows), rows.dtype
 
     def _climbs(self) -> int:
         """How many climbs were asked for."""
@@ -113,14 +122,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             return 1
         return int(self.n_init)
 
-    def _begin(self, rows: Array, weights: Weights, rng: Any) -> Array:
+    def _begin(self, rows: Any, weights: Weights, rng: Any) -> Array:
         """The first centres (k, d)."""
         k = self.n_clusters
         if isinstance(self.init, str):
             return Centres.drawn(rows, weights, k, rng, apart=self.init == "k-means++").places
         state = np.random.RandomState(rng.integers(np.iinfo(np.int32).max)) if callable(self.init) else None
-        given = self.init(rows, k, random_state=state) if callable(self.init) else self.init
-        places = np.array(given, dtype=np.float64)
+        given = self.init
+        if callable(self.init):
+            given = self.init(rows.matrix if isinstance(rows, Sparse) else rows, k, random_state=state)
+        places = np.array(given.toarray() if issparse(given) else given, dtype=np.float64)
         for axis, what in enumerate((f"number of clusters {k}", f"number of features of the data {rows.shape[1]}")):
             if places.ndim != 2 or places.shape[axis] != (k, rows.shape[1])[axis]:
                 msg = f"The shape of the initial centers {places.shape} does not match the {what}."
@@ -131,7 +142,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres of rows (n, d); weight 2 is the row twice."""
         del y
-        rows = self._rows(X, reset=True)
+        rows, kind = self._rows(X, reset=True)
         if len(rows) < self.n_clusters:
             msg = f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}."
             raise ValueError(msg)
@@ -153,7 +164,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         found = best.distribution.estimate(best.statistics)
         self.labels_ = found.predict(rows)
         self.inertia_ = -found.evidence(found.suffstats(rows, weights))
-        self.cluster_centers_, self.n_iter_ = found.places.astype(rows.dtype, copy=False), best.trace.passes
+        self.cluster_centers_, self.n_iter_ = found.places.astype(kind, copy=False), best.trace.passes
         distinct = len(np.unique(self.labels_))
         if distinct < self.n_clusters:
             warnings.warn(
@@ -183,24 +194,25 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     def predict(self, X: Any) -> Array:
         """The nearest centre of each row, (n,)."""
         centres = self._learned()
-        return centres.predict(self._rows(X))
+        return centres.predict(self._rows(X)[0])
 
     def transform(self, X: Any) -> Any:
         """Distances (n, k) of rows to the centres."""
         centres = self._learned()
-        rows = self._rows(X)
-        return centres.distances(rows).astype(rows.dtype, copy=False)
+        rows, kind = self._rows(X)
+        return centres.distances(rows).astype(kind, copy=False)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """−Σ w ‖x − c‖² of rows to their nearest centres."""
         del y
         centres = self._learned()
-        rows = self._rows(X)
+        rows = self._rows(X)[0]
         return centres.evidence(centres.suffstats(rows, row_weights(sample_weight, rows)))
 
     def __sklearn_tags__(self) -> Any:
-        """Tell that single precision stays."""
+        """Tell that sparse rows are welcome and that single precision stays."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
