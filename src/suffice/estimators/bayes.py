@@ -34,7 +34,14 @@ from suffice.core.weights import Weights
 from suffice.estimators.asking import Asking
 from suffice.estimators.rows import by_name, keep_names, one_row
 from suffice.estimators.targets import Targets, checked_priors, in_order, targets
-from suffice.estimators.validation import check_mergeable, checked, generator, refuse_infinite, row_weights
+from suffice.estimators.validation import (
+    check_mergeable,
+    checked,
+    generator,
+    refuse_infinite,
+    row_weights,
+    telling_text,
+)
 from suffice.frames.schema import infer
 from suffice.frames.table import Frame
 
@@ -119,7 +126,8 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
         if self._words:
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         kinds = [np.float64, np.float32]
-        rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
+        with telling_text(X, type(self).__name__):
+            rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
         if not reset:  # families look at every cell that they learn from
             refuse_infinite(rows, type(self).__name__)
         return rows
@@ -128,7 +136,8 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
         """The classes before they have parameters."""
         prototype, k = self._prototype(self.classes_), len(self.classes_)
         labels = tuple(self.classes_.tolist())
-        given = self._class_priors()
+        held = hasattr(self, "statistics_") and "weights" in self.distribution_.fixed  # given, or set since
+        given = self.distribution_.weights if held else self._class_priors()
         weights = None if given is None else checked_priors(given, self.classes_)
         several = isinstance(prototype, list)
         model = Classes(prototype, None if several else k, weights=weights, labels=labels)
@@ -229,7 +238,8 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
 
     def _each_frame(self, X: Source, ask: Any) -> Array:
         """What is asked of every partition of files, put together."""
-        names = tuple(self.feature_names_in_)
+        here = set(X.names)
+        names = tuple(name for name in self.feature_names_in_ if name in here or not self._named_rows)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return X.mapped(lambda frame: ask(self._of_frame(frame, names)), names)
@@ -460,7 +470,7 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
 
     @property
     def class_prior_(self) -> Array:
-        """p(y) of each class; setting it changes the decisions, not the classes."""
+        """p(y) of each class; setting it changes the decisions, not the classes, and ``fit`` alone learns it again."""
         if not hasattr(self, "distribution_"):
             msg = f"This {type(self).__name__} instance is not fitted yet."
             raise AttributeError(msg)
@@ -472,7 +482,10 @@ class BayesShell(Asking, ClassifierMixin, BaseEstimator):
         self._show()
 
     def with_priors(self, priors: Any) -> Self:
-        """The same classifier with other probabilities of the classes, as where it is used they are not as here."""
+        """The same classifier with other probabilities of the classes, as where it is used they are not as here.
+
+        They stay as they are when rows are added or removed afterwards.
+        """
         check_is_fitted(self)
         other = copy.copy(self)
         other.class_prior_ = priors
