@@ -49,6 +49,20 @@ def test_files_may_lack_what_was_left_out(tmp_path) -> None:
     np.testing.assert_array_equal(model.predict(sf.scan(tmp_path / "used.parquet")), model.predict(WHOLE))
 
 
+# ---- rows without names ----------------------------------------------------------------------------------------------
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("families", [None, sf.Product({"a": sf.Normal(), "b": sf.Categorical(), "k": sf.Poisson()})])
+def test_an_array_is_read_by_position_after_a_table(families) -> None:
+    model = sf.NaiveBayes(families).fit(USED, Y)
+    array = USED.to_numpy()
+    np.testing.assert_array_equal(model.predict_proba(array), model.predict_proba(USED))
+    named, placed = model.explain(USED.iloc[0]), model.explain(array[0])
+    assert placed.terms == named.terms
+    assert placed.lines() == named.lines()
+    with pytest.raises(ValueError, match="2 features, but NaiveBayes is expecting 3"):
+        model.predict(array[:, :2])
+
+
 # ---- priors that were set afterwards ---------------------------------------------------------------------------------
 CLASSIFIERS = [
     sf.GaussianNB(),

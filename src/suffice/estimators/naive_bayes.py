@@ -134,7 +134,8 @@ class NaiveBayes(BayesShell):
         if named is not None:
             return named
         array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
-        return {column: array[:, column] for column in range(array.shape[1])}
+        names = range(array.shape[1]) if reset else getattr(self, "feature_names_in_", range(array.shape[1]))
+        return {name: array[:, column] for column, name in enumerate(names)}
 
     def _lacks_only_left_out(self, given: list[Any]) -> bool:
         """Whether a frame lacks some of the columns of the fit, and none that the model uses."""
