@@ -137,6 +137,12 @@ def test_text_among_numbers_is_named(model, kind: str) -> None:
         model.fit(table.to_numpy(), [0, 1])
 
 
+def test_a_density_says_what_takes_text() -> None:
+    with pytest.raises(sf.DataError, match=r"Density takes numbers, but row 0, column 'b' holds .*sf.infer"):
+        sf.Density().fit(USED)
+    assert np.isfinite(sf.Density(sf.infer(USED)).fit(USED).score(USED))
+
+
 def test_cells_that_break_a_rule_are_named() -> None:
     with pytest.raises(ValueError, match=r"Negative values .* row 1, column 0 has -3"):
         sf.MultinomialNB().fit([[0, 1], [-3, 1]], [0, 1])

@@ -66,7 +66,7 @@ def refuse_infinite(rows: Any, name: str) -> None:
 
 
 @contextmanager
-def telling_text(X: Any, owner: str) -> Iterator[None]:
+def telling_text(X: Any, owner: str, instead: str = "use NaiveBayes") -> Iterator[None]:
     """Say where text was found by an estimator that takes numbers."""
     try:
         yield
@@ -83,7 +83,7 @@ def telling_text(X: Any, owner: str) -> Iterator[None]:
             if isinstance(cell, str) and not _is_number(cell)
         )
         where = next(found, str(error))
-        msg = f"{owner} takes numbers, but {where}. Leave it out, make numbers of it, or use NaiveBayes."
+        msg = f"{owner} takes numbers, but {where}. Leave it out, make numbers of it, or {instead}."
         raise DataError(msg) from error
 
 
