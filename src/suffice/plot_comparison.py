@@ -133,5 +133,5 @@ def _reliability(found: Comparison, ax: Any) -> None:
     ax.set(xlim=(low - 0.02, 1.02), ylim=(low - 0.02 if low == 0 else None, 1.02))
     what = f"p({found.classes[1]!r:.20})" if len(found.classes) == 2 else "p of the most probable class"
     ax.set(xlabel=f"{what}, mean of a bin", ylabel="how often it was so")
-    ax.legend(frameon=False, fontsize=8, loc="upper left")
+    ax.legend(frameon=False, fontsize=8)
     title(ax, "Calibration on held-out rows (area: rows)")

@@ -77,10 +77,10 @@ def _signed(value: float) -> str:
 
 def _tick(explanation: Explanation, name: Any) -> str:
     """A column and its cell; columns that are described together are named as far as there is room for them."""
-    value = explanation.values.get(name)
     if not isinstance(name, tuple) or len(name) == 1:
         one = name[0] if isinstance(name, tuple) else name
-        return f"{plain(one, NAME)} = {plain(shown(value), VALUE)}"
+        note = f" ({explanation.notes[name]})" if name in explanation.notes else ""
+        return f"{plain(one, NAME)} = {plain(shown(explanation.values.get(name)), VALUE)}{note}"
     kept = 1 + (len(str(name[0])) + len(str(name[1])) + 2 <= NAME)
     rest = len(name) - kept
     return ", ".join(plain(one, NAME // kept) for one in name[:kept]) + (f" and {rest} more" if rest else "")

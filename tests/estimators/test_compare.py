@@ -289,3 +289,18 @@ def test_the_picture_shows_curves_and_boundaries():
     plt.close("all")
     with pytest.raises(sf.ParameterError, match="draws what sf"):
         sf.plot.comparison(3)
+
+
+def test_the_legend_of_the_calibration_leaves_the_curves_free():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2000)
+    x = np.where(y == 1, rng.exponential(4, 2000), rng.normal(-0.5, 0.3, 2000))  # far from Gaussian: curves far above
+    rows = np.column_stack([x, rng.normal(size=2000) + y / 2, rng.normal(size=2000)])
+    _, right = sf.plot.comparison(sf.compare(rows, y, sizes=[200, 1000], repeats=3, random_state=0))
+    right.figure.canvas.draw()
+    box = right.get_legend().get_window_extent()
+    for line in right.get_lines():
+        steps = np.linspace(0, 1, 50)[:, None, None]
+        corners = right.transData.transform(np.column_stack(line.get_data()))
+        along = (corners[:-1] + steps * (corners[1:] - corners[:-1])).reshape(-1, 2)
+        assert not any(box.contains(*point) for point in along)

@@ -299,3 +299,18 @@ def test_projection_in_a_pipeline_keeps_names():
     steps = make_pipeline(StandardScaler(), sf.LinearDiscriminantAnalysis(n_components=2)).fit(X, Y)
     assert steps.get_feature_names_out().tolist() == ["lineardiscriminantanalysis0", "lineardiscriminantanalysis1"]
     assert steps.transform(X).shape == (178, 2)
+
+
+def test_shrinkage_of_columns_of_unlike_scale_does_not_hang_on_rounding():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 400)
+    scale = np.array([1.0, 1e-6, 1e6, 3.0])
+    rows = (rng.normal(size=(400, 4)) + y[:, None]) * scale + [1e3, 0.0, 1e7, 0.0]
+    whole = sf.LinearDiscriminantAnalysis(shrinkage=0.2).fit(rows, y)
+    for start in range(1, 6):
+        parts = sf.LinearDiscriminantAnalysis(shrinkage=0.2)
+        for part in np.split(np.arange(400), [50 * start, 300, 350]):
+            parts.partial_fit(rows[part], y[part], classes=[0, 1, 2])
+        assert_allclose(parts.predict_log_proba(rows), whole.predict_log_proba(rows), rtol=1e-10, atol=1e-12)
+    yours = theirs.LinearDiscriminantAnalysis("lsqr", shrinkage=0.2).fit(rows, y)
+    assert_allclose(whole.predict_log_proba(rows), yours.predict_log_proba(rows), rtol=1e-8)

@@ -283,8 +283,8 @@ class Classes(Mixture, register=False):
         return found
 
     def reweighted(self, weights: Any) -> Self:
-        """The same classes with other probabilities p(y)."""
-        return replace(self, weights=weights)
+        """The same classes with other probabilities p(y), which more rows do not change."""
+        return replace(self, weights=weights).fix("weights")
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         """What to know of the classes before trusting them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,9 @@ class Explanation:
         The cells, by the same names.
     log_odds, probability
         The sum of it all, and p(label | row) among all classes.
+    notes
+        ``{column: "unseen"}`` where a cell holds a label that no row had, and ``"impossible"`` where it has probability
+        0 under every class and is left out, like a missing one.
     """
 
     label: Any
@@ -43,6 +46,12 @@ class Explanation:
     values: dict[Any, Any]
     log_odds: float
     probability: float
+    notes: dict[Any, str] = field(default_factory=dict)
+
+    def cell(self, name: Any) -> str:
+        """The cell of a column in few letters, with what there is to know of it."""
+        note = f" ({self.notes[name]})" if name in self.notes else ""
+        return shown(self.values.get(name)) + note
 
     @property
     def sorted(self) -> dict[Any, float]:
@@ -51,10 +60,7 @@ class Explanation:
 
     def lines(self, room: int = LONGEST) -> list[tuple[str, str, float]]:
         """What adds up: name, cell and term of the prior, of every column, those that weigh most first, and the sum."""
-        told = [
-            (fitted(named(name), room), fitted(shown(self.values.get(name)), room), t)
-            for name, t in self.sorted.items()
-        ]
+        told = [(fitted(named(name), room), fitted(self.cell(name), room), t) for name, t in self.sorted.items()]
         return [("prior", "", self.prior), *told, ("log-odds", "", self.log_odds)]
 
     @property
@@ -137,6 +143,7 @@ def explain(classes: Any, rows: Any, label: Any, against: Any, names: Any, value
         seen = tuple(values(column) for column in columns)
         cells[key] = seen[0] if len(seen) == 1 else seen
     top = np.max(joint)
+    notes = _notes(classes.components, rows, names)
     shares = np.exp(joint - top) if np.isfinite(top) else classes.weights
     return Explanation(
         classes.labels[first],
@@ -146,7 +153,19 @@ def explain(classes: Any, rows: Any, label: Any, against: Any, names: Any, value
         cells,
         _difference(joint[first], joint[second]),
         float(shares[first] / np.sum(shares)),
+        notes,
     )
+
+
+def _notes(stack: Any, rows: Any, names: Any) -> dict[Any, str]:
+    """What to know of the cells of a row, by column."""
+
+    def key(columns: Any) -> Any:
+        keys = tuple(names(column) for column in columns)
+        return keys[0] if len(keys) == 1 else keys
+
+    found = {key(columns): "impossible" for columns, scores in stack.pieces(rows) if np.isneginf(scores[0]).all()}
+    return found | {key(columns): "unseen" for columns, strange in stack.strangers(rows) if strange[0]}
 
 
 def _pair(classes: Any, joint: Any, label: Any, against: Any) -> tuple[int, int]:

@@ -214,6 +214,9 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
     def contrasts(self, x: Any, first: int, second: int) -> list[tuple[Any, Array]]:
         return self._by_column(x, lambda block, part: block.contrasts(part, first, second))
 
+    def strangers(self, x: Any) -> list[tuple[Any, Array]]:
+        return self._by_column(x, lambda block, part: block.strangers(part))
+
     def _by_column(self, x: Any, ask: Callable[[Any, Any], list[tuple[Any, Array]]]) -> list[tuple[Any, Array]]:
         """What blocks answer by their columns, by the columns of the whole."""
         found, start = [], 0

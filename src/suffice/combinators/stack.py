@@ -123,6 +123,11 @@ class Stack(Compound, register=False):
             return [(everything, self.log_density(x))]
         return [(key, np.concatenate([pieces[i][1] for pieces in each], axis=1)) for i, key in enumerate(keys[0])]
 
+    def strangers(self, x: Any) -> list[tuple[Any, Array]]:
+        each = [dict(member.stacked.strangers(view)) for member, view in zip(self.parts, self.views(x), strict=True)]
+        common = [columns for columns in each[0] if all(columns in one for one in each)]
+        return [(columns, np.all([one[columns] for one in each], axis=0)) for columns in common]
+
     def gather(self, x: Any, w: Weights) -> Parts:
         parts = []
         for index, (member, view) in enumerate(zip(self.parts, self.views(x), strict=True)):

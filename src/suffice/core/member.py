@@ -70,6 +70,10 @@ class Member(Answers):
             pairs = [(columns, scores[:, first], scores[:, second]) for columns, scores in self.pieces(x)]
             return [(columns, np.where(left == right, 0.0, left - right)) for columns, left, right in pairs]
 
+    def strangers(self: Any, x: Any) -> list[tuple[Any, Array]]:
+        """Which cells hold a label that is none of the levels: by columns, (n,)."""
+        return [(columns, np.zeros(len(x), bool)) for columns, _ in self.pieces(x)]
+
     def staged(self, rows: Any) -> Any:
         """Rows prepared for many passes under this model."""
         return rows

@@ -19,6 +19,7 @@ STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 
 LARGE = 10.0
 FARTHEST = 2.0**62
 BLUR = 256 * np.finfo(float).eps  # of a row's log density, per unit of a concentration that multiplies logarithms
+REPEATED = 4  # rows for each number of a table that is looked up
 MANY = 1e4  # counts from which on differences of log Γ lose digits that matter
 
 
@@ -149,6 +150,22 @@ def log_factorial(x: Array) -> Array:
     if x.size > 1024 and x.min() >= 0 and x.max() < 4096:
         return np.asarray(_log_factorials()[x.astype(np.intp)])
     return np.asarray(special.gammaln(x + 1.0))
+
+
+def tabulated(formula: Callable[[Array], Array], x: Array) -> Array:
+    """``formula(x)`` of cells (n, d) that are counts: where they are small it is computed once for each number."""
+    missing = np.isnan(x)
+    whole = np.where(missing, 0.0, x)
+    if x.ndim != 2 or not x.size or whole.min() < 0 or REPEATED * whole.max() >= len(x):
+        return formula(x)
+    places = whole.astype(np.intp)
+    if (places != whole).any():
+        return formula(x)
+    numbers = np.arange(int(places.max()) + 1.0)[:, None]
+    table = formula(np.broadcast_to(numbers, (len(numbers), x.shape[1])))
+    found = table[places, np.arange(x.shape[1])]
+    found[missing] = np.nan
+    return found
 
 
 def log_choose(n: Array, x: Array) -> Array:

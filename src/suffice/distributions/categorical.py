@@ -82,6 +82,13 @@ class Categorical(Levelled):
                 )
                 warnings.warn(text, SufficeWarning, stacklevel=4)
 
+    def strangers(self, x: Labels) -> list[tuple[Any, Array]]:
+        found = []
+        for column, (cells, levels) in enumerate(zip(x.columns, self.named, strict=True)):
+            place = cells.places(levels)
+            found.append(((column,), cells.among(np.where(place < 0, 1, -1)) == 1))
+        return found
+
     def _first_unknown(self, cells: Column, place: Array, counted: Array) -> tuple[int | None, Any]:
         """The first row that counts and whose label is none of the levels, with the label; None where there is none."""
         lost = (cells.among(np.where(place < 0, 1, -1)) == 1) & counted

@@ -114,7 +114,7 @@ def clipped(cov: Array, floor: Array) -> Array:
     """The most likely covariances with Σ ⪰ floor where ``cov`` is the most likely without: eigenvalues at least 1."""
     lower = np.linalg.cholesky(floor)
     inverse = np.linalg.inv(lower)
-    values, vectors = np.linalg.eigh(symmetric(inverse @ cov @ inverse.T))
+    values, vectors = eigen(symmetric(inverse @ cov @ inverse.T))
     low = values[:, 0] < 1
     if not low.any():
         return cov

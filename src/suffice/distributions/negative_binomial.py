@@ -19,6 +19,7 @@ from suffice.core.special import (
     digamma_rise,
     log_binomial,
     log_rising,
+    tabulated,
     trigamma_fall,
     whole_quantile,
 )
@@ -81,6 +82,9 @@ class NegativeBinomial(Iterative, ExponentialFamily):
         return Distribution.log_density(self, x) if large else super().log_density(x)
 
     def log_cell(self, x: Array) -> Array:
+        return tabulated(self._log_cell, x)
+
+    def _log_cell(self, x: Array) -> Array:
         p = np.asarray(self.p)
         if max(np.max(self.size, initial=0.0), np.nanmax(x, initial=0.0)) > MANY:
             return np.asarray(log_binomial(self.size, x, p) - np.log1p(x / self.size))
@@ -89,6 +93,9 @@ class NegativeBinomial(Iterative, ExponentialFamily):
     # ---- learning -----------------------------------------------------------------------------------------------
     def terms(self, x: Array) -> Array:
         """X, Σ r/(r+j) and Σ rj/(r+j)² over j < x (two derivatives of log Γ(x+r) in log r), and (x − mean)²."""
+        return tabulated(self._terms, x)
+
+    def _terms(self, x: Array) -> Array:
         slope = self.size * digamma_rise(self.size, x)
         bend = np.maximum(slope - np.square(self.size) * trigamma_fall(self.size, x), 0.0)
         return np.stack([x, slope, bend, np.square(x - self.mean)], axis=-1)
@@ -154,16 +161,18 @@ class NegativeBinomial(Iterative, ExponentialFamily):
     def _step(self, stats: Any, size: Array, mean: Array | None) -> Array:
         """The step of log size that maximises a lower bound of the likelihood, (k, d).
 
-        log Γ(x+r)/Γ(r) is convex in t = log r, and its curvature shrinks no faster than e^−|Δt|: it lies above its
-        tangent plus bend·(|Δ| − 1 + e^−|Δ|), which touches it to second order. So the step climbs as surely as EM and
-        converges as fast as Newton. What is left, r·log p, is exact, with p = r/(r + mean) where p is learned.
+        The slope of log Γ(x+r)/Γ(r) in log r is Σ s over j < x with s = r/(r+j). Given Σ 1, Σ s and Σ s², its values at
+        other r lie beyond those of one s, the same for all j, and one that is 0 or 1 (:func:`_bound`): a bound that
+        touches to second order. So the step climbs as surely as EM and converges as fast as Newton. What is left,
+        r·log p, is exact, with p = r/(r + mean) where p is learned.
         """
-        slope, bend, tied = stats.mean[..., 1], stats.mean[..., 2], "size" in self.tied
+        slope, tied = stats.mean[..., 1], "size" in self.tied
 
         def climbs(step: Array) -> Array:
-            r = size * np.exp(step)
+            r, more = size * np.exp(step), np.expm1(step)
+            bend, s = _bound(stats.mean, step)
             rest = r * np.log(self.p) if mean is None else -r * np.log1p(mean / r)
-            cells = (slope - np.sign(step) * bend * np.expm1(-np.abs(step)) + rest) * stats.weight
+            cells = (slope + bend * more / (1 + more * s) + rest) * stats.weight
             return np.broadcast_to(cells.sum(axis=0), cells.shape) if tied else cells
 
         way = np.sign(climbs(np.zeros(size.shape)))
@@ -194,8 +203,10 @@ class NegativeBinomial(Iterative, ExponentialFamily):
             step, _ = newton_step(gradient, hessian, weight, ("size", "p"), frozenset({"p"}), limits)
 
             def gain(new: Array, share: Array) -> Array:
-                away = np.abs(np.log(new / old))
-                bound = slope * np.log(new / old) + bend * (away + np.expm1(-away))
+                away = np.log(new / old)
+                curved, s = _bound(stats.total, away)
+                grown = np.log1p(s * np.expm1(away)) - s * away
+                bound = slope * away + np.where(curved > 0, curved * grown / (s * (1 - s)), 0.0)
                 moved = weight * (new * np.log(share) - old * np.log(at)) + special.xlog1py(total, -share)
                 cells = np.where(weight > 0, bound + moved - special.xlog1py(total, -at), 0.0)
                 return np.asarray(cells.sum(axis=0))
@@ -267,6 +278,19 @@ class NegativeBinomial(Iterative, ExponentialFamily):
 
     def _comparable(self, other: Any) -> bool:
         return bool(np.array_equal(self.size, other.size) and super()._comparable(other))
+
+
+def _bound(sums: Array, step: Array) -> tuple[Array, Array]:
+    """B and s: a step t of log r adds B·(eᵗ − 1)/(1 + (eᵗ − 1)·s) to the slope of log Γ(x+r)/Γ(r) in log r.
+
+    At least so much for a step up, and at most for one down: the quadratures of Gauss and Radau with a node at s = 0 or
+    at s = 1, for the sums of 1, s and s², whose remainder has one sign for every function s·eᵗ/(1 + (eᵗ − 1)·s).
+    """
+    ones, slope, bend = (sums[..., i] for i in range(3))
+    with np.errstate(all="ignore"):
+        s = np.where(step > 0, 1 - bend / slope, bend / (ones - slope))
+    inside = (bend > 0) & (s > 0) & (s < 1)  # else there are no counts above 1, or rounding has the last word
+    return np.where(inside, bend, 0.0), np.where(inside, s, 0.5)
 
 
 def _pooled_p(weight: Array, size: Array, mean: Array) -> Array:

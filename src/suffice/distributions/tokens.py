@@ -133,6 +133,11 @@ class Tokens(SparseSums, Multinomial, register=False):
 class Flags(SparseSums, Bernoulli, register=False):
     """Yes or no in each column, where most are no, or yes is what exceeds a threshold."""
 
+    @property
+    def name(self) -> str:
+        """What the columns are to a reader of messages."""
+        return "Bernoulli"
+
     def read(self, x: Any) -> Any:
         return x if isinstance(x, Above) else super().read(x)
 

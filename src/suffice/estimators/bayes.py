@@ -24,7 +24,14 @@ from suffice.core.weights import Weights
 from suffice.estimators.deciding import Deciding
 from suffice.estimators.rows import keep_names
 from suffice.estimators.targets import Targets, checked_priors, targets
-from suffice.estimators.validation import check_mergeable, checked, generator, refuse_infinite, row_weights
+from suffice.estimators.validation import (
+    check_mergeable,
+    checked,
+    generator,
+    refuse_infinite,
+    row_weights,
+    telling_text,
+)
 from suffice.frames.table import Frame
 
 MISLED = 0.05  # of the labelled rows: what rows of unknown class may cost before an alert tells
@@ -101,7 +108,8 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         if self._words:
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         kinds = [np.float64, np.float32]
-        rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
+        with telling_text(X, type(self).__name__):
+            rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
         if not reset:  # families look at every cell that they learn from
             refuse_infinite(rows, type(self).__name__)
         return rows
@@ -110,7 +118,8 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         """The classes before they have parameters."""
         prototype, k = self._prototype(self.classes_), len(self.classes_)
         labels = tuple(self.classes_.tolist())
-        given = self._class_priors()
+        held = hasattr(self, "statistics_") and "weights" in self.distribution_.fixed  # given, or set since
+        given = self.distribution_.weights if held else self._class_priors()
         weights = None if given is None else checked_priors(given, self.classes_)
         several = isinstance(prototype, list)
         model = Classes(prototype, None if several else k, weights=weights, labels=labels)

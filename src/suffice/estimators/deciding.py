@@ -33,6 +33,7 @@ class Deciding(Asking):
     classes_: Array  # of the classifier itself, as all of these
     feature_names_in_: Array
     _by_name: Any
+    _named_rows: Any
     _of_frame: Any
     _show: Any
     _targets: Any
@@ -51,7 +52,8 @@ class Deciding(Asking):
 
     def _each_frame(self, X: Source, ask: Any) -> Array:
         """What is asked of every partition of files, put together."""
-        names = tuple(self.feature_names_in_)
+        here = set(X.names)
+        names = tuple(name for name in self.feature_names_in_ if name in here or not self._named_rows)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return X.mapped(lambda frame: ask(self._of_frame(frame, names)), names)
@@ -112,7 +114,7 @@ class Deciding(Asking):
 
     @property
     def class_prior_(self) -> Array:
-        """p(y) of each class; setting it changes the decisions, not the classes."""
+        """p(y) of each class; setting it changes the decisions, not the classes, and ``fit`` alone learns it again."""
         if not hasattr(self, "distribution_"):
             msg = f"This {type(self).__name__} instance is not fitted yet."
             raise AttributeError(msg)
@@ -124,7 +126,10 @@ class Deciding(Asking):
         self._show()
 
     def with_priors(self, priors: Any) -> Self:
-        """The same classifier with other probabilities of the classes, as where it is used they are not as here."""
+        """The same classifier with other probabilities of the classes, as where it is used they are not as here.
+
+        They stay as they are when rows are added or removed afterwards.
+        """
         check_is_fitted(self)
         other = copy.copy(self)
         other.class_prior_ = priors

@@ -19,7 +19,15 @@ from suffice.estimators.asking import Asking
 from suffice.estimators.base import Criteria
 from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import columns_of, is_mapping
-from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, check_mergeable, checked, generator, row_weights
+from suffice.estimators.validation import (
+    ABOVE_ZERO,
+    AT_LEAST_ONE,
+    check_mergeable,
+    checked,
+    generator,
+    row_weights,
+    telling_text,
+)
 
 
 class Density(Asking, Criteria, DensityMixin, BaseEstimator):
@@ -86,7 +94,8 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
             X = named
         else:
             kinds = None if takes_labels(self._given) else [np.float64, np.float32]
-            X = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite="allow-nan")
+            with telling_text(X, type(self).__name__, "give a prototype for every column, as sf.infer(X) makes one"):
+                X = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite="allow-nan")
         return prototype.read(X)
 
     @checked

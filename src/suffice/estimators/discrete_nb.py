@@ -18,7 +18,7 @@ from suffice.distributions.categorical import Categorical
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.tokens import Above, Flags, Tokens
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.validation import AT_LEAST_ZERO, interval, refuse_infinite, rules_of
+from suffice.estimators.validation import AT_LEAST_ZERO, interval, refuse_infinite, rules_of, telling_text
 
 LEAST_ALPHA = 1e-10
 GLANCE = 4096  # rows that are looked at for the largest category
@@ -140,7 +140,8 @@ class BernoulliNB(DiscreteShell):
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
-        rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
+        with telling_text(X, type(self).__name__):
+            rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
         refuse_infinite(rows, type(self).__name__)
         if hasattr(rows, "tocsr"):
             rows = rows.copy()
@@ -217,11 +218,16 @@ class MultinomialNB(DiscreteShell):
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
-        rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
+        with telling_text(X, type(self).__name__):
+            rows = validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
         if not reset:  # the family looks at what it learns from
             refuse_infinite(rows, type(self).__name__)
         if not hasattr(rows, "tocsr") and rows.size and rows.min() < 0:
-            msg = f"Negative values in data passed to {type(self).__name__} (input X): counts are at least 0."
+            row, column = np.argwhere(rows < 0)[0].tolist()
+            msg = (
+                f"Negative values in data passed to {type(self).__name__} (input X): row {row}, column {column} has "
+                f"{rows[row, column]:g}, and counts are at least 0. Correct it, or use GaussianNB or NaiveBayes."
+            )
             raise ValueError(msg)
         return rows
 
@@ -332,7 +338,8 @@ class CategoricalNB(DiscreteShell):
     def _validated(self, X: Any, *, reset: bool) -> Any:
         rows = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         if rows.dtype.kind not in "iuf":
-            rows = check_array(rows, dtype=np.float64, ensure_all_finite="allow-nan")
+            with telling_text(X, type(self).__name__):
+                rows = check_array(rows, dtype=np.float64, ensure_all_finite="allow-nan")
         if rows.dtype.kind == "f":
             return np.floor(rows) if np.isnan(rows.sum()) else rows.astype(np.int64)
         return rows

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 from sklearn.utils.validation import validate_data
 
 from suffice.combinators.product import Product
+from suffice.core.data import listed
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError
 from suffice.core.names import names_of_data
@@ -17,6 +18,7 @@ from suffice.estimators.rows import columns_of
 from suffice.estimators.targets import Targets
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, check_mergeable, row_weights
 from suffice.frames.schema import infer
+from suffice.frames.table import is_frame
 
 
 class NaiveBayes(BayesShell):
@@ -28,7 +30,8 @@ class NaiveBayes(BayesShell):
         ``{column: distribution}`` for some columns (None leaves one out), one distribution for every column, or a whole
         :class:`Product`, whose parts go by position where they have no names. Those of other
         columns are chosen by :func:`suffice.infer`, by the values of the rows of ``fit``, or of the first
-        ``partial_fit``, within the classes. It leaves out columns that are constant, dates, or like an identifier.
+        ``partial_fit``, within the classes. It leaves out columns that are constant, dates, or like an identifier;
+        later tables may lack what was left out.
     joint
         Whether columns of real numbers are described together, by one MultivariateNormal.
     priors
@@ -113,17 +116,32 @@ class NaiveBayes(BayesShell):
         return True
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
+        if not reset and is_frame(X):
+            opened = listed(X)
+            if self._lacks_only_left_out(list(opened)):
+                return opened
         named = columns_of(self, X, reset=reset)
         if named is not None:
             return named
         array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
-        return {column: array[:, column] for column in range(array.shape[1])}
+        names = range(array.shape[1]) if reset else getattr(self, "feature_names_in_", range(array.shape[1]))
+        return {name: array[:, column] for column, name in enumerate(names)}
+
+    def _lacks_only_left_out(self, given: list[Any]) -> bool:
+        """Whether a frame lacks some of the columns of the fit, and none that the model uses."""
+        known, here = list(getattr(self, "feature_names_in_", ())), set(given)
+        used = self.prototype_.column_names or ()
+        return len(given) < len(known) and given == [name for name in known if name in here] and here.issuperset(used)
 
     def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
         if isinstance(self.families, Distribution):
             self.prototype_ = _over(self.families, tuple(names_of_data(rows) or rows.keys()))
             return
         files = isinstance(rows, Source)
+        count = len(rows) if files or not isinstance(rows, Mapping) else len(next(iter(rows.values()), ()))
+        if count != len(found.codes):
+            msg = f"NaiveBayes: there are {count} rows, but {len(found.codes)} labels; give one label per row."
+            raise DataError(msg)
         weights = sample_weight if files else row_weights(sample_weight, found.codes).values
         try:
             chosen = infer(rows, self.families, joint=self.joint, weights=weights, within=found.codes)

@@ -56,7 +56,8 @@ def one_row(row: Any, names: list[Any], *, by_name: bool) -> tuple[Any, dict[Any
         array = row.toarray() if hasattr(row, "toarray") else np.asarray(row)
         array = array[None] if array.ndim == 1 else array
         _refuse_many(len(array))
-        return array, dict(enumerate(array[0].tolist()))
+        found = array[0].tolist()
+        return array, dict(zip(names if len(names) == len(found) else range(len(found)), found, strict=True))
     if by_name:
         return {name: np.array([value], dtype=object) for name, value in found.items()}, found
     ordered = [found[name] for name in names] if names else list(found.values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -11,9 +13,11 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, check_is_fitted
 
+from suffice.core.data import cells, listed
 from suffice.core.errors import DataError
 from suffice.core.weights import Weights
 from suffice.engines import local
+from suffice.frames.table import Frame
 
 ABOVE_ZERO = Interval(Real, 0.0, None, closed="neither")
 AT_LEAST_ZERO = Interval(Real, 0.0, None, closed="left")
@@ -69,6 +73,36 @@ def refuse_infinite(rows: Any, name: str) -> None:
         total = local.reduce(lambda part: float(values[part].sum()), len(values), values[:1].size)
     if not np.isfinite(total):  # a cell that is not finite, or only a large sum
         assert_all_finite(values, allow_nan=True, estimator_name=name, input_name="X")
+
+
+@contextmanager
+def telling_text(X: Any, owner: str, instead: str = "use NaiveBayes") -> Iterator[None]:
+    """Say where text was found by an estimator that takes numbers."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith("could not convert string to float") or np.ndim(X) != 2:
+            raise
+        opened = listed(X)
+        named = isinstance(opened, Frame)
+        columns = {name: opened[name] for name in opened} if named else dict(enumerate(np.asarray(X, dtype=object).T))
+        found = (
+            f"row {row}, column {name!r} holds {cell!r:.40}"
+            for name, values in columns.items()
+            for row, cell in enumerate(cells(values, owner).tolist())
+            if isinstance(cell, str) and not _is_number(cell)
+        )
+        where = next(found, str(error))
+        msg = f"{owner} takes numbers, but {where}. Leave it out, make numbers of it, or {instead}."
+        raise DataError(msg) from error
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def check_mergeable(mine: Any, other: Any) -> None:
