@@ -222,7 +222,7 @@ class _Walk:
         if proposed is None:
             following = here.distribution.estimate(here.statistics, self.prior)
             self.moves.append(distance(here.distribution, following))
-            if _settled(self.moves, self.column("objective")):
+            if _settled(self.moves, self.last(STALLED + 1)):
                 return FLAT
         if self.passes >= self.most:
             return stopped
@@ -270,14 +270,18 @@ class _Walk:
     def column(self, name: str) -> list[float]:
         return [getattr(one, name) for one in self.seen]
 
+    def last(self, count: int) -> list[float]:
+        """The objectives of the last passes."""
+        return [one.objective for one in self.seen[-count:]]
+
     def flat(self, tol: float | None) -> bool:
         """Whether the last two changes of the objective were small; one alone may be a leap that hardly rose."""
-        last = self.column("objective")[-3:]
+        last = self.last(3)
         return tol is not None and len(last) == 3 and max(np.abs(np.diff(last))) <= tol * (1 + abs(last[-1]))
 
     def gained_less(self, gain: float | None, before: float) -> bool:
         """Whether the last change of the objective was less than ``gain``."""
-        last = [before, *self.column("objective")][-2:]
+        last = [before, *self.last(2)][-2:]
         return gain is not None and abs(last[1] - last[0]) < gain
 
     def trace(self) -> Trace:

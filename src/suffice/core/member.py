@@ -402,7 +402,7 @@ class Member(Answers):
             scale = np.asarray(self.scale_of(name) if unbounded else np.abs(old))
             with np.errstate(all="ignore"):
                 ratio = np.abs(new - old) / np.where(scale > 0, scale, 1.0)
-            worst = max(worst, float(np.nanmax(ratio, initial=0.0)))
+            worst = max(worst, float(np.fmax.reduce(ratio, axis=None, initial=0.0)))  # NaN is no move
         return worst
 
     def bounds(self: Any, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:

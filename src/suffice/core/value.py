@@ -66,6 +66,17 @@ class Value:
             for name in kind:
                 self.check_name(name)
 
+    def assured(self, **parameters: Array) -> Self:
+        """The same with other parameters of the same shapes, which are sure to lie in their domains."""
+        found = object.__new__(type(self))
+        for name in _field_names(cast("Any", type(self))):  # and nothing that was found out about this value
+            object.__setattr__(found, name, getattr(self, name))
+        for name, value in parameters.items():
+            array = value if value.flags.owndata or not value.flags.writeable else value.copy()
+            array.flags.writeable = False
+            object.__setattr__(found, name, array)
+        return found
+
     @classmethod
     def specs(cls) -> dict[str, Parameter]:
         """The parameters as data, by name."""
@@ -257,6 +268,11 @@ class Value:
 
     def _told(self, f: Any) -> bool:
         return f.name not in ("fixed", "tied", "batch") and getattr(self, f.name) is not None
+
+
+@cache
+def _field_names(cls: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cast("Any", cls)))
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -112,14 +112,25 @@ def resolved(scatter: Array, weight: Array) -> Array:
 
 def clipped(cov: Array, floor: Array) -> Array:
     """The most likely covariances with Σ ⪰ floor where ``cov`` is the most likely without: eigenvalues at least 1."""
-    lower = np.linalg.cholesky(floor)
-    inverse = np.linalg.inv(lower)
-    values, vectors = eigen(symmetric(inverse @ cov @ inverse.T))
+    lower, inverse = _root_of(floor.tobytes(), len(floor))
+    scaled = symmetric(inverse @ cov @ inverse.T)
+    if surely_above(scaled - np.eye(len(floor)), 0.0):
+        return cov
+    values, vectors = eigen(scaled)
     low = values[:, 0] < 1
     if not low.any():
         return cov
     mended = symmetric(lower @ built(vectors, np.maximum(values, 1.0)) @ lower.T)
     return np.where(low[:, None, None], mended, cov)
+
+
+@lru_cache(8)
+def _root_of(floor: bytes, d: int) -> tuple[Array, Array]:
+    """The root of a matrix (d, d), and its inverse: a fit asks for those of its floor in every pass."""
+    lower = np.linalg.cholesky(np.frombuffer(floor).reshape(d, d))
+    inverse = np.linalg.inv(lower)
+    lower.flags.writeable = inverse.flags.writeable = False
+    return lower, inverse
 
 
 def eigen(matrix: Array) -> tuple[Array, Array]:

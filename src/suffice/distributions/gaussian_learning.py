@@ -99,7 +99,10 @@ class GaussianLearning(Gaussian, register=False):
         if prior is not None:
             scatter, divisor = scatter + prior.scale[: len(scatter)], divisor + prior.df[: len(divisor)] + d + 1
         cov = form.floored(form.project(scatter, divisor, np.asarray(self.cov), floor), least)
-        return replace(self, mean=mean, cov=np.broadcast_to(cov, (k, d, d)))
+        cov = np.broadcast_to(cov, (k, d, d))
+        if mean.shape == np.shape(self.mean) and np.isfinite(mean).all() and np.isfinite(cov).all():
+            return self.assured(mean=mean, cov=cov)
+        return replace(self, mean=mean, cov=cov)
 
     def choose(self, keep: Array, other: Self) -> Self:
         """The stack itself where ``keep`` (k,) holds, else ``other``; covariances that share anything: the other's."""
