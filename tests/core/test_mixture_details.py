@@ -1,9 +1,13 @@
 """What a mixture keeps of a prototype, of a start, of the caller's order and rows, and what it tells."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import suffice as sf
+from suffice.combinators import splitting, starts
+from suffice.core.latent import plus
 
 TRUTH = sf.Mixture([sf.Normal(4, 0.8), sf.Normal(8, 2)], weights=[0.3, 0.7])
 LIVES = TRUTH.sample(600, random_state=3)
@@ -128,6 +132,32 @@ def test_an_interrupt_while_a_start_is_sought_ends_the_fit(monkeypatch, where):
     assert not fit.converged
     assert "interrupted" in dict(fit.alerts)["not converged"]
     assert fit.log_likelihood == pytest.approx(fit.distribution.log_prob(LIVES).sum(), rel=1e-12)
+
+
+def test_an_interrupt_keeps_what_two_members_made_one_led_to(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=200) + np.repeat([0, 20, 40, 60], 50)
+    climb, moves, paths, moved = starts.climb, starts.moves, [], []
+
+    def badly(x, *_):  # the first two share a heap, and the last has two
+        heap = np.argsort(np.argsort(x[:, 0])) // 50
+        return np.array([[0, 1], [2, 2], [3, 3], [3, 3]])[heap, np.arange(200) % 2]
+
+    def counted(*given):
+        moved.append(len(paths))
+        return moves(*given)
+
+    def interrupted(*given, **options):
+        path = climb(*given, **options)
+        gained = moved and max(paths[moved[0] :], default=-np.inf) > max(paths[: moved[0]])
+        paths.append(path.rank[1])
+        return replace(path, interrupted=True) if gained else path
+
+    for name, stub in (("clusters", badly), ("climb", interrupted), ("moves", counted)):
+        monkeypatch.setattr(starts, name, stub)
+    fit = sf.fit(sf.Mixture(sf.Normal(), 4), rows, random_state=0)
+    assert "interrupted" in dict(fit.alerts)["not converged"]
+    assert max(paths) > max(paths[: moved[0]]) + 50
+    assert fit.log_likelihood >= max(paths) * (1 + 1e-9)
 
 
 def test_an_interrupt_ends_further_starts_as_well():
@@ -334,3 +364,54 @@ def test_mixtures_as_members_may_be_equal():
     inner = [sf.Mixture([sf.Normal(0, 1), sf.Normal(5, 1)], weights=[w, 1 - w]) for w in (0.5, 0.5, 0.3)]
     mixture = sf.Mixture(inner)
     assert "members 0 and 1 are equal" in dict(mixture.alerts(mixture.suffstats(LIVES)))["unidentified"]
+
+
+# ---- two members made one, and another cut ---------------------------------------------------------------------------
+def test_members_that_share_a_heap_are_made_one_and_the_one_with_two_is_cut():
+    rng = np.random.default_rng(5)
+    heap = np.repeat([0, 1, 2, 3], 50)
+    places = rng.normal(size=(200, 2)) + np.array([[0, 0], [30, 0], [0, 30], [0, 50]])[heap]
+    half = np.full(50, 0.5)
+    shares = np.zeros((200, 4))
+    shares[heap == 0, 0] = shares[heap == 0, 2] = half
+    shares[heap == 1, 1] = shares[heap >= 2, 3] = 1
+    first = next(splitting.moves(shares, places, np.ones(200)))
+    np.testing.assert_allclose(first.sum(axis=1), 1)
+    np.testing.assert_array_equal(first.argmax(axis=1)[heap < 2], heap[heap < 2])
+    assert sorted({*first.argmax(axis=1)[heap == 2]} | {*first.argmax(axis=1)[heap == 3]}) == [2, 3]
+
+
+def test_the_principal_axis_of_many_columns_is_found_without_their_matrix(monkeypatch):
+    rng, sizes, eigh = np.random.default_rng(2), [], np.linalg.eigh
+    axis = rng.normal(size=300)
+    places = rng.normal(size=(400, 300)) + 2 * rng.choice([-1, 1], size=(400, 1)) * axis / np.linalg.norm(axis) * 3
+    mine = rng.uniform(size=400)
+    centred = places - mine @ places / mine.sum()
+    longest = eigh((centred * mine[:, None]).T @ centred)[0][-1]
+    monkeypatch.setattr(np.linalg, "eigh", lambda matrix: (sizes.append(matrix.shape[-1]), eigh(matrix))[1])
+    place, spread = splitting.along(mine, places)
+    assert max(sizes) <= splitting.WIDE
+    assert spread == pytest.approx(longest, rel=1e-3)
+    assert mine @ place**2 == pytest.approx(spread, rel=1e-9)
+
+
+@pytest.mark.parametrize("places", [np.zeros((5, 90)), np.eye(5, 90), np.ones((1, 90))])
+def test_the_principal_axis_of_few_rows_of_many_columns(places):
+    narrow = places[:, :5]
+    for mine in (np.ones(len(places)), np.zeros(len(places))):
+        assert splitting.along(mine, places)[1] == pytest.approx(splitting.along(mine, narrow)[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64])
+def test_scores_of_another_type_lose_no_digits_of_the_weights(kind):
+    np.testing.assert_array_equal(plus(np.ones((2, 2), kind), np.log([0.3, 0.7])), 1 + np.log([[0.3, 0.7]] * 2))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float32])
+def test_a_floor_of_any_type_holds(kind):
+    covs = [
+        sf.fit(sf.Mixture(sf.MultivariateNormal(), 2, floors=np.eye(2, dtype=one) * one(4)), PLANE, random_state=0)
+        for one in (np.float64, kind)
+    ]
+    np.testing.assert_array_equal(covs[0].params["cov"], covs[1].params["cov"])
+    assert np.linalg.eigvalsh(covs[1].params["cov"]).min() >= 4 * (1 - 1e-12)

@@ -14,6 +14,8 @@ from suffice.core.parameters import Array
 LEAN = 0.9  # how much more of a row on its side a half gets, relative to its whole
 CHOICES = 2  # pairs that are made one, and members that are cut
 LIGHT = 0.25  # of an equal part of the rows: a member with less is not cut
+WIDE = 64  # columns from which a principal axis is sought by steps: the matrix of all would take longer than the climbs
+STEPS = 16  # of Lanczos; an axis that they do not find is hardly longer than others
 
 
 def moves(shares: Array, places: Array, held: Array) -> Iterator[Array]:
@@ -27,8 +29,9 @@ def moves(shares: Array, places: Array, held: Array) -> Iterator[Array]:
     own = np.sqrt(np.maximum(np.diag(together), 1e-300))
     alike = np.triu(together / (own[:, None] * own), 1)
     pairs = [divmod(int(place), k) for place in np.argsort(-alike, axis=None, kind="stable")[:CHOICES]]
-    wide = [int(j) for j in widest(shares, places, held)]
-    heaped = [int(j) for j in np.argsort(_peakedness(shares, places, held), kind="stable")]
+    lines = [along(share * held, places) for share in shares.T]
+    wide = np.argsort([-spread for _, spread in lines], kind="stable").tolist()
+    heaped = np.argsort(_peakedness(shares, held, lines), kind="stable").tolist()
     for first, second in [pair for pair in pairs if pair[0] < pair[1]]:
         cuts = dict.fromkeys(one for both in zip(heaped, wide, strict=True) for one in both)
         for cut in [one for one in cuts if one not in (first, second)][:CHOICES]:
@@ -38,12 +41,11 @@ def moves(shares: Array, places: Array, held: Array) -> Iterator[Array]:
             yield np.delete(halves, gone, axis=1)
 
 
-def _peakedness(shares: Array, places: Array, held: Array) -> Array:
+def _peakedness(shares: Array, held: Array, lines: list[tuple[Array, float]]) -> Array:
     """The kurtosis (k,) of each member's rows along their principal axis: small where they lie in two heaps."""
     found, least = np.full(shares.shape[1], np.inf), LIGHT * float(held.sum()) / shares.shape[1]
-    for j, share in enumerate(shares.T):
-        mine = share * held
-        place, spread = along(mine, places)
+    for j, (place, spread) in enumerate(lines):
+        mine = shares[:, j] * held
         if mine.sum() > least and spread > 0:
             found[j] = float(mine @ place**4) * float(mine.sum()) / spread**2
     return found
@@ -59,8 +61,34 @@ def along(mine: Array, places: Array) -> tuple[Array, float]:
     """Places (n,) of rows on the principal axis of the weights, and weight × variance along it."""
     total = max(float(mine.sum()), 1e-300)
     centred = places - (mine @ places) / total
+    axis, spread = _principal(mine, centred)
+    return centred @ axis, spread
+
+
+def _principal(mine: Array, centred: Array) -> tuple[Array, float]:
+    """The principal axis (d,) of centred places (n, d), and weight × variance along it."""
+    if centred.shape[1] > WIDE:
+        basis = _likely_axes(mine, centred)
+        axis, spread = _principal(mine, centred @ basis.T)
+        return axis @ basis, spread
     values, vectors = np.linalg.eigh((centred * mine[:, None]).T @ centred)
-    return centred @ vectors[:, -1], float(values[-1])
+    return vectors[:, -1], float(values[-1])
+
+
+def _likely_axes(mine: Array, centred: Array) -> Array:
+    """Orthogonal axes (≤ STEPS, d) that all but hold the principal one: Lanczos' steps from the heaviest place."""
+    basis = np.zeros((STEPS, centred.shape[1]))
+    step = centred[np.argmax(mine * np.einsum("nd,nd->n", centred, centred))]
+    for i in range(STEPS):
+        size = np.linalg.norm(step)
+        for _ in range(2):  # once would leave what rounding does
+            step = step - (basis[:i] @ step) @ basis[:i]
+        left = np.linalg.norm(step)
+        if not left > 1e-10 * size:
+            return basis[: max(i, 1)]
+        basis[i] = step / left
+        step = (mine * (centred @ basis[i])) @ centred
+    return basis
 
 
 def halved(shares: Array, places: Array, held: Array, j: int, lean: float, *, core: bool = False) -> Array:

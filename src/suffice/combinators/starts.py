@@ -247,6 +247,10 @@ def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -
             raise KeyboardInterrupt
         return path
 
+    def from_shares(shares: Array) -> Climb:
+        paths.append(climbed(owned(model, small, shares * held[:, None], rng)))  # kept, should the next be interrupted
+        return paths[-1]
+
     paths: list[Climb] = []
     try:
         while len(paths) < trials:
@@ -258,7 +262,6 @@ def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -
             better = sorted(paths, key=lambda one: one.rank)[len(paths) // 2 :]
             paths = [path if path.converged else climbed(path.distribution) for path in better]
         if trials > 1 and model.n > 2 and not isinstance(model.components, Stack):
-            from_shares = lambda shares: climbed(owned(model, small, shares * held[:, None], rng))  # noqa: E731
             paths = [_regrouped(paths[0], from_shares, small, places, held)]
     except KeyboardInterrupt:
         if not paths:
