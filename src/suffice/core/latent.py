@@ -39,7 +39,8 @@ def share_out(scores: Array) -> Shared:
 def plus(scores: Any, log_weights: Array) -> Array:
     """Scores (n, k) with log-weights (k,) or (n, k), written over the scores where these are nobody else's."""
     found = np.asarray(scores)
-    out: Array = np.add(found, log_weights, out=found if found.flags.owndata and found.flags.writeable else None)
+    ours = found.flags.owndata and found.flags.writeable and found.dtype == np.float64  # else digits would be lost
+    out: Array = np.add(found, log_weights, out=found if ours else None)
     return out
 
 

@@ -112,7 +112,7 @@ def resolved(scatter: Array, weight: Array) -> Array:
 
 def clipped(cov: Array, floor: Array) -> Array:
     """The most likely covariances with Σ ⪰ floor where ``cov`` is the most likely without: eigenvalues at least 1."""
-    lower, inverse = _root_of(floor.tobytes(), len(floor))
+    lower, inverse = _root_of(np.asarray(floor, dtype=float).tobytes(), len(floor))
     scaled = symmetric(inverse @ cov @ inverse.T)
     if surely_above(scaled - np.eye(len(floor)), 0.0):
         return cov
