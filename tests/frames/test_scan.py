@@ -628,3 +628,11 @@ def test_peak_memory_does_not_grow_with_the_file(tmp_path):
         peaks.append(int(done.stdout) / 1024)
     assert peaks[1] - peaks[0] < 100
     assert peaks[1] < 600
+
+
+def test_a_file_without_rows_has_answers_for_none(tmp_path):
+    pq.write_table(pa.table({"a": np.zeros(0), "b": np.zeros(0)}), tmp_path / "none.parquet")
+    rows = sf.scan(tmp_path / "none.parquet")
+    mixture = sf.Mixture(sf.Normal([[0.0, 0.0], [5.0, 5.0]], 1.0))
+    assert mixture.predict(rows).shape == mixture.log_prob(rows).shape == (0,)
+    assert mixture.predict_proba(rows).shape == (0, 2)

@@ -95,7 +95,7 @@ class Source(ABC):
             with located(self, begin):
                 found.append(np.asarray(answer(frame)))
             begin += len(frame)
-        return np.concatenate(found)
+        return np.concatenate(found or [np.asarray(answer(self.frame(0, 0, columns)))])  # even no rows have a shape
 
 
 class _Asked(Frame):
