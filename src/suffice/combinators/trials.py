@@ -21,6 +21,7 @@ from suffice.core.weights import Weights
 FIRST, KEPT = 4, 4  # passes from every partition, and how many of them go on
 SHORT = 8  # passes of a trial
 FLAT = 1e-6  # relative change of the objective that ends a trial
+PLAIN, COARSE = 200, 1e-5  # passes of plain EM from the agglomeration, and the relative change that ends them
 FINISHED = 2  # trials that are climbed to the end
 STRETCH, STRETCHES, FINE = 15, 30, 1e-8  # passes before a climb is judged again, how often, and what is its end
 PATIENT = 1000  # passes from the start of `fit`, as many as it would take itself
@@ -54,6 +55,7 @@ class Group:
     prior: Any  # what it stands for, given all rows
     picture: tuple[Any, Weights]
     codes: tuple[Array, ...]
+    joined: Array | None  # owners by agglomeration
     seed: int
     first: int  # the seed of the start of `fit`
     folds: Any
@@ -78,12 +80,18 @@ class Trials:
         self.ends: list[Climb] = []  # of the climbs that were not given up early
 
     def begin(self) -> None:
-        """Short climbs from every partition, of which the most promising go on, and the start of `fit`.
+        """A climb from the agglomeration, short ones from the other partitions, and that of `fit`.
 
-        Among many candidates the solutions of others take the place of that start, which costs as much as all others.
+        The first is one of plain EM, as mclust climbs: leaps may lead to another place, and this is not to end below.
+        Of the short ones the most promising go on. Among many candidates the solutions of others take the place of the
+        start of `fit`, which costs as much as all others.
         """
         k, (small, w) = self.model.n, self.group.picture
         held = w.dense()[:, 0]
+        if self.group.joined is not None:
+            shares = blurred(self.group.joined, k, 0.0) * held[:, None]
+            path = self._climb(owned(self.model, small, shares, self.rng), PLAIN, COARSE, accelerate=False)
+            self._finish(path.distribution)
         shared = (blurred(codes, k) * held[:, None] for codes in self.group.codes)
         paths = [self._climb(owned(self.model, small, shares, self.rng), FIRST, FLAT) for shares in shared]
         paths.sort(key=lambda path: path.rank, reverse=True)
@@ -104,14 +112,19 @@ class Trials:
     def borrow(self, shares: Array) -> None:
         """A climb from another candidate's responsibilities, which goes on where it promises more."""
         small, w = self.group.picture
-        path = self._climb(owned(self.model, small, shares * w.dense(), self.rng), SHORT, FLAT)
-        if self._promises(path) and not self._same(path):
+        path = self._climb(owned(self.model, small, shares * w.dense(), self.rng), FIRST, FLAT)
+        if self._leads_above(path):
+            path = self._climb(path.distribution, SHORT, FLAT)
+        if self._leads_above(path):
             self._finish(path.distribution)
 
-    def _climb(self, first: Any, passes: int, tol: float) -> Climb:
+    def _climb(self, first: Any, passes: int, tol: float, *, accelerate: bool = True) -> Climb:
         """A climb on the picture; one that the user interrupted ends the search, too."""
         prior = self.group.prior
-        path = climb(first, self.staged, self.group.picture[1], prior, passes, tol, log_prior=belief(prior))
+        path = climb(
+            first, self.staged, self.group.picture[1], prior, passes, tol, accelerate=accelerate,
+            log_prior=belief(prior), brief=True,
+        )  # fmt: skip
         if path.interrupted:
             raise KeyboardInterrupt
         return path
@@ -120,7 +133,7 @@ class Trials:
         """Climb on as long as that may lead above the best, and is no way to the same place."""
         there = self._climb(first, STRETCH, FINE)
         for _ in range(STRETCHES - 1):
-            if there.converged or not self._promises(there) or self._same(there):
+            if there.converged or not self._leads_above(there):
                 break
             there = self._climb(there.distribution, STRETCH, FINE)
         self._keep(there)
@@ -130,6 +143,10 @@ class Trials:
         self.ends.append(there)
         if self.best is None or there.rank > self.best.rank:
             self.best = there
+
+    def _leads_above(self, path: Climb) -> bool:
+        """Whether a climb is worth going on with."""
+        return self._promises(path) and not self._same(path)
 
     def _promises(self, path: Climb) -> bool:
         """Whether a climb is better than the best, or would be if it rose for long as it does now."""
