@@ -144,7 +144,8 @@ def _tree(places: Array) -> Array | None:
 def _partitions(views: list[View], k: int, rng: Any) -> tuple[Array, ...]:
     if k == 1:
         return (np.zeros(len(views[0].places), np.int64),)
-    held, kept = views[0].held, []
+    held = views[0].held
+    kept: list[Array] = []
     for codes in (codes for view in views for codes in view.partitions(k, rng)):
         if not any(_agreement(codes, one, held) > AGREE for one in kept):
             kept.append(codes)

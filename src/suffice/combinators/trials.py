@@ -80,24 +80,24 @@ class Trials:
         self.ends: list[Climb] = []  # of the climbs that were not given up early
 
     def begin(self) -> None:
-        """A climb from the agglomeration, short ones from the other partitions, and that of `fit`.
+        """Short climbs from every partition, of which the most promising go on; the agglomeration; the start of `fit`.
 
-        The first is one of plain EM, as mclust climbs: leaps may lead to another place, and this is not to end below.
-        Of the short ones the most promising go on. Among many candidates the solutions of others take the place of the
-        start of `fit`, which costs as much as all others.
+        From the agglomeration it is plain EM that climbs, as mclust does: leaps may lead to another place, and this is
+        not to end below. Among many candidates the solutions of others take the place of the start of `fit`, which
+        costs as much as all others.
         """
         k, (small, w) = self.model.n, self.group.picture
         held = w.dense()[:, 0]
-        if self.group.joined is not None:
-            shares = blurred(self.group.joined, k, 0.0) * held[:, None]
-            path = self._climb(owned(self.model, small, shares, self.rng), PLAIN, COARSE, accelerate=False)
-            self._finish(path.distribution)
         shared = (blurred(codes, k) * held[:, None] for codes in self.group.codes)
         paths = [self._climb(owned(self.model, small, shares, self.rng), FIRST, FLAT) for shares in shared]
         paths.sort(key=lambda path: path.rank, reverse=True)
         paths = [self._climb(path.distribution, SHORT, FLAT) for path in paths[:KEPT]]
         paths.sort(key=lambda path: path.rank, reverse=True)
         for path in paths[:FINISHED]:
+            self._finish(path.distribution)
+        if self.group.joined is not None:
+            shares = blurred(self.group.joined, k, 0.0) * held[:, None]
+            path = self._climb(owned(self.model, small, shares, self.rng), PLAIN, COARSE, accelerate=False)
             self._finish(path.distribution)
         if k > 1 and len(self.group.candidates) <= FEW:
             rng = np.random.default_rng(self.group.first)
@@ -112,10 +112,8 @@ class Trials:
     def borrow(self, shares: Array) -> None:
         """A climb from another candidate's responsibilities, which goes on where it promises more."""
         small, w = self.group.picture
-        path = self._climb(owned(self.model, small, shares * w.dense(), self.rng), FIRST, FLAT)
-        if self._leads_above(path):
-            path = self._climb(path.distribution, SHORT, FLAT)
-        if self._leads_above(path):
+        path = self._climb(owned(self.model, small, shares * w.dense(), self.rng), SHORT, FLAT)
+        if self._promises(path) and not self._same(path):
             self._finish(path.distribution)
 
     def _climb(self, first: Any, passes: int, tol: float, *, accelerate: bool = True) -> Climb:
@@ -133,7 +131,7 @@ class Trials:
         """Climb on as long as that may lead above the best, and is no way to the same place."""
         there = self._climb(first, STRETCH, FINE)
         for _ in range(STRETCHES - 1):
-            if there.converged or not self._leads_above(there):
+            if there.converged or not self._promises(there) or self._same(there):
                 break
             there = self._climb(there.distribution, STRETCH, FINE)
         self._keep(there)
@@ -143,10 +141,6 @@ class Trials:
         self.ends.append(there)
         if self.best is None or there.rank > self.best.rank:
             self.best = there
-
-    def _leads_above(self, path: Climb) -> bool:
-        """Whether a climb is worth going on with."""
-        return self._promises(path) and not self._same(path)
 
     def _promises(self, path: Climb) -> bool:
         """Whether a climb is better than the best, or would be if it rose for long as it does now."""
