@@ -30,11 +30,20 @@ def owners(places: Array, held: Array, sizes: Iterable[int]) -> dict[int, Array]
     if not asked:
         return {}
     if places.shape[1] == 1:
-        order = np.argsort(places[:, 0], kind="stable")
-        below = np.empty(len(places))
-        below[order] = np.cumsum(held[order]) - held[order] / 2
-        return {size: np.minimum((below / held.sum() * size).astype(int), size - 1) for size in asked}
+        found = {size: _quantiles(places[:, 0], held, size) for size in asked}
+        return {size: codes for size, codes in found.items() if len(np.unique(codes)) == size}
     return _joined(held.astype(float), halfway(places, held), asked)
+
+
+def _quantiles(x: Array, held: Array, size: int) -> Array:
+    """Owners (n,) between quantiles, each interpolated between the two rows about it, as R does."""
+    order = np.argsort(x)
+    ranked, below = x[order], np.cumsum(held[order])
+    place = max(below[-1] - 1.0, 0.0) * np.arange(1, size) / size
+    low, high = (
+        ranked[np.minimum(np.searchsorted(below, at, "right"), len(x) - 1)] for at in (place // 1, place // 1 + 1)
+    )
+    return np.searchsorted(low + (place % 1) * (high - low), x, "right")
 
 
 def _joined(weight: Array, mean: Array, sizes: set[int]) -> dict[int, Array]:
