@@ -206,4 +206,5 @@ def test_groups_of_one_column_have_equal_weight():
     assert list(found) == [4]
     assert (np.bincount(found[4]) == 15).all()
     np.testing.assert_array_equal(found[4], np.searchsorted(np.quantile(x, [0.25, 0.5, 0.75]), x[:, 0], "right"))
+    assert not owners(np.ones((60, 2)), np.ones(60), [3])  # nothing to tell rows apart
     assert not owners(np.repeat([[1.0], [2.0]], 30, axis=0), np.ones(60), [3])  # one of three would have no rows

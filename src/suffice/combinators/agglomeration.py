@@ -27,7 +27,7 @@ def halfway(places: Array, held: Array) -> Array:
 def owners(places: Array, held: Array, sizes: Iterable[int]) -> dict[int, Array]:
     """Owners (n,) of rows in as many groups as each of the sizes; along one column groups of equal weight."""
     asked = {size for size in sizes if 1 < size < len(places)}
-    if not asked:
+    if not asked or (places == places[0]).all():
         return {}
     if places.shape[1] == 1:
         found = {size: _quantiles(places[:, 0], held, size) for size in asked}
