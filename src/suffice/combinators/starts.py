@@ -241,7 +241,7 @@ def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -
     staged, believed, passes = model.staged(small), belief(prior), SHORT if trials > 1 else 1
 
     def climbed(first: Any) -> Climb:
-        path = climb(first, staged, w, prior, passes, FLAT, log_prior=believed)
+        path = climb(first, staged, w, prior, passes, FLAT, log_prior=believed, brief=True)
         if path.interrupted:
             paths.append(path)
             raise KeyboardInterrupt
