@@ -174,7 +174,7 @@ def questions(*, quick: bool) -> None:
 CENTRES = ((1_000_000, 16, 64), (100_000, 2, 8))
 
 
-def kmeans_case(size: Size, few: int = 2, many: int = 8) -> Case:
+def kmeans_case(size: Size, few: int = 2, many: int = 20) -> Case:
     """One round of Lloyd, as the difference of two fits."""
     n, d, k = size
     x, _ = clusters(n, d, k, apart=1.0)
