@@ -1,9 +1,9 @@
 """Mixtures: passes of EM and whole fits against scikit-learn, oneDAL, pomegranate, faiss, StepMix and mixle.
 
-Run ``python -m benchmarks.mixtures [--quick] [section …]``; the sections are gaussian, kmeans, labels, families,
-solution, memory, linear, startup and select. Ours and the peers take turns in one process, two threads for all, and
-answers are compared first. A ratio above 1 says how many times faster we are. The share of dgemm counts 4·n·k·m
-operations in a pass over n rows with m features of k members: what the logits and the statistics need.
+Run ``python -m benchmarks.mixtures [--quick] [section …]``; the sections are gaussian, questions, kmeans, labels,
+families, solution, memory, linear, startup and select. Ours and the peers take turns in one process, two threads for
+all, and answers are compared first. A ratio above 1 says how many times faster we are. The share of dgemm counts
+4·n·k·m operations in a pass over n rows with m features of k members: what the logits and the statistics need.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
 import suffice as sf
@@ -133,11 +134,47 @@ def gaussian(*, quick: bool) -> None:
     run(gaussian_case(s, (n // (10 if quick else 1), d, k)) for s, sizes in STRUCTURES.items() for n, d, k in sizes)
 
 
+# ---- questions to Gaussian mixtures ----------------------------------------------------------------------------------
+QUESTIONS = ("predict", "predict_proba", "score_samples")
+ASKED = ((100_000, 10, 10), (1_000_000, 2, 3), (100_000, 50, 20))
+
+
+def question_case(structure: str, size: Size, name: str) -> Case:
+    """The same question to two estimators of the same parameters."""
+    n, d, k = size
+    x, places = clusters(*size)
+    weights, means, cov = shown(begun(x, places, structure), structure)
+    spread = cov if structure == "diag" else np.linalg.inv(cov)
+    options = {"covariance_type": structure, "weights_init": weights, "means_init": means, "max_iter": 1}
+    options["precisions_init"] = 1 / spread if structure == "diag" else spread
+    mine, other = (kind(k, **options).fit(x) for kind in (sf.GaussianMixture, GaussianMixture))
+    ours, theirs = (lambda one=one: getattr(one, name)(x) for one in (mine, other))
+    same = agree([ours()], [theirs()], SAME)
+    return Case(
+        f"{name}, {structure} ({n:.0e}, {d}, {k}){'' if same else ' [scikit-learn differs]'}".replace("e+0", "e"),
+        repeated(ours),
+        {"scikit-learn": repeated(theirs)} if same else {},
+        2e-9 * n * k * features(d, structure),
+        1e-9 * x.nbytes,
+    )
+
+
+def questions(*, quick: bool) -> None:
+    """Which member made each row, with which probability, and how dense it is there."""
+    title("questions to Gaussian mixtures")
+    run(
+        question_case(s, (n // (10 if quick else 1), d, k), name)
+        for s in ("full", "diag", "tied")
+        for n, d, k in ASKED
+        for name in QUESTIONS
+    )
+
+
 # ---- k-means ---------------------------------------------------------------------------------------------------------
 CENTRES = ((1_000_000, 16, 64), (100_000, 2, 8))
 
 
-def kmeans_case(size: Size, few: int = 2, many: int = 8) -> Case:
+def kmeans_case(size: Size, few: int = 2, many: int = 20) -> Case:
     """One round of Lloyd, as the difference of two fits."""
     n, d, k = size
     x, _ = clusters(n, d, k, apart=1.0)
@@ -334,6 +371,7 @@ def families(*, quick: bool) -> None:
 
 SECTIONS: dict[str, Callable[..., None]] = {
     "gaussian": gaussian,
+    "questions": questions,
     "kmeans": kmeans,
     "labels": labels,
     "families": families,

@@ -149,6 +149,19 @@ def test_too_few_passes_are_told():
     assert "not converged" in dict(fit.alerts)
 
 
+def test_a_brief_climb_ends_at_the_same_place_without_asking_for_the_next_step():
+    x = blobs(3, n=200, d=2, k=3)
+    model = sf.Mixture(sf.MultivariateNormal(), 3)
+    start = model.shaped(x).begin(x, Weights(200), np.random.default_rng(0), "random", None)[0]
+    whole, brief = (climb(start, x, Weights(200), None, 5, 1e-12, brief=b) for b in (False, True))
+    assert whole.trace.passes == brief.trace.passes == 5
+    assert whole.reason == brief.reason == "stopped after 5 passes"
+    np.testing.assert_array_equal(whole.trace.objective, brief.trace.objective)
+    np.testing.assert_array_equal(whole.trace.change[:-1], brief.trace.change[:-1])
+    assert np.isfinite(whole.trace.change[-1])
+    assert np.isnan(brief.trace.change[-1])
+
+
 def test_acceleration_halves_the_passes_and_ends_no_lower():
     rng = np.random.default_rng(0)
     ratios = []

@@ -1,11 +1,13 @@
-"""Choosing among the fourteen covariance models, against what mclust 6 finds in R.
+"""Choosing among the fourteen covariance models, against what mclust 6.0.0 finds in R 4.2.2.
 
     library(mclust)
     summary(Mclust(faithful)); summary(Mclust(iris[, -5]))
-    mclustBIC(faithful); mclustBIC(iris[, -5])
+    mclustBIC(faithful); mclustBIC(iris[, -5]); mclustBIC(USArrests)
+    hclass(hc(USArrests, modelName = "VVV", use = "SVD"), c(2, 5, 9))
 
 There BIC is 2 log L − p log n and ICL likewise; here both are the negative. mclust stops a little before the maximum,
-and has one start for each model, so that ours may be better, and must not be worse.
+and has one start for each model, so that ours may be better, and must not be worse. NA: it found none. Of the tables
+the sizes are fitted that tell most for their time.
 """
 
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import suffice as sf
+from suffice.combinators.agglomeration import owners
 
 FAITHFUL = """
 EII  4024.721  3452.998  3377.701  3230.264  3149.394  3081.414  2990.367  2978.100  2953.359
@@ -33,30 +36,70 @@ EVV  2607.623  2327.598  2339.983  2344.686  2364.900  2384.117  2398.703  2414.
 VVV  2607.623  2322.192  2349.696  2351.493  2379.388  2387.016  2412.440  2442.018  2460.398
 """
 IRIS = """
-EII 1804.0854 1123.4117  878.7650
-VII 1804.0854 1012.2352  853.8144
-EEI 1522.1202 1042.9679  813.0504
-VEI 1522.1202  956.2823  779.1566
-EVI 1522.1202 1007.3082  797.8342
-VVI 1522.1202  857.5515  744.6382
-EEE  829.9782  688.0972  632.9647
-VEE  829.9782  656.3270  605.3982
-EVV  829.9782  658.3306  656.0359
-VVV  829.9782  574.0178  580.8396
+EII 1804.085 1123.412  878.765  893.614  782.644  715.714  731.882  725.080  694.521
+VII 1804.085 1012.235  853.814  812.605  742.608  705.781  698.541  701.481  700.028
+EEI 1522.120 1042.968  813.050  827.404  741.918  693.791  713.182  691.413  696.261
+VEI 1522.120  956.282  779.157  748.453  688.346  676.170  680.738  679.464  702.014
+EVI 1522.120 1007.308  797.834  837.545  766.816  774.067  813.522  740.407  767.804
+VVI 1522.120  857.551  744.638  751.020  711.450  707.290  766.650  764.197  755.829
+EEE  829.978  688.097  632.965  646.026  604.813  609.854  632.495  639.264  653.088
+VEE  829.978  656.327  605.398  604.837       NA  609.558       NA  654.824       NA
+EVE  829.978  657.226  666.549  705.543  723.720  661.950  699.510  700.428  729.665
+VVE  829.978  605.184  636.426  639.708  632.206  664.822  690.611  709.939  734.300
+EEV  829.978  644.600  644.781  699.868  652.296  664.454  709.953  735.446  758.935
+VEV  829.978  561.728  562.552  602.010  634.289  679.512  704.770  712.879  748.824
+EVV  829.978  658.331  656.036  725.292       NA       NA  809.828  831.752  882.439
+VVV  829.978  574.018  580.840  630.600  676.606  754.794  806.928  830.637  883.693
 """
+ARRESTS = """
+EII 2083.901 1909.053 1830.779 1818.534 1779.443 1765.507 1770.262 1777.669 1797.269
+VII 2083.901 1912.947 1832.879 1825.686 1771.985 1779.280 1790.218 1774.447       NA
+EEI 1675.219 1607.452 1606.625 1598.203 1611.584 1628.652 1630.464 1637.949 1651.381
+VEI 1675.219 1609.023 1593.359 1599.814 1615.079 1630.851 1644.249 1658.856 1666.753
+EVI 1675.219 1615.866 1624.123 1623.513 1646.590 1658.048 1678.250 1696.970 1715.834
+VVI 1675.219 1617.668 1608.130 1624.106 1644.678 1676.276 1699.441 1714.943 1729.630
+EEE 1604.433 1606.974 1613.336 1614.600 1628.943 1646.973 1634.262 1642.188 1659.864
+VEE 1604.433 1603.649 1603.548 1616.619 1630.909 1645.089 1653.932       NA       NA
+EVE 1604.433 1615.833 1632.235 1622.765 1656.474 1677.387 1671.915       NA       NA
+VVE 1604.433 1608.602 1620.902 1635.793 1666.831 1663.397 1687.947       NA       NA
+EEV 1604.433 1608.856 1636.859 1626.683 1667.422 1698.530 1714.319 1735.030 1763.444
+VEV 1604.433 1610.551 1625.687 1638.374 1684.238 1708.541 1741.396 1739.031 1754.221
+EVV 1604.433 1615.973 1614.129 1639.442 1684.802 1710.278 1755.373       NA       NA
+VVV 1604.433 1618.261 1618.224 1665.643 1698.598 1722.676       NA       NA       NA
+"""
+JOINED = {
+    2: "11121122112212222121212112212211122222212112222222",
+    5: "12232244215325353132423123323422135555413125355333",
+    9: "12232244516758783175427923727455978868493156386373",
+}
 
 
-SIZES = [1, 2, 3, 5, 9]
+SIZES = [1, 2, 3, 5]
 
 
 def cells(text):
     """BIC by structure and number of components."""
     rows = [line.split() for line in text.strip().splitlines()]
-    return {name: {k: float(bic) for k, bic in enumerate(values, 1)} for name, *values in rows}
+    return {name: {k: float(bic) for k, bic in enumerate(values, 1) if bic != "NA"} for name, *values in rows}
+
+
+def data(name):
+    return np.loadtxt(Path(__file__).parent / f"{name}.csv", delimiter=",", skiprows=1)
 
 
 def faithful():
-    return np.loadtxt(Path(__file__).parent / "faithful.csv", delimiter=",", skiprows=1)
+    return data("faithful")
+
+
+def worse(found, text):
+    """Cells in which mclust is better."""
+    expected = cells(text)
+    return [
+        (name, k, bic, expected[name][k])
+        for name, row in found.table.pivot("bic").items()
+        for k, bic in row.items()
+        if bic > expected[name].get(k, np.inf) + 0.01
+    ]
 
 
 def spurious(fit):
@@ -101,33 +144,67 @@ def test_cells_of_faithful(grid):
     assert len(grid.table) == len(SIZES) * 14
     assert grid.best.bic <= 2314.316
     assert not spurious(grid.best)
+    assert not worse(grid, FAITHFUL)
     expected, heights = cells(FAITHFUL), grid.table.pivot("log_likelihood")
-    worse = [
-        (name, k, bic, expected[name][k])
-        for name, row in grid.table.pivot("bic").items()
-        for k, bic in row.items()
-        if bic > expected[name][k] + 0.01 or (k < 3 and bic < expected[name][k] - 0.2)  # small ones have one maximum
-    ]
-    assert not worse
+    for name, row in grid.table.pivot("bic").items():
+        for k in (1, 2):  # small ones have one maximum
+            assert row[k] >= expected[name][k] - 0.2, (name, k)
     for row in heights.values():
         assert (np.diff([row[k] for k in SIZES]) > -1e-5).all()
     ranks = [row["bic"] for row in grid.table if not row["spurious"]]
     assert ranks == sorted(ranks)
 
 
+@pytest.mark.slow
 def test_iris():
-    expected, names = cells(IRIS), ["VII", "EVI", "EEE", "VEV", "VVV"]
+    expected = cells(IRIS)
     found = sf.select(
-        sf.MultivariateNormal(), load_iris().data, n_components=[1, 2, 3], structures=names, random_state=0
+        sf.MultivariateNormal(), load_iris().data, n_components=[1, 2, 3], structures="all", random_state=0
     )
+    assert not worse(found, IRIS)
     for name, row in found.table.pivot("bic").items():
-        for k, bic in row.items() if name in expected else ():
-            assert bic <= expected[name][k] + 0.01, (name, k)
-            if k < 3:  # models that have one maximum worth the name
-                assert bic == pytest.approx(expected[name][k], abs=0.2), (name, k)
+        for k in (1, 2):  # models that have one maximum worth the name, before which mclust's VVE stops
+            assert row[k] == pytest.approx(expected[name][k], abs=1.0), (name, k)
     first = found.table[0]
     assert (first["structure"], first["n_components"], first["n_parameters"]) == ("VEV", 2, 26)
     assert first["bic"] <= 561.7286
     assert first["icl"] == pytest.approx(561.7289, abs=1e-3)
     assert first["log_likelihood"] == pytest.approx(-215.7259, abs=1e-3)
     assert not spurious(found.best)
+
+
+@pytest.mark.slow
+def test_few_rows():
+    """50 rows: many maxima, some of which only the partition that mclust begins from leads to."""
+    found = sf.select(sf.MultivariateNormal(), data("usarrests"), n_components=[4], structures="all", random_state=0)
+    assert not worse(found, ARRESTS)
+    assert not spurious(found.best)
+
+
+def test_the_agglomeration_is_that_of_mclust():
+    x = data("usarrests")
+    found = owners((x - x.mean(axis=0)) / x.std(axis=0), np.ones(len(x)), JOINED)
+    for size, text in JOINED.items():
+        pairs = set(zip(found[size].tolist(), text, strict=True))
+        assert len(pairs) == size  # each group is one of the other's
+
+
+def test_agglomeration_of_repeated_rows_is_that_of_their_weights():
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    times = np.random.default_rng(1).integers(1, 4, 40)
+    once, again = (
+        owners(x, times.astype(float), [3, 6]),
+        owners(np.repeat(x, times, axis=0), np.ones(times.sum()), [3, 6]),
+    )
+    for size in (3, 6):
+        assert len(set(zip(np.repeat(once[size], times).tolist(), again[size].tolist(), strict=True))) == size
+
+
+def test_groups_of_one_column_have_equal_weight():
+    x = np.random.default_rng(0).exponential(size=(60, 1))
+    found = owners(x, np.ones(60), [1, 4, 60])
+    assert list(found) == [4]
+    assert (np.bincount(found[4]) == 15).all()
+    np.testing.assert_array_equal(found[4], np.searchsorted(np.quantile(x, [0.25, 0.5, 0.75]), x[:, 0], "right"))
+    assert not owners(np.ones((60, 2)), np.ones(60), [3])  # nothing to tell rows apart
+    assert not owners(np.repeat([[1.0], [2.0]], 30, axis=0), np.ones(60), [3])  # one of three would have no rows

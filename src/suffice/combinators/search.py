@@ -1,9 +1,9 @@
 """Fitting the candidates of `select`: shared starts, exchanged solutions, and processes where they help.
 
 Candidates of one family and one size are searched together. All begin from the same partitions of a small picture of
-the rows: hierarchical ones, by k-means, and drawn by k-means++. Then each tries solutions of others as starts, so that
-what one structure finds is not missed by another. A group's result depends on its own seed only. At last each size
-also begins where the one before it ended.
+the rows: hierarchical ones, among them that of mclust, by k-means, and drawn by k-means++. Then each tries solutions of
+others as starts, so that what one structure finds is not missed by another. A group's result depends on its own seed
+only. At last each size also begins where the one before it ended.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
+from suffice.combinators.agglomeration import owners
 from suffice.combinators.growth import grown
 from suffice.combinators.starts import clusters, seeds
 from suffice.combinators.trials import Found, Group, Trials
@@ -33,6 +34,7 @@ from suffice.engines import local
 PICTURE = 2000  # rows that starts are found on
 TRIES, ROUNDS = 20, 10  # of k-means in each view of the rows, whose best go on
 LENT = 3  # of the best solutions of a group, that every candidate of it tries
+AGREE = 0.97  # of the rows in two partitions that are the same start
 ALIKE = 0.05  # mean difference of responsibilities, from 0 to 2, that are the same start
 WORTH = 4.0  # seconds of work left that processes are worth
 SMALL = 1 << 19  # cells × members of a pass that threads would not share
@@ -55,18 +57,22 @@ class Groups:
             mixture = candidates[0].mixture
             key = candidates[0].line
             if key not in read:
-                read[key] = _prepared(mixture, data, weights, seed)
-            rows, checked, small, views = read[key]
+                sizes = [group[0].n for group in asked if group[0].line == key]
+                read[key] = _prepared(mixture, data, weights, seed, sizes)
+            rows, checked, small, views, joined = read[key]
             settled = mixture.settle_prior(prior, rows, checked)
             own = np.random.default_rng([seed % (1 << 32), mixture.n])
             codes = _partitions(views, mixture.n, own)
             own_seed = seed + mixture.n
-            groups.append(Group(tuple(candidates), rows, checked, prior, settled, small, codes, own_seed, first, folds))
+            groups.append(Group(
+                tuple(candidates), rows, checked, prior, settled, small, codes, joined.get(mixture.n), own_seed, first,
+                folds,
+            ))  # fmt: skip
         return cls(tuple(groups))
 
 
-def _prepared(mixture: Any, data: Any, weights: Any, seed: int) -> Any:
-    """Rows, weights, their picture, and views of it in which starts are found."""
+def _prepared(mixture: Any, data: Any, weights: Any, seed: int, sizes: list[int]) -> Any:
+    """Rows, weights, their picture, views of it in which starts are found, and its groups of several sizes."""
     rows = read(mixture, data, without=weights)
     checked = weights_of(data, weights, len(rows))
     if len(rows) == 0 or checked.members != 1 or checked.codes is not None:
@@ -75,7 +81,8 @@ def _prepared(mixture: Any, data: Any, weights: Any, seed: int) -> Any:
         )
         raise DataError(msg)
     small = picture(rows, checked, PICTURE, seed)
-    return rows, checked, small, _views(*small)
+    views = _views(*small)
+    return rows, checked, small, views, owners(views[0].places, views[0].held, sizes)
 
 
 @dataclass(frozen=True)
@@ -137,14 +144,19 @@ def _tree(places: Array) -> Array | None:
 def _partitions(views: list[View], k: int, rng: Any) -> tuple[Array, ...]:
     if k == 1:
         return (np.zeros(len(views[0].places), np.int64),)
-    found = [codes for view in views for codes in view.partitions(k, rng)]
-    return tuple({_by_appearance(codes): codes for codes in reversed(found)}.values())  # each once
+    held = views[0].held
+    kept: list[Array] = []
+    for codes in (codes for view in views for codes in view.partitions(k, rng)):
+        if not any(_agreement(codes, one, held) > AGREE for one in kept):
+            kept.append(codes)
+    return tuple(kept)
 
 
-def _by_appearance(codes: Array) -> bytes:
-    """Owners by the order in which they appear: equal for partitions that differ in their numbers only."""
-    _, first, back = np.unique(codes, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[back]).tobytes()
+def _agreement(left: Array, right: Array, held: Array) -> float:
+    """Share of the rows in the largest common part of a group with one of another partition, whatever their numbers."""
+    width = int(right.max()) + 1
+    common = np.bincount(left * width + right, held, (int(left.max()) + 1) * width).reshape(-1, width)
+    return float(min(common.max(axis=0).sum(), common.max(axis=1).sum()) / held.sum())
 
 
 # ---- one group -------------------------------------------------------------------------------------------------------

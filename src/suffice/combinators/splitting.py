@@ -35,10 +35,10 @@ def moves(shares: Array, places: Array, held: Array) -> Iterator[Array]:
     for first, second in [pair for pair in pairs if pair[0] < pair[1]]:
         cuts = dict.fromkeys(one for both in zip(heaped, wide, strict=True) for one in both)
         for cut in [one for one in cuts if one not in (first, second)][:CHOICES]:
-            halves = halved(shares, places, held, cut, LEAN)  # the second half comes after the first
-            whole, gone = (one + (one > cut) for one in (first, second))
-            halves[:, whole] += halves[:, gone]
-            yield np.delete(halves, gone, axis=1)
+            found = shares.copy()
+            found[:, first] += found[:, second]
+            found[:, [cut, second]] = halves(shares[:, cut], places, held, LEAN)
+            yield found
 
 
 def _peakedness(shares: Array, held: Array, lines: list[tuple[Array, float]]) -> Array:
@@ -92,10 +92,15 @@ def _likely_axes(mine: Array, centred: Array) -> Array:
 
 
 def halved(shares: Array, places: Array, held: Array, j: int, lean: float, *, core: bool = False) -> Array:
-    """The shares with member j cut across its principal axis, or into a core and a rim along it."""
-    mine = shares[:, j] * held
+    """The shares (rows, k + 1) with member j in two."""
+    both = halves(shares[:, j], places, held, lean, core=core)
+    return np.concatenate([shares[:, :j], both, shares[:, j + 1 :]], axis=1)
+
+
+def halves(share: Array, places: Array, held: Array, lean: float, *, core: bool = False) -> Array:
+    """The share (rows,) of a member cut across its principal axis, or into a core and a rim along it, (rows, 2)."""
+    mine = share * held
     place, spread = along(mine, places)
     side = place**2 * mine.sum() < spread / 2 if core else place > 0
-    part = np.where(side, 1 + lean, 1 - lean)[:, None] / 2
-    own = shares[:, [j]]
-    return np.concatenate([shares[:, :j], own * part, own * (1 - part), shares[:, j + 1 :]], axis=1)
+    part = np.where(side, 1 + lean, 1 - lean) / 2
+    return np.stack([share * part, share * (1 - part)], axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from suffice.engines import local
 TRIALS = 8  # short climbs, of which the better half goes on, again and again
 SHORT = 9  # passes of a short climb
 MOVES = 6  # short climbs from members that are made one and cut
+MOVED = 1 << 17  # rows × members of the picture up to which they are made: among many members six are few
 FLAT = 1e-6  # relative change of the objective that ends a short climb
 BLUR = 0.05  # share of a row that its first owner gives to the others: no member begins without a spread
 EQUAL = 1e-9  # relative difference of members that are the same
@@ -241,14 +243,14 @@ def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -
     staged, believed, passes = model.staged(small), belief(prior), SHORT if trials > 1 else 1
 
     def climbed(first: Any) -> Climb:
-        path = climb(first, staged, w, prior, passes, FLAT, log_prior=believed)
+        path = climb(first, staged, w, prior, passes, FLAT, log_prior=believed, brief=True)
         if path.interrupted:
             paths.append(path)
             raise KeyboardInterrupt
         return path
 
     def from_shares(shares: Array) -> Climb:
-        paths.append(climbed(owned(model, small, shares * held[:, None], rng)))  # kept, should the next be interrupted
+        paths.append(climbed(owned(model, small, shares, rng)))  # kept, should the next be interrupted
         return paths[-1]
 
     paths: list[Climb] = []
@@ -261,7 +263,8 @@ def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -
         while len(paths) > 1:
             better = sorted(paths, key=lambda one: one.rank)[len(paths) // 2 :]
             paths = [path if path.converged else climbed(path.distribution) for path in better]
-        if trials > 1 and model.n > 2 and not isinstance(model.components, Stack):
+        alike_members = trials > 1 and model.n > 2 and not isinstance(model.components, Stack)
+        if alike_members and len(small) * model.n <= MOVED:
             paths = [_regrouped(paths[0], from_shares, small, places, held)]
     except KeyboardInterrupt:
         if not paths:
@@ -276,20 +279,26 @@ def _regrouped(best: Climb, climbed: Callable[[Array], Climb], small: Any, place
     Climbs from seeds end where two members share a cluster and one has two, which no pass of EM would undo. A rise by
     less than the parameters of a member is what chance would do for so few rows.
     """
-    left, chance = MOVES, best.distribution.n_parameters / best.distribution.n
+    left = MOVES
     while left > 0:
-        shares = share_out(best.distribution.scores(small)).parts
-        for moved in moves(shares, places, held):
-            left -= 1
-            there = climbed(moved)
-            if there.rank[0] >= best.rank[0] and there.rank[1] > best.rank[1] + chance:
-                best = there
-                break
-            if left == 0:
-                break
-        else:
+        tries, found = _first_higher(best, climbed, small, places, held, left)
+        if found is None:
             break
+        best, left = found, left - tries
     return best
+
+
+def _first_higher(
+    best: Climb, climbed: Callable[[Array], Climb], small: Any, places: Array, held: Array, most: int
+) -> tuple[int, Climb | None]:
+    """How many of the moves from the best climb were tried, and the first climb that ends higher, if any does."""
+    chance = best.distribution.n_parameters / best.distribution.n
+    shares = share_out(best.distribution.scores(small)).parts
+    for tries, moved in enumerate(islice(moves(shares, places, held), most), 1):
+        there = climbed(np.multiply(moved, held[:, None], out=moved))
+        if there.rank[0] >= best.rank[0] and there.rank[1] > best.rank[1] + chance:
+            return tries, there
+    return most, None
 
 
 def belief(prior: Any) -> Callable[[Any], float] | None:

@@ -21,6 +21,7 @@ from suffice.core.weights import Weights
 FIRST, KEPT = 4, 4  # passes from every partition, and how many of them go on
 SHORT = 8  # passes of a trial
 FLAT = 1e-6  # relative change of the objective that ends a trial
+PLAIN, COARSE = 200, 1e-5  # passes of plain EM from the agglomeration, and the relative change that ends them
 FINISHED = 2  # trials that are climbed to the end
 STRETCH, STRETCHES, FINE = 15, 30, 1e-8  # passes before a climb is judged again, how often, and what is its end
 PATIENT = 1000  # passes from the start of `fit`, as many as it would take itself
@@ -54,6 +55,7 @@ class Group:
     prior: Any  # what it stands for, given all rows
     picture: tuple[Any, Weights]
     codes: tuple[Array, ...]
+    joined: Array | None  # owners by agglomeration
     seed: int
     first: int  # the seed of the start of `fit`
     folds: Any
@@ -78,9 +80,11 @@ class Trials:
         self.ends: list[Climb] = []  # of the climbs that were not given up early
 
     def begin(self) -> None:
-        """Short climbs from every partition, of which the most promising go on, and the start of `fit`.
+        """Short climbs from every partition, of which the most promising go on; the agglomeration; the start of `fit`.
 
-        Among many candidates the solutions of others take the place of that start, which costs as much as all others.
+        From the agglomeration it is plain EM that climbs, as mclust does: leaps may lead to another place, and this is
+        not to end below. Among many candidates the solutions of others take the place of the start of `fit`, which
+        costs as much as all others.
         """
         k, (small, w) = self.model.n, self.group.picture
         held = w.dense()[:, 0]
@@ -90,6 +94,10 @@ class Trials:
         paths = [self._climb(path.distribution, SHORT, FLAT) for path in paths[:KEPT]]
         paths.sort(key=lambda path: path.rank, reverse=True)
         for path in paths[:FINISHED]:
+            self._finish(path.distribution)
+        if self.group.joined is not None:
+            shares = blurred(self.group.joined, k, 0.0) * held[:, None]
+            path = self._climb(owned(self.model, small, shares, self.rng), PLAIN, COARSE, accelerate=False)
             self._finish(path.distribution)
         if k > 1 and len(self.group.candidates) <= FEW:
             rng = np.random.default_rng(self.group.first)
@@ -108,10 +116,13 @@ class Trials:
         if self._promises(path) and not self._same(path):
             self._finish(path.distribution)
 
-    def _climb(self, first: Any, passes: int, tol: float) -> Climb:
+    def _climb(self, first: Any, passes: int, tol: float, *, accelerate: bool = True) -> Climb:
         """A climb on the picture; one that the user interrupted ends the search, too."""
         prior = self.group.prior
-        path = climb(first, self.staged, self.group.picture[1], prior, passes, tol, log_prior=belief(prior))
+        path = climb(
+            first, self.staged, self.group.picture[1], prior, passes, tol, accelerate=accelerate,
+            log_prior=belief(prior), brief=True,
+        )  # fmt: skip
         if path.interrupted:
             raise KeyboardInterrupt
         return path

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ class Climb:
     interrupted: bool = False
     starts: tuple[Trace, ...] = ()  # how the climbs from all starts came to their ends
 
-    @property
+    @cached_property
     def rank(self) -> tuple[bool, float]:
         """What makes one climb better than another: no part that is an accident, then the objective."""
         return bool(self.distribution.sound(self.statistics)), float(self.trace.objective[-1])
@@ -128,6 +129,7 @@ def climb(
     before: float = float("nan"),
     keep: Callable[[dict[str, Any]], None] | None = None,
     resumed: dict[str, Any] | None = None,
+    brief: bool = False,
 ) -> Climb:
     """Repeat statistics → estimate from ``start``.
 
@@ -135,11 +137,12 @@ def climb(
     objective (the log-likelihood, or with a prior the log posterior) changes twice by less than ``tol`` relative.
     With ``gain`` it also stops as soon as the objective changes once by less than that; ``before`` is the objective of
     an earlier climb that this one goes on from.
+    A ``brief`` one that made all its passes does not ask whether the next would move: that is one M-step less.
     ``keep`` gets the state of the climb after each step, and ``resumed`` is such a state to go on from.
     Accelerated steps that lower the objective are taken back. Interrupted after the first pass, or where the objective
     falls, it ends with the best it has.
     """
-    walk = _Walk(rows, weights, prior, max_iter, log_prior or (lambda _: 0.0), callback)
+    walk = _Walk(rows, weights, prior, max_iter, log_prior or (lambda _: 0.0), callback, brief=brief)
     if resumed is not None:
         here = walk.resume(resumed)
     else:
@@ -191,10 +194,19 @@ class _Walk:
     """The passes so far."""
 
     def __init__(
-        self, rows: Any, weights: Any, prior: Any, most: int, log_prior: Callable[[Any], float], callback: Any
+        self,
+        rows: Any,
+        weights: Any,
+        prior: Any,
+        most: int,
+        log_prior: Callable[[Any], float],
+        callback: Any,
+        *,
+        brief: bool,
     ) -> None:
         self.rows, self.weights, self.prior, self.log_prior, self.callback = rows, weights, prior, log_prior, callback
         self.most = most  # passes
+        self.brief = brief
         self.speed: Ahead | None = None
         self.seen: list[Pass] = []
         self.moves: list[float] = []
@@ -215,6 +227,8 @@ class _Walk:
     def step(self, here: Here) -> Any:
         """One step up: accelerated where that climbs, else by EM; or the end."""
         stopped = _End(f"stopped after {self.most} passes")
+        if self.brief and self.passes >= self.most:
+            return stopped
         rests = bool(self.moves) and self.moves[-1] < TINY  # a step of EM will tell whether it is the end
         ahead = self.speed is not None and not rests and self.passes < self.most
         proposed = self.speed.propose(here, self.prior) if self.speed and ahead else None
@@ -246,7 +260,7 @@ class _Walk:
 
     def finish(self, here: Here) -> None:
         """Tell the move that a further step would make."""
-        if len(self.moves) < len(self.seen):
+        if len(self.moves) < len(self.seen) and not self.brief:
             self.moves.append(distance(here.distribution, here.distribution.estimate(here.statistics, self.prior)))
 
     def visit(self, distribution: Any, above: float = -np.inf) -> Any:

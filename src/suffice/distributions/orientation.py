@@ -19,7 +19,7 @@ LOST = 1e-3  # of the least covariance
 ENOUGH = 1e-13  # relative gain of a step, beneath which there is nothing left to win
 SHORTEST = 1e-8  # part of a step that is tried
 ANGLES = np.linspace(-0.25, 0.25, 17)[:-1] * np.pi  # a quarter turn exchanges a pair of axes
-MOST_STARTS, MOST_PROBES, WIDEST_PROBE = 8, 10, 12
+MOST_STARTS, CLIMBED, MOST_PROBES, WIDEST_PROBE = 8, 3, 10, 12
 MIX = 0.6180339887498949  # weights of members that no accident makes equal
 
 
@@ -165,8 +165,8 @@ def generic_axes(cov: Array) -> Array:
 def common_axes(table: Table, begin: Array | None) -> Array:
     """Axes (d, d) on which the members' best variances by the rule are most likely.
 
-    There may be several maxima. With ``begin`` (d, d) the climb stays in its basin; without, it sets out from the axes
-    of every member and of their sums, and each summit is probed by turning pairs of axes.
+    There may be several maxima. With ``begin`` (d, d) the climb stays in its basin; without, it sets out from the most
+    likely axes of members and of their sums, and each summit is probed by turning pairs of axes.
     """
     scatter, weight = table.scatter, table.weight
     if begin is not None:
@@ -177,7 +177,8 @@ def common_axes(table: Table, begin: Array | None) -> Array:
     pooled = [scatter.sum(axis=0), np.einsum("kij,k->ij", scatter, weight / np.where(traces > 0, traces, 1.0))]
     heaviest = np.argsort(-weight, kind="stable")[:MOST_STARTS]
     starts = [np.eye(scatter.shape[1]), *eigen(np.stack([*pooled, *scatter[heaviest]]))[1]]
-    best = min((climb_axes(table, axes) for axes in starts), key=lambda found: found[0])
+    starts.sort(key=table.height)
+    best = min((climb_axes(table, axes) for axes in starts[:CLIMBED]), key=lambda found: found[0])
     for _ in range(MOST_PROBES if len(best[1]) <= WIDEST_PROBE else 0):
         probe = pair_turn(table, best[1], best[0])
         if probe[1] is best[1]:
