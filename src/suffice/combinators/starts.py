@@ -263,8 +263,8 @@ def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -
         while len(paths) > 1:
             better = sorted(paths, key=lambda one: one.rank)[len(paths) // 2 :]
             paths = [path if path.converged else climbed(path.distribution) for path in better]
-        alike_members = trials > 1 and model.n > 2 and not isinstance(model.components, Stack)
-        if alike_members and len(small) * model.n <= MOVED:
+        exchangeable = prior is None and not isinstance(model.components, Stack)  # a prior may want members empty
+        if trials > 1 and model.n > 2 and exchangeable and len(small) * model.n <= MOVED:
             paths = [_regrouped(paths[0], from_shares, small, places, held)]
     except KeyboardInterrupt:
         if not paths:
