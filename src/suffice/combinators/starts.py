@@ -296,7 +296,8 @@ def _first_higher(
     shares = share_out(best.distribution.scores(small)).parts
     for tries, moved in enumerate(islice(moves(shares, places, held), most), 1):
         there = climbed(np.multiply(moved, held[:, None], out=moved))
-        if there.rank[0] >= best.rank[0] and there.rank[1] > best.rank[1] + chance:
+        sound, height = there.rank
+        if sound and not (best.rank[0] and height <= best.rank[1] + chance):  # a spike more is always higher
             return tries, there
     return most, None
 
