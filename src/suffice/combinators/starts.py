@@ -24,6 +24,7 @@ from suffice.engines import local
 
 TRIALS = 8  # short climbs, of which the better half goes on, again and again
 SHORT = 9  # passes of a short climb
+SPARE = "spare"  # the start of more members than are needed, of which some are to become empty
 MOVES = 6  # short climbs from members that are made one and cut
 MOVED = 1 << 17  # rows × members of the picture up to which they are made: among many members six are few
 FLAT = 1e-6  # relative change of the objective that ends a short climb
@@ -182,7 +183,7 @@ def floors_of(model: Any, rows: Any, weights: Weights) -> Any:
 def _from_picture(
     model: Any, rows: Any, weights: Weights, rng: Any, how: Any, prior: Any
 ) -> tuple[Any, tuple[Alert, ...]]:
-    if how not in (None, "k-means++", "random"):
+    if how not in (None, SPARE, "k-means++", "random"):
         msg = f"start={how!r} is not known; it is 'k-means++', 'random', labels, responsibilities or a distribution."
         raise ParameterError(msg)
     small, w = _picture(model, rows, weights, rng)
@@ -239,7 +240,7 @@ def _reaching(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -
 def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -> Any:
     """The best of several short climbs over the picture: the better half goes on, until one is left."""
     places, held = points(small, w.dense()[:, 0]), w.dense()[:, 0]
-    trials = TRIALS if how is None and model.n > 1 else 1
+    trials = TRIALS if how in (None, SPARE) and model.n > 1 else 1
     staged, believed, passes = model.staged(small), belief(prior), SHORT if trials > 1 else 1
 
     def climbed(first: Any) -> Climb:
@@ -263,8 +264,8 @@ def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -
         while len(paths) > 1:
             better = sorted(paths, key=lambda one: one.rank)[len(paths) // 2 :]
             paths = [path if path.converged else climbed(path.distribution) for path in better]
-        exchangeable = prior is None and not isinstance(model.components, Stack)  # a prior may want members empty
-        if trials > 1 and model.n > 2 and exchangeable and len(small) * model.n <= MOVED:
+        needed = how is None and prior is None  # a prior may want members empty
+        if needed and model.n > 2 and not isinstance(model.components, Stack) and len(small) * model.n <= MOVED:
             paths = [_regrouped(paths[0], from_shares, small, places, held)]
     except KeyboardInterrupt:
         if not paths:

@@ -11,7 +11,7 @@ from suffice.combinators.mixture import Mixture
 from suffice.combinators.posterior_table import page, portrait
 from suffice.combinators.shares import DirichletShares, KnownShares
 from suffice.combinators.stack import Stack
-from suffice.combinators.starts import shares_of
+from suffice.combinators.starts import SPARE, shares_of
 from suffice.combinators.variational import VariationalMixture, largest_first, owned, posterior_of
 from suffice.core.distribution import Alert
 from suffice.core.em import Climb, Trace, climb
@@ -223,7 +223,7 @@ def begin(
     if isinstance(start, VariationalMixture):
         return posterior_of(start, start.suffstats(rows, weights), prior), ()
     if start is None or isinstance(start, (str, Mixture)) or hasattr(start, "specs"):
-        first, notes = model.begin(rows, weights, rng, start, None)
+        first, notes = model.begin(rows, weights, rng, SPARE if start is None else start, None)
         stats = first.suffstats(rows, weights)
         if (start is None or isinstance(start, str)) and not isinstance(first.components, Stack):
             stats = largest_first(stats)
