@@ -99,7 +99,8 @@ class Centres:
         held = Weights.of(weights, len(rows))
 
         def gather(part: slice) -> Apart:
-            near = distances.nearest(rows[part], self.places, held[part].values)
+            own = None if held.values is None else held.values[part]
+            near = distances.nearest(rows[part], self.places, own)
             return Apart(near.weight, near.total, np.array([near.inertia]), rounding=np.array([near.rounding]))
 
         cells = distances.cells(rows)
