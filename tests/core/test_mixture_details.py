@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.combinators import splitting, starts
+from suffice.combinators import course, splitting, starts
 from suffice.core.latent import plus
 
 TRUTH = sf.Mixture([sf.Normal(4, 0.8), sf.Normal(8, 2)], weights=[0.3, 0.7])
@@ -136,7 +136,7 @@ def test_an_interrupt_while_a_start_is_sought_ends_the_fit(monkeypatch, where):
 
 def test_an_interrupt_keeps_what_two_members_made_one_led_to(monkeypatch):
     rows = np.random.default_rng(0).normal(size=200) + np.repeat([0, 20, 40, 60], 50)
-    climb, moves, paths, moved = starts.climb, starts.moves, [], []
+    climb, moves, paths, moved = course.climb, starts.moves, [], []
 
     def badly(x, *_):  # the first two share a heap, and the last has two
         heap = np.argsort(np.argsort(x[:, 0])) // 50
@@ -152,8 +152,8 @@ def test_an_interrupt_keeps_what_two_members_made_one_led_to(monkeypatch):
         paths.append(path.rank[1])
         return replace(path, interrupted=True) if gained else path
 
-    for name, stub in (("clusters", badly), ("climb", interrupted), ("moves", counted)):
-        monkeypatch.setattr(starts, name, stub)
+    for place, name, stub in ((starts, "clusters", badly), (course, "climb", interrupted), (starts, "moves", counted)):
+        monkeypatch.setattr(place, name, stub)
     fit = sf.fit(sf.Mixture(sf.Normal(), 4), rows, random_state=0)
     assert "interrupted" in dict(fit.alerts)["not converged"]
     assert max(paths) > max(paths[: moved[0]]) + 50
@@ -375,10 +375,25 @@ def test_members_that_share_a_heap_are_made_one_and_the_one_with_two_is_cut():
     shares = np.zeros((200, 4))
     shares[heap == 0, 0] = shares[heap == 0, 2] = half
     shares[heap == 1, 1] = shares[heap >= 2, 3] = 1
-    first = next(splitting.moves(shares, places, np.ones(200)))
+    first = next(splitting.moves(shares, places, np.ones(200), np.zeros(200)))
     np.testing.assert_allclose(first.sum(axis=1), 1)
     np.testing.assert_array_equal(first.argmax(axis=1)[heap < 2], heap[heap < 2])
     assert sorted({*first.argmax(axis=1)[heap == 2]} | {*first.argmax(axis=1)[heap == 3]}) == [2, 3]
+
+
+def test_a_member_of_hardly_any_rows_is_given_those_that_nobody_describes():
+    rng = np.random.default_rng(6)
+    heap = np.repeat([0, 1, 2], 100)
+    places = rng.normal(size=(300, 2)) + np.array([[0, 0], [30, 0], [0, 30]])[heap]
+    shares = np.zeros((300, 4))
+    shares[np.arange(300), heap] = 1.0
+    shares[:3] = [0.6, 0, 0, 0.4]  # the fourth has hardly any rows, and those of the first
+    heights = np.where(heap == 2, -20.0, -3.0)
+    first, *others = splitting.moves(shares, places, np.ones(300), heights)
+    lost = [first, *others][1]
+    np.testing.assert_allclose(lost.sum(axis=1), 1)
+    np.testing.assert_array_equal(lost.argmax(axis=1)[heap < 2], heap[heap < 2])
+    assert (lost[:, 3] > 0.5).sum() == 75  # as many as members have on average
 
 
 def test_the_principal_axis_of_many_columns_is_found_without_their_matrix(monkeypatch):

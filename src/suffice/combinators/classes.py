@@ -9,10 +9,11 @@ import numpy as np
 
 from suffice.combinators.absent import completed, scores_of_the_rest, unseen
 from suffice.combinators.compound import Table
+from suffice.combinators.course import owned
 from suffice.combinators.labelled import KNOWN, Labelled, LabelledFiles, owned_by
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.stack import Readings, side_by_side
-from suffice.combinators.starts import floors_of, owned
+from suffice.combinators.starts import floors_of
 from suffice.core.distribution import Alert
 from suffice.core.em import climb
 from suffice.core.errors import ParameterError, UnsupportedError

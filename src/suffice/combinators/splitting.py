@@ -18,27 +18,51 @@ WIDE = 64  # columns from which a principal axis is sought by steps: the matrix 
 STEPS = 16  # of Lanczos; an axis that they do not find is hardly longer than others
 
 
-def moves(shares: Array, places: Array, held: Array) -> Iterator[Array]:
-    """The shares with two members made one and a third cut in two, the most promising first.
+def moves(shares: Array, places: Array, held: Array, heights: Array) -> Iterator[Array]:
+    """The shares with two members made one and another begun, the most promising first.
 
-    Made one are those that share most of their rows; cut are those whose rows lie along their principal axis as if in
-    two heaps, or spread most.
+    Made one are those that share most of their rows, but first of all one that has hardly any, and its next. The other
+    is half of a member whose rows lie along their principal axis as if in two heaps, or spread most; or it gets the
+    rows of the least log density, ``heights`` (n,), which nobody describes.
     """
-    k = shares.shape[1]
-    together = shares.T @ (held[:, None] * shares)
-    own = np.sqrt(np.maximum(np.diag(together), 1e-300))
-    alike = np.triu(together / (own[:, None] * own), 1)
-    pairs = [divmod(int(place), k) for place in np.argsort(-alike, axis=None, kind="stable")[:CHOICES]]
     lines = [along(share * held, places) for share in shares.T]
     wide = np.argsort([-spread for _, spread in lines], kind="stable").tolist()
     heaped = np.argsort(_peakedness(shares, held, lines), kind="stable").tolist()
-    for first, second in [pair for pair in pairs if pair[0] < pair[1]]:
-        cuts = dict.fromkeys(one for both in zip(heaped, wide, strict=True) for one in both)
-        for cut in [one for one in cuts if one not in (first, second)][:CHOICES]:
-            found = shares.copy()
-            found[:, first] += found[:, second]
-            found[:, [cut, second]] = halves(shares[:, cut], places, held, LEAN)
+    for first, second in _pairs(shares, held):
+        merged = shares.copy()
+        merged[:, first] += merged[:, second]
+        cuts = [next((one for one in order if one not in (first, second)), None) for order in (heaped, wide)]
+        for cut in dict.fromkeys([cuts[0], None, cuts[1]]):
+            found = merged.copy()
+            if cut is None:
+                found[:, second] = 0.0
+                lost = _lost(held, heights, shares.shape[1])
+                found[lost] *= 1 - LEAN
+                found[lost, second] = LEAN
+            else:
+                found[:, [cut, second]] = halves(shares[:, cut], places, held, LEAN)
             yield found
+
+
+def _lost(held: Array, heights: Array, k: int) -> Array:
+    """The rows of least height, as many as an equal part of them all."""
+    order = np.argsort(heights, kind="stable")
+    return order[: int(np.searchsorted(np.cumsum(held[order]), held.sum() / k)) + 1]
+
+
+def _pairs(shares: Array, held: Array) -> list[tuple[int, int]]:
+    """Members that may be one."""
+    k = shares.shape[1]
+    together = shares.T @ (held[:, None] * shares)
+    own = np.sqrt(np.maximum(np.diag(together), 1e-300))
+    alike = together / (own[:, None] * own)
+    np.fill_diagonal(alike, -1.0)
+    weight = held @ shares
+    lightest = int(np.argmin(weight))
+    found = [(int(np.argmax(alike[lightest])), lightest)] if weight[lightest] < LIGHT * weight.sum() / k else []
+    best = np.argsort(-np.triu(alike, 1), axis=None, kind="stable")[:CHOICES]
+    found += [divmod(int(place), k) for place in best]
+    return [pair for pair in found if alike[pair] >= 0]
 
 
 def _peakedness(shares: Array, held: Array, lines: list[tuple[Array, float]]) -> Array:

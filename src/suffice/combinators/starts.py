@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
+from suffice.combinators.course import Course, owned
 from suffice.combinators.order import alike, twins
 from suffice.combinators.splitting import moves
 from suffice.combinators.stack import Stack
 from suffice.core.distribution import Alert, Distribution
-from suffice.core.em import Climb, InterruptedStart, climb
+from suffice.core.em import Climb, InterruptedStart
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
@@ -25,7 +26,8 @@ from suffice.engines import local
 TRIALS = 8  # short climbs, of which the better half goes on, again and again
 SHORT = 9  # passes of a short climb
 SPARE = "spare"  # the start of more members than are needed, of which some are to become empty
-MOVES = 6  # short climbs from members that are made one and cut
+MOVES = 9  # ways to make two members one and cut another that are tried
+STRETCHES, AHEAD = 6, 20  # short climbs from each, and passes for which a climb is trusted to rise as it does
 MOVED = 1 << 17  # rows × members of the picture up to which they are made: among many members six are few
 FLAT = 1e-6  # relative change of the objective that ends a short climb
 BLUR = 0.05  # share of a row that its first owner gives to the others: no member begins without a spread
@@ -34,6 +36,8 @@ FAR = 100  # interquartile ranges from the median: a row so far out has no say i
 UNSEEN = 1e-4  # how far a start moves off a bound that it stands on, because the picture lacks what other rows have
 SLACK = 1.02  # how much wider bounds are that may lack the ends of the rows
 DOUBLINGS = 1000  # of the distance of bounds, until they reach a row
+JUDGES = 2  # times as many rows that trials do not climb over, and by which they are judged: few rows are overfitted
+PER = 30  # rows of the picture for each member and column
 LEAST, MOST = 2000, 20000  # rows of the picture
 
 
@@ -139,18 +143,13 @@ def shares_of(model: Any, rows: Any, owners: Any) -> Array:
     return shares
 
 
-def owned(model: Any, rows: Any, shares: Array, rng: Any) -> Any:
-    """The estimate of rows whose owners are known in parts (n, k)."""
-    members = model.components.start(rows, shares, rng).raised(model.floors)
-    total = shares.sum(axis=0)
-    own = model.weights if "weights" in model.fixed else total / total.sum()
-    return replace(model, components=members, weights=own)
+def _size(model: Any, rows: Any) -> int:
+    """Rows of a picture: some for each parameter of a place."""
+    return int(np.clip(PER * model.n * (int(np.prod(np.shape(rows)[1:])) + 1), LEAST, MOST))
 
 
-def _picture(model: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, Weights]:
-    width = int(np.prod(np.shape(rows)[1:]))
-    size = int(np.clip(30 * model.n * (width + 1), LEAST, MOST))
-    return picture(rows, weights, size, int(rng.integers(1 << 62)))
+def _picture(model: Any, rows: Any, weights: Weights, rng: Any, copies: int = 1) -> tuple[Any, Weights]:
+    return picture(rows, weights, copies * _size(model, rows), int(rng.integers(1 << 62)))
 
 
 def _floored(model: Any, rows: Any, weights: Weights) -> Any:
@@ -186,16 +185,20 @@ def _from_picture(
     if how not in (None, SPARE, "k-means++", "random"):
         msg = f"start={how!r} is not known; it is 'k-means++', 'random', labels, responsibilities or a distribution."
         raise ParameterError(msg)
-    small, w = _picture(model, rows, weights, rng)
+    copies = 1 + JUDGES if model.components.quadratic and prior is None else 1
+    small, w = _picture(model, rows, weights, rng, copies)
     if len(small) == 0:  # a member of another mixture that got no row: any will do
         small, w = _picture(model, rows, Weights(len(rows)), rng)
+    size, judges = _size(model, rows), None
+    if len(small) >= 2 * size:
+        (small, w), judges = (small[:size], w[:size]), (small[size:], w[size:])
     model = _floored(model, small, w)
     notes: tuple[Alert, ...] = ()
     if len(small) <= model.n and model.n > 1:
         text = f"{model.n} components, but only {len(small)} distinct rows: too few to tell what is a cluster."
         notes = (("few rows", text),)
     with kernels.job(int(np.prod(np.shape(rows)))):  # what the fit will load serves its starts too
-        found = _tried(model, small, w, rng, how, prior)
+        found = _tried(model, Course(model, small, w, prior, judges), rng, how)
     return (for_all(found, rows, weights, small, w) if len(small) < len(rows) else found), notes
 
 
@@ -237,75 +240,83 @@ def _reaching(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -
     return replace(model, components=stack.estimate_above(stats, None, model.floors))
 
 
-def _tried(model: Any, small: Any, w: Weights, rng: Any, how: Any, prior: Any) -> Any:
+def _tried(model: Any, course: Course, rng: Any, how: Any) -> Any:
     """The best of several short climbs over the picture: the better half goes on, until one is left."""
-    places, held = points(small, w.dense()[:, 0]), w.dense()[:, 0]
     trials = TRIALS if how in (None, SPARE) and model.n > 1 else 1
-    staged, believed, passes = model.staged(small), belief(prior), SHORT if trials > 1 else 1
+    passes = SHORT if trials > 1 else 1
+    paths: list[Climb] = []
 
-    def climbed(first: Any) -> Climb:
-        path = climb(first, staged, w, prior, passes, FLAT, log_prior=believed, brief=True)
+    def noted(path: Climb) -> Climb:
+        paths.append(path)  # kept, should the next be interrupted
         if path.interrupted:
-            paths.append(path)
             raise KeyboardInterrupt
         return path
 
-    def from_shares(shares: Array) -> Climb:
-        paths.append(climbed(owned(model, small, shares, rng)))  # kept, should the next be interrupted
-        return paths[-1]
+    def climbed(first: Any) -> Climb:
+        if isinstance(first, np.ndarray):
+            return noted(course.climb_from(first, rng, passes, FLAT))
+        return noted(course.climb(first, passes, FLAT))
 
-    paths: list[Climb] = []
     try:
-        while len(paths) < trials:
-            codes = _random(len(small), model.n, rng) if how == "random" else clusters(places, held, model.n, rng)
-            apart = model.components.rigid and len(paths) % 2 == 0  # bounds of a member that has a part of every row
-            blur = BLUR if model.components.simple and not apart else 0.0
-            paths.append(climbed(owned(model, small, blurred(codes, model.n, blur) * held[:, None], rng)))
-        while len(paths) > 1:
-            better = sorted(paths, key=lambda one: one.rank)[len(paths) // 2 :]
-            paths = [path if path.converged else climbed(path.distribution) for path in better]
-        needed = how is None and prior is None  # a prior may want members empty
-        if needed and model.n > 2 and not isinstance(model.components, Stack) and len(small) * model.n <= MOVED:
-            paths = [_regrouped(paths[0], from_shares, small, places, held)]
+        better = [climbed(shares) for shares in _first_shares(course, trials, rng, how)]
+        while len(better) > 1:
+            better = sorted(better, key=lambda one: one.rank)[len(better) // 2 :]
+            better = [path if path.converged else climbed(path.distribution) for path in better]
+        needed = how is None and course.prior is None  # a prior may want members empty
+        cells = len(course.rows) * model.n
+        if needed and model.n > 2 and not isinstance(model.components, Stack) and cells <= MOVED:
+            better = [_regrouped(better[0], climbed, course)]
     except KeyboardInterrupt:
         if not paths:
             raise KeyboardInterrupt from None  # a start of a member, if there is one, is none of all of them
         raise InterruptedStart(max(paths, key=lambda one: one.rank).distribution) from None
-    return paths[0].distribution
+    return better[0].distribution
 
 
-def _regrouped(best: Climb, climbed: Callable[[Array], Climb], small: Any, places: Array, held: Array) -> Climb:
+def _first_shares(course: Course, trials: int, rng: Any, how: Any) -> Iterator[Array]:
+    """Responsibilities (n, k) from which trials begin."""
+    model, held = course.model, course.weights.dense()[:, 0]
+    places = points(course.small, held)
+    for index in range(trials):
+        codes = _random(len(held), model.n, rng) if how == "random" else clusters(places, held, model.n, rng)
+        apart = model.components.rigid and index % 2 == 0  # bounds of a member that has a part of every row
+        yield blurred(codes, model.n, BLUR if model.components.simple and not apart else 0.0)
+
+
+def _regrouped(best: Climb, climbed: Callable[[Any], Climb], course: Course) -> Climb:
     """The climb, or as long as that leads higher, those from where two members are made one and another is cut.
 
     Climbs from seeds end where two members share a cluster and one has two, which no pass of EM would undo. A rise by
-    less than the parameters of a member is what chance would do for so few rows.
+    less than the parameters of a member is what chance would do for so few rows, unless others judge.
     """
-    left = MOVES
+    held = course.weights.dense()[:, 0]
+    left, places = MOVES, points(course.small, held)
+    chance = best.distribution.n_parameters / best.distribution.n if best.judged is None else 0.0
     while left > 0:
-        tries, found = _first_higher(best, climbed, small, places, held, left)
+        shared, found = share_out(best.distribution.scores(course.small)), None
+        for moved in islice(moves(shared.parts, places, held, shared.total), left):
+            left -= 1
+            found = _higher(best, climbed, moved, chance)
+            if found is not None:
+                break
         if found is None:
-            break
-        best, left = found, left - tries
+            return best
+        best = found
     return best
 
 
-def _first_higher(
-    best: Climb, climbed: Callable[[Array], Climb], small: Any, places: Array, held: Array, most: int
-) -> tuple[int, Climb | None]:
-    """How many of the moves from the best climb were tried, and the first climb that ends higher, if any does."""
-    chance = best.distribution.n_parameters / best.distribution.n
-    shares = share_out(best.distribution.scores(small)).parts
-    for tries, moved in enumerate(islice(moves(shares, places, held), most), 1):
-        there = climbed(np.multiply(moved, held[:, None], out=moved))
-        sound, height = there.rank
+def _higher(best: Climb, climbed: Callable[[Any], Climb], moved: Array, chance: float) -> Climb | None:
+    """The climb from these responsibilities as soon as it is higher than the best; None where it will not be."""
+    there = climbed(moved)
+    for _ in range(STRETCHES):
+        (sound, height), last = there.rank, there.trace.objective
         if sound and not (best.rank[0] and height <= best.rank[1] + chance):  # a spike more is always higher
-            return tries, there
-    return most, None
-
-
-def belief(prior: Any) -> Callable[[Any], float] | None:
-    """What a climb under a prior adds to the log-likelihood: the log density of the prior."""
-    return None if prior is None else (lambda one: float(np.sum(one.log_prior(prior))))
+            return there
+        slope = last[-1] - last[-2] if len(last) > 1 else 0.0
+        if there.converged or height + AHEAD * slope <= best.rank[1] + chance:
+            break
+        there = climbed(there.distribution)
+    return None
 
 
 def blurred(codes: Array, k: int, blur: float = BLUR) -> Array:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.candidates import Candidate
-from suffice.combinators.starts import belief, blurred, floors_of, for_all, owned
-from suffice.core.em import Climb, climb
+from suffice.combinators.course import Course
+from suffice.combinators.starts import blurred, floors_of, for_all
+from suffice.core.em import Climb
 from suffice.core.errors import UnsupportedError
 from suffice.core.fit import fit
 from suffice.core.parameters import Array
@@ -75,7 +76,7 @@ class Trials:
         shaped = candidate.mixture.shaped(group.rows)  # the picture may lack a rare label
         self.model = replace(shaped, floors=floors_of(shaped, small, w))
         self.rng = np.random.default_rng(group.seed)
-        self.staged = self.model.staged(small)
+        self.course = Course(self.model, small, w, group.prior)
         self.best: Climb | None = None
         self.ends: list[Climb] = []  # of the climbs that were not given up early
 
@@ -86,18 +87,15 @@ class Trials:
         not to end below. Among many candidates the solutions of others take the place of the start of `fit`, which
         costs as much as all others.
         """
-        k, (small, w) = self.model.n, self.group.picture
-        held = w.dense()[:, 0]
-        shared = (blurred(codes, k) * held[:, None] for codes in self.group.codes)
-        paths = [self._climb(owned(self.model, small, shares, self.rng), FIRST, FLAT) for shares in shared]
+        k = self.model.n
+        paths = [self._climb_from(blurred(codes, k), FIRST, FLAT) for codes in self.group.codes]
         paths.sort(key=lambda path: path.rank, reverse=True)
         paths = [self._climb(path.distribution, SHORT, FLAT) for path in paths[:KEPT]]
         paths.sort(key=lambda path: path.rank, reverse=True)
         for path in paths[:FINISHED]:
             self._finish(path.distribution)
         if self.group.joined is not None:
-            shares = blurred(self.group.joined, k, 0.0) * held[:, None]
-            path = self._climb(owned(self.model, small, shares, self.rng), PLAIN, COARSE, accelerate=False)
+            path = self._climb_from(blurred(self.group.joined, k, 0.0), PLAIN, COARSE, accelerate=False)
             self._finish(path.distribution)
         if k > 1 and len(self.group.candidates) <= FEW:
             rng = np.random.default_rng(self.group.first)
@@ -111,21 +109,17 @@ class Trials:
 
     def borrow(self, shares: Array) -> None:
         """A climb from another candidate's responsibilities, which goes on where it promises more."""
-        small, w = self.group.picture
-        path = self._climb(owned(self.model, small, shares * w.dense(), self.rng), SHORT, FLAT)
+        path = self._climb_from(shares, SHORT, FLAT)
         if self._promises(path) and not self._same(path):
             self._finish(path.distribution)
 
-    def _climb(self, first: Any, passes: int, tol: float, *, accelerate: bool = True) -> Climb:
+    def _climb(self, first: Any, passes: int, tol: float) -> Climb:
         """A climb on the picture; one that the user interrupted ends the search, too."""
-        prior = self.group.prior
-        path = climb(
-            first, self.staged, self.group.picture[1], prior, passes, tol, accelerate=accelerate,
-            log_prior=belief(prior), brief=True,
-        )  # fmt: skip
-        if path.interrupted:
-            raise KeyboardInterrupt
-        return path
+        return _heeded(self.course.climb(first, passes, tol))
+
+    def _climb_from(self, shares: Array, passes: int, tol: float, *, accelerate: bool = True) -> Climb:
+        """A climb from the estimate of responsibilities."""
+        return _heeded(self.course.climb_from(shares, self.rng, passes, tol, accelerate=accelerate))
 
     def _finish(self, first: Any) -> None:
         """Climb on as long as that may lead above the best, and is no way to the same place."""
@@ -175,7 +169,7 @@ class Trials:
         begin = (
             for_all(best.distribution, group.rows, group.weights, *group.picture).ordered() if start is None else start
         )
-        found = _heeded(fit(
+        found = _whole(fit(
             self.candidate.mixture, group.rows, weights=group.weights, prior=group.prior, start=begin,
             random_state=group.seed,
         ))  # fmt: skip
@@ -192,7 +186,14 @@ class Trials:
         return Found(self.candidate, found, sure, outside)
 
 
-def _heeded(found: Fit) -> Fit:
+def _heeded(path: Climb) -> Climb:
+    """The climb; one that the user interrupted ends the search, too."""
+    if path.interrupted:
+        raise KeyboardInterrupt
+    return path
+
+
+def _whole(found: Fit) -> Fit:
     """The fit; one that the user interrupted ends the search, too."""
     if any(text.startswith("interrupted") for _, text in found.alerts):
         raise KeyboardInterrupt
@@ -217,7 +218,7 @@ def held_out(group: Group, candidate: Candidate) -> float:
         rest = np.setdiff1d(order, part)
         if not len(rest) or not len(part) or not weights[rest].any():
             continue
-        again = _heeded(fit(
+        again = _whole(fit(
             candidate.mixture, taken(group.rows, rest), weights=weights[rest], prior=group.asked_prior,
             random_state=group.first,
         ))  # fmt: skip

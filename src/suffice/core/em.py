@@ -102,11 +102,15 @@ class Climb:
     fell: bool = False
     interrupted: bool = False
     starts: tuple[Trace, ...] = ()  # how the climbs from all starts came to their ends
+    judged: float | None = (
+        None  # what the log-likelihood would be if the rows were others, by which climbs are compared
+    )
 
     @cached_property
     def rank(self) -> tuple[bool, float]:
         """What makes one climb better than another: no part that is an accident, then the objective."""
-        return bool(self.distribution.sound(self.statistics)), float(self.trace.objective[-1])
+        height = self.trace.objective[-1] if self.judged is None else self.judged
+        return bool(self.distribution.sound(self.statistics)), float(height)
 
     def agrees(self, best: Climb) -> bool:
         """Whether this climb ended as high as the best."""

@@ -256,6 +256,11 @@ class Member(Answers):
         return False
 
     @property
+    def quadratic(self) -> bool:
+        """Whether log densities are quadratic in the row, and nothing restricts, links or fixes their coefficients."""
+        return False
+
+    @property
     def asks_rows(self: Any) -> bool:
         """Whether standard errors need the rows: statistics do not hold who made which."""
         return any(block.asks_rows for block in self.blocks.values())

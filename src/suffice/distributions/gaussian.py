@@ -77,6 +77,10 @@ class Gaussian(ExponentialFamily, register=False):
         return self.form.keeps
 
     @property
+    def quadratic(self) -> bool:
+        return self.form.free and not self.fixed and not self.tied
+
+    @property
     def columns(self) -> int | None:
         return None if self.mean is None else int(np.shape(self.mean)[-1])
 

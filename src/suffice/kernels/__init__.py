@@ -18,11 +18,12 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels import reference, reference_expect, reference_holes, reference_linear
+from suffice.kernels import reference, reference_expect, reference_holes, reference_linear, reference_quadratic
 from suffice.kernels.reference import Array, Integers, Moments, Real, merge
 from suffice.kernels.reference_expect import GaussianExpected
 from suffice.kernels.reference_holes import HoledExpected, HoledMoments
 from suffice.kernels.reference_linear import Expected, Nearest, NormalExpected
+from suffice.kernels.reference_quadratic import Members, QuadraticSums
 
 __all__ = [
     "count_range",
@@ -41,6 +42,8 @@ __all__ = [
     "nearest",
     "normal_expect",
     "normal_log_prob",
+    "quadratic_expect",
+    "quadratic_step",
     "row_hash",
     "scatter",
     "shared_gaussian_expect",
@@ -329,6 +332,38 @@ def gaussian_expect(
     with loading():
         from suffice.kernels import compiled_expect
     return compiled_expect.gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
+
+
+def quadratic_expect(
+    x: Real,
+    weights: Array | None,
+    centre: Array,
+    scale: Array,
+    coefficients: Array,
+    *,
+    work: int | None = None,
+) -> QuadraticSums:
+    """Log-likelihood, entropy and sums (k, m) of the products of (1, y), y = (x − centre) · scale, of a pass of EM.
+
+    The rows are complete; a score of a member is its coefficients (k, m) times the products.
+    """
+    if is_small(x.size, work, len(coefficients), LARGE_PASS):
+        return reference_quadratic.quadratic_expect(x, weights, centre, scale, coefficients)
+    with loading():
+        from suffice.kernels import compiled_quadratic
+    return compiled_quadratic.quadratic_expect(x, weights, centre, scale, coefficients)
+
+
+def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float, *, work: int | None = None) -> Members:
+    """The Gaussian members that sums (k, m) of products tell of, and the coefficients (k, m) of their scores.
+
+    ``ridge`` (d,) is added to variances, ``log_scale`` to log densities; no covariance is below ``floor`` (d, d).
+    """
+    if is_small(0, work, len(sums), LARGE_PASS):
+        return reference_quadratic.quadratic_step(sums, floor, ridge, log_scale)
+    with loading():
+        from suffice.kernels import compiled_quadratic
+    return compiled_quadratic.quadratic_step(sums, floor, ridge, log_scale)
 
 
 def shared_gaussian_expect(

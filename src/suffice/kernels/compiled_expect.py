@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,8 +15,9 @@ import numpy as np
 from suffice.kernels import compiled, mixtures
 from suffice.kernels.compiled import _chunks, _plain
 from suffice.kernels.lanes import LANES
-from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
+from suffice.kernels.reference import LOG_2PI, Array, Real
 from suffice.kernels.reference_expect import GaussianExpected, centred_expect
+from suffice.kernels.reference_quadratic import triangle
 
 LOST = 1e6  # the largest growth of rounding errors: members a thousand standard deviations from the pilot
 MANY_COLUMNS = 32  # from here on products of features would not stay in the cache
@@ -149,8 +149,8 @@ def _quadratic(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
     table[:, 0, 0] = constant - 0.5 * (table[:, 1:, 0] * place).sum(axis=1)
     table[:, 1:, 1:] = -form
     table[:, range(1, d + 1), range(1, d + 1)] *= 0.5
-    lower, _ = _triangle(d + 1)
-    return (_plain(_tiled(table.reshape(k, -1)[:, lower], _whole(len(lower)))), constant)
+    rows, columns, _ = triangle(d + 1)
+    return (_plain(_tiled(table[:, rows, columns], _whole(len(rows)))), constant)
 
 
 def _by_products(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tuple[float, float, Array]:
@@ -159,7 +159,7 @@ def _by_products(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> t
     k, d = len(constant), len(pilot[0])
     sums = np.zeros(eta.shape)
     total = _fold(mixtures.gaussian, data, (*pilot, eta, k, BLOCK, sums))
-    return *total, _untiled(sums)[:k][:, _triangle(d + 1)[1]].reshape(k, d + 1, d + 1)
+    return *total, _untiled(sums)[:k][:, triangle(d + 1)[2]].reshape(k, d + 1, d + 1)
 
 
 def _factors(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
@@ -252,15 +252,6 @@ def _symmetric(a: Array) -> Array:
 
 
 # -- tiles -------------------------------------------------------------------------------------------------------------
-
-
-@lru_cache
-def _triangle(size: int) -> tuple[Integers, Integers]:
-    """Where what lies on and below the diagonal is in a square matrix, and where each of its cells is among these."""
-    rows, columns = np.tril_indices(size)
-    back = np.empty((size, size), np.int64)
-    back[rows, columns] = back[columns, rows] = np.arange(len(rows))
-    return rows * size + columns, back.ravel()
 
 
 def _whole(m: int) -> int:

@@ -1,0 +1,205 @@
+"""Mixtures that climb by nothing but sums of products: those of Gaussian members that nothing restricts.
+
+`Swift` is such a mixture as the loop of EM sees it: the same steps, floors and acceleration, without the values and
+statistics that could answer anything else. Of the many passes over few rows that a start takes, these would cost most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from suffice import kernels
+from suffice.core.em import Climb
+from suffice.core.errors import SufficeError
+from suffice.core.latent import Joint
+from suffice.core.linear import from_raw, pilot, raw
+from suffice.core.moments import Scatter
+from suffice.core.parameters import Array
+from suffice.core.statistics import share
+from suffice.core.weights import Weights
+from suffice.kernels.reference_quadratic import triangle
+
+MANY_COLUMNS = 32  # from here on a pass goes another way than by products
+STEP = 1 << 17  # products at a time: 1 MB
+
+
+class LostError(SufficeError):
+    """The sums do not tell the members: digits were lost, a member has no rows, or lies on its floor."""
+
+
+@dataclass(frozen=True)
+class Track:
+    """Where products are taken, centre and scale (d,), and what holds the members: a floor (d, d) and a ridge (d,)."""
+
+    mixture: Any
+    centre: Array
+    scale: Array
+    floor: Array
+    ridge: Array
+
+    @classmethod
+    def of(cls, mixture: Any, rows: Any, weights: Weights) -> Track | None:
+        """The track of complete rows; None where the mixture, or what it is fitted to, needs more than sums."""
+        stack, floors = mixture.components, mixture.floors
+        plain = type(rows) is np.ndarray and len(rows) > 1 and weights.codes is None and not mixture.hard
+        if not (plain and stack.quadratic and 0 < rows.shape[1] < MANY_COLUMNS and "weights" in mixture.free):
+            return None
+        x = np.asarray(rows, dtype=float)
+        centre = x.mean(axis=0)
+        with np.errstate(all="ignore"):
+            spread = x.std(axis=0)
+            scale = np.exp2(-np.round(np.log2(spread)))
+        if not (np.isfinite(centre).all() and np.isfinite(scale).all()):
+            return None
+        d = len(centre)
+        ridge = np.full(d, floors if isinstance(floors, float) else 0.0) * scale**2
+        floor = np.zeros((d, d)) if floors is None or isinstance(floors, float) else floors * (scale[:, None] * scale)
+        return cls(mixture, centre, scale, floor, ridge)
+
+    def begin(self, mixture: Any) -> Swift:
+        """The mixture on the track; its weight is 1 as a whole."""
+        stack, k = mixture.components, mixture.n
+        mean = (np.asarray(stack.mean) - self.centre) * self.scale
+        second = np.asarray(stack.cov) * (self.scale[:, None] * self.scale) + mean[:, :, None] * mean[:, None]
+        whole = np.empty((k, len(self.centre) + 1, len(self.centre) + 1))
+        whole[:, 0, 0], whole[:, 1:, 0], whole[:, 1:, 1:] = 1.0, mean, second
+        rows, columns, _ = triangle(whole.shape[1])
+        sums = mixture.weights[:, None] * whole[:, rows, columns]
+        return self._made(sums, np.zeros_like(self.ridge))
+
+    def owned(self, rows: Array, shares: Array) -> Swift:
+        """The estimate of rows whose owners are known in parts (n, k)."""
+        first, second, _ = triangle(len(self.centre) + 1)
+        step, sums = max(STEP // len(first), 1), np.zeros((shares.shape[1], len(first)))
+        for begin in range(0, len(rows), step):
+            part = slice(begin, begin + step)
+            y = np.ones((len(rows[part]), len(self.centre) + 1))
+            np.multiply(rows[part] - self.centre, self.scale, out=y[:, 1:])
+            sums += shares[part].T @ (y[:, first] * y[:, second])
+        return self.estimate(sums)
+
+    def estimate(self, sums: Array) -> Swift:
+        """The mixture that the sums tell of."""
+        return self._made(sums, self.ridge)
+
+    def _made(self, sums: Array, ridge: Array) -> Swift:
+        found = kernels.quadratic_step(sums, self.floor, ridge, float(np.log(self.scale).sum()))
+        if not found.sure:
+            msg = "the sums do not tell the members"
+            raise LostError(msg)
+        return Swift(self, found.weight / found.weight.sum(), found.mean, found.cov, found.coefficients)
+
+    def model(self, swift: Swift) -> Any:
+        """The mixture off the track."""
+        stack = self.mixture.components
+        members = stack.assured(
+            mean=self.centre + swift.mean / self.scale, cov=swift.cov / (self.scale[:, None] * self.scale)
+        )
+        return replace(self.mixture, components=members, weights=swift.weights)
+
+    def off(self, path: Climb) -> Climb:
+        """A climb on the track as one of the mixture."""
+        return replace(path, distribution=self.model(path.distribution), statistics=self.told(path.statistics))
+
+    def told(self, stats: Products) -> Joint:
+        """The statistics as the mixture gathers them."""
+        size = len(self.centre) + 1
+        whole = stats.sums[:, triangle(size)[2]].reshape(-1, size, size)
+        weight = whole[:, 0, 0].copy()
+        shift = share(whole[:, 1:, 0], weight[:, None])
+        scatter = whole[:, 1:, 1:] - weight[:, None, None] * (shift[:, :, None] * shift[:, None])
+        members = Scatter(
+            weight,
+            np.broadcast_to(self.centre, shift.shape),
+            shift / self.scale,
+            scatter / (self.scale[:, None] * self.scale),
+        )
+        found = Joint(weight, members, np.array([stats.evidence]), np.array([stats.entropy]), solid=stats.solid)
+        return self.mixture.owned(found)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """What a pass gathers: the members' sums of products (k, m), the log-likelihood and the entropy."""
+
+    sums: Array
+    evidence: float
+    entropy: float
+    solid: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Swift:
+    """A mixture on its track: what the loop of EM asks for, in units of the scale."""
+
+    track: Track
+    weights: Array
+    mean: Array
+    cov: Array
+    coefficients: Array
+
+    @property
+    def guarded(self) -> bool:
+        return bool(self.track.mixture.guarded)
+
+    def suffstats(self, rows: Any, weights: Weights) -> Products:
+        """One pass over the rows."""
+        value, entropy, sums = kernels.quadratic_expect(
+            rows, weights.values, self.track.centre, self.track.scale, self.coefficients
+        )
+        if not np.isfinite(value):
+            msg = "a row that nobody can have made"
+            raise LostError(msg)
+        return Products(sums, value, entropy, np.array([weights.solid]))
+
+    def estimate(self, stats: Products, prior: Any = None) -> Swift:
+        """The next mixture."""
+        del prior
+        return self.track.estimate(stats.sums)
+
+    def evidence(self, stats: Products) -> float:
+        return stats.evidence
+
+    def log_likelihood(self, stats: Products) -> float:
+        """The bound, which after a pass is the log-likelihood."""
+        return stats.evidence
+
+    def distance(self, other: Swift) -> float:
+        """The largest relative move of a parameter."""
+        std = np.sqrt(np.einsum("kii->ki", self.cov))
+        moved = np.abs(other.mean - self.mean) / std
+        turned = np.abs(other.cov - self.cov) / (std[:, :, None] * std[:, None])
+        return float(max(moved.max(), turned.max(), np.abs(other.weights - self.weights).max()))
+
+    def rounding(self, stats: Products) -> float:
+        return 1e-12 * abs(stats.evidence)
+
+    def sound(self, stats: Products) -> bool:
+        del stats
+        return True
+
+    @property
+    def name(self) -> str:
+        return str(self.track.mixture.name)
+
+
+@pilot.register
+def _(stats: Products) -> Any:
+    del stats
+    return ()
+
+
+@raw.register
+def _(stats: Products, about: Any) -> Array:
+    del about
+    return stats.sums.ravel()
+
+
+@from_raw.register
+def _(stats: Products, vector: Array, about: Any) -> Any:
+    del about
+    sums = vector.reshape(stats.sums.shape)
+    return None if (sums[:, 0] < 0).any() else replace(stats, sums=sums)

@@ -1,0 +1,97 @@
+"""Steps of EM over Gaussian members that are known by sums of products alone, in NumPy: what short climbs are made of.
+
+With y = (x − centre) · scale and y₀ = 1 a row is the products yᵢ yⱼ, i ≥ j, row by row of that triangle: m numbers. A
+score is linear in them, with coefficients (k, m), and so are the sums (k, m) from which the next coefficients follow.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
+from suffice.kernels.reference_expect import softmax
+
+LOST = 1e6  # the largest growth of rounding errors where terms cancel
+SURE = 1e-9  # of a variance given the columns before, relative to what it is without: less may be rounding
+SEEN = 1e-8  # share of the rows that a member has at least
+
+QuadraticSums: TypeAlias = tuple[float, float, Array]
+
+
+class Members(NamedTuple):
+    """What sums tell of Gaussian members, in units of the scale: weight (k,), mean, cov and coefficients.
+
+    ``sure`` says whether that is all there is to say: no member lies on the floor, has no rows, or is so narrow or so
+    far from the centre that its digits are lost.
+    """
+
+    sure: bool
+    weight: Array
+    mean: Array
+    cov: Array
+    coefficients: Array
+
+
+@lru_cache
+def triangle(size: int) -> tuple[Integers, Integers, Integers]:
+    """Rows and columns of what lies on and below a diagonal, and where each cell of the square is among these."""
+    rows, columns = np.tril_indices(size)
+    back = np.empty((size, size), np.int64)
+    back[rows, columns] = back[columns, rows] = np.arange(len(rows))
+    return rows, columns, back.ravel()
+
+
+def quadratic_expect(x: Real, weights: Array | None, centre: Array, scale: Array, coefficients: Array) -> QuadraticSums:
+    """Log-likelihood and entropy of rows under the coefficients (k, m), and the sums (k, m) of their products."""
+    rows, columns, _ = triangle(len(centre) + 1)
+    y = np.empty((len(x), len(centre) + 1))
+    y[:, 0] = 1.0
+    np.multiply(x - centre, scale, out=y[:, 1:])
+    with np.errstate(invalid="ignore", over="ignore"):  # cells that are not finite show in the log-likelihood
+        products = y[:, rows] * y[:, columns]
+        shares, log_sum, spread = softmax(products @ coefficients.T)
+        if weights is not None:
+            shares *= weights[:, None]
+            return float(weights @ log_sum), float(weights @ spread), shares.T @ products
+        return float(log_sum.sum()), float(spread.sum()), shares.T @ products
+
+
+def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float) -> Members:
+    """The members that the sums (k, m) tell of, with ``ridge`` (d,) added to variances, none below ``floor`` (d, d).
+
+    ``log_scale`` is what the scale adds to a log density.
+    """
+    k, d = len(sums), len(floor)
+    rows, columns, back = triangle(d + 1)
+    whole = sums[:, back].reshape(k, d + 1, d + 1)
+    weight = whole[:, 0, 0].copy()
+    with np.errstate(all="ignore"):
+        mean = whole[:, 1:, 0] / weight[:, None]
+        second = whole[:, 1:, 1:] / weight[:, None, None]
+        cov = second - mean[:, :, None] * mean[:, None]
+        about, variances = np.einsum("kii->ki", second), np.einsum("kii->ki", cov)
+        sure = (weight > SEEN * weight.sum()).all() and (about <= LOST * variances).all()
+        cov[:, range(d), range(d)] += ridge
+        if not (sure and np.isfinite(cov).all()):
+            return Members(False, weight, mean, cov, sums)  # noqa: FBT003 (as named above)
+        try:
+            np.linalg.cholesky(cov - floor)
+            lower = np.linalg.cholesky(cov)
+        except np.linalg.LinAlgError:
+            return Members(False, weight, mean, cov, sums)  # noqa: FBT003
+        pivots = np.einsum("kii->ki", lower)
+        factor = np.linalg.inv(lower)
+        form = factor.swapaxes(1, 2) @ factor
+        deviation = np.sqrt(about)
+        growth = (deviation[:, None] @ np.abs(form) @ deviation[:, :, None]).max()
+    table = np.empty((k, d + 1, d + 1))
+    table[:, 1:, 0] = (form @ mean[:, :, None])[:, :, 0]
+    constant = np.log(weight / weight.sum()) - np.log(pivots).sum(axis=1) - 0.5 * d * LOG_2PI + log_scale
+    table[:, 0, 0] = constant - 0.5 * (table[:, 1:, 0] * mean).sum(axis=1)
+    table[:, 1:, 1:] = -form
+    table[:, range(1, d + 1), range(1, d + 1)] *= 0.5
+    sure = bool((pivots**2 > SURE * np.einsum("kii->ki", cov)).all() and growth <= LOST)
+    return Members(sure, weight, mean, cov, table[:, rows, columns])

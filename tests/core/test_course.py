@@ -1,0 +1,126 @@
+"""Short climbs: on a track of sums they are the climbs of the mixture itself, which makes those that cannot be."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.combinators import course as courses
+from suffice.combinators.course import Course, owned
+from suffice.combinators.starts import blurred, floors_of
+from suffice.core.em import climb
+from suffice.core.weights import Weights
+
+
+def blobs(n=400, d=3, k=3, seed=0):
+    rng = np.random.default_rng(seed)
+    who = rng.integers(k, size=n)
+    places = 4 * rng.normal(size=(k, d))
+    return (places[who] + rng.normal(size=(n, d)) @ rng.normal(size=(d, d))) * np.logspace(-3, 3, d) + 50, who
+
+
+def begun(x, k, weights=None, floors="measured"):
+    mixture = sf.Mixture(sf.MultivariateNormal(), k).shaped(x)
+    every = Weights.of(weights, len(x))
+    floors = floors_of(mixture, x, every) if floors == "measured" else floors
+    return replace(mixture, floors=floors), every
+
+
+@pytest.mark.parametrize("kernels", ["reference", "compiled"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("floors", ["measured", None, 1e-6])
+def test_a_climb_on_the_track_is_that_of_the_mixture(monkeypatch, kernels, weighted, floors):
+    monkeypatch.setenv("SUFFICE_KERNELS", kernels)
+    x, who = blobs()
+    weights = np.random.default_rng(1).uniform(0.2, 3, len(x)) if weighted else None
+    model, every = begun(x, 3, weights, floors)
+    course = Course(model, x, every, None)
+    assert course.track is not None
+    shares = blurred(who, 3)
+    found = course.climb_from(shares, None, 12, 0.0, accelerate=False)
+    first = owned(model, x, shares * every.dense(), None)
+    slow = climb(first, x, every, None, 12, 0.0, accelerate=False, brief=True)
+    np.testing.assert_allclose(found.trace.objective, slow.trace.objective, rtol=1e-11)
+    assert found.distribution.distance(slow.distribution) < 1e-8
+    np.testing.assert_allclose(found.statistics.count, slow.statistics.count, rtol=1e-9)
+    np.testing.assert_allclose(found.statistics.members.mean, slow.statistics.members.mean, rtol=1e-9)
+    np.testing.assert_allclose(found.statistics.members.scatter, slow.statistics.members.scatter, rtol=1e-6)
+    assert found.statistics.entropy[0] == pytest.approx(slow.statistics.entropy[0], rel=1e-9)
+    assert found.statistics.solid == pytest.approx(slow.statistics.solid)
+    assert found.rank == pytest.approx(slow.rank)
+    further = course.climb(found.distribution, 5, 0.0)
+    assert further.trace.objective[0] == pytest.approx(found.trace.objective[-1], rel=1e-12)
+    assert (np.diff(further.trace.objective) >= 0).all() or floors == 1e-6  # a ridge lowers it
+
+
+def test_accelerated_steps_on_the_track_need_fewer_passes():
+    rng = np.random.default_rng(3)
+    x = np.concatenate([rng.normal(size=(500, 2)), rng.normal(size=(500, 2)) * 1.5 + [1.5, 0]])
+    model, every = begun(x, 2)
+    course, shares = Course(model, x, every, None), blurred((x[:, 0] > 0.7).astype(int), 2)
+    plain, fast = (course.climb_from(shares, None, 300, 1e-9, accelerate=way) for way in (False, True))
+    assert fast.converged
+    assert len(fast.trace.objective) < len(plain.trace.objective) / 2
+    assert fast.trace.objective[-1] >= plain.trace.objective[-1] - 1e-6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda mixture: replace(mixture, hard=True),
+        lambda mixture: mixture.fix("weights"),
+        lambda mixture: replace(mixture, components=mixture.components.fix("mean")),
+        lambda mixture: replace(mixture, components=replace(mixture.components, structure="diag")),
+        lambda mixture: replace(mixture, components=mixture.components.tie("cov")),
+    ],
+)
+def test_a_mixture_that_is_restricted_climbs_by_itself(change):
+    x, who = blobs()
+    model, every = begun(x, 3)
+    course = Course(change(model), x, every, None)
+    assert course.track is None
+    found = course.climb_from(blurred(who, 3), None, 5, 0.0)
+    assert found.trace.objective[-1] > found.trace.objective[0]
+
+
+def test_rows_that_are_not_complete_have_no_track():
+    x, _ = blobs()
+    model, every = begun(x, 3)
+    for value in (np.nan, np.inf):
+        holed = x.copy()
+        holed[3, 1] = value
+        assert Course(model, holed, every, None).track is None
+    flat = x.copy()
+    flat[:, 1] = 5.0
+    assert Course(model, flat, every, None).track is None
+
+
+def test_a_climb_that_loses_a_member_to_its_floor_is_made_by_the_mixture(monkeypatch):
+    x, who = blobs()
+    x = np.concatenate([x, np.tile(x[:1], (40, 1))])  # forty times the same row: a member shrinks to it
+    owners = np.concatenate([who % 2, np.full(40, 2)])
+    model, every = begun(x, 3)
+    calls = []
+    real = climb
+
+    def noted(first, *arguments, **options):
+        calls.append(type(first).__name__)
+        return real(first, *arguments, **options)
+
+    monkeypatch.setattr(courses, "climb", noted)
+    found = Course(model, x, every, None).climb_from(blurred(owners, 3, 1e-3), None, 40, 0.0)
+    assert calls[-1] == "Mixture"
+    assert not found.rank[0]
+    assert np.isfinite(found.trace.objective).all()
+
+
+def test_climbs_are_ranked_by_rows_that_they_did_not_climb_over():
+    x, who = blobs(600)
+    model, every = begun(x[:200], 3)
+    judges = Weights.of(None, 400)
+    course = Course(model, x[:200], every, None, (x[200:], judges))
+    found = course.climb_from(blurred(who[:200], 3), None, 6, 0.0)
+    expected = 0.5 * float(np.sum(found.distribution.log_prob(x[200:])))
+    assert found.rank[1] == pytest.approx(expected, rel=1e-9)
+    assert found.trace.objective[-1] == pytest.approx(float(np.sum(found.distribution.log_prob(x[:200]))), rel=1e-9)
