@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from suffice.kernels import compiled, mixtures
-from suffice.kernels.compiled import _chunks, _plain
+from suffice.kernels.compiled import NOTHING, _chunks, _plain
 from suffice.kernels.lanes import LANES
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_expect import GaussianExpected, centred_expect
@@ -282,9 +282,9 @@ def _fold(loops: Callable[..., tuple[float, float]], data: Data, arguments: tupl
     """Log-likelihood and entropy of all chunks; the sums, among the arguments, grow."""
     x, weights, log_weights = data
     log_likelihood = entropy = 0.0
-    start, nothing = 0, _plain(np.empty((0, 1)))
+    start = 0
     for rows, w, _ in _chunks(x, weights, None):
-        own = nothing if log_weights.ndim == 1 else _plain(log_weights[start : start + len(rows)])
+        own = NOTHING if log_weights.ndim == 1 else _plain(log_weights[start : start + len(rows)])
         value, spread = loops(rows, w, own, *arguments)
         log_likelihood, entropy, start = log_likelihood + value, entropy + spread, start + len(rows)
     return log_likelihood, entropy
