@@ -65,6 +65,15 @@ def test_the_cuts_ignore_the_number_of_threads(monkeypatch):
     assert len(alone) == 8
 
 
+def test_rows_that_take_long_are_cut_in_two_early():
+    alone, double = [slice(0, ROWS)], [slice(0, ROWS // 2), slice(ROWS // 2, ROWS)]
+    assert local.partition(ROWS, WIDTH) == local.partition(ROWS, WIDTH, WIDTH) == alone
+    assert local.partition(ROWS, WIDTH, 2 * WIDTH) == local.partition(ROWS, WIDTH, 100 * WIDTH) == double
+    assert local.partition(N, WIDTH, 100 * WIDTH) == local.partition(N, WIDTH)
+    few = 2 * local.SLICE_ROWS
+    assert [len(local.partition(n, 1, 1 << 30)) for n in (few - 1, few)] == [1, 2]
+
+
 def test_rows_are_counted_once(threads):
     del threads
     assert local.reduce(lambda rows: rows.stop - rows.start, N, WIDTH) == N

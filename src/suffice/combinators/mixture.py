@@ -209,6 +209,10 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         columns = int(np.prod(np.shape(rows)[1:]))
         return int(max(columns, self.n * (8 + columns) // 8))
 
+    def gather_effort(self, rows: Any) -> int:
+        """Where both halves take longer than the Python around them, which threads cannot share."""
+        return 2 * self.gather_width(rows)
+
     def scores(self, x: Any) -> Array:
         """Log π + log p of a block of rows under each member, (n, k)."""
         return plus(self.components.log_density(x), self.log_weights)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.engines import blas
 
-SLICE_CELLS = 1 << 20  # 8 MB of float64: far more work than handing it out and adding its result
+SLICE_CELLS = 1 << 20  # 8 MB of float64, some 0.25 ms: more work than handing it out and adding its result
 SLICE_ROWS = 256  # wide rows: a slice's statistics, perhaps d × d, must cost less to add than to gather
 
 
@@ -45,20 +45,24 @@ def threads() -> int:
     return os.cpu_count() or 1
 
 
-def partition(n: int, width: int) -> list[slice]:
+def partition(n: int, width: int, effort: int = 0) -> list[slice]:
     """Cut ``n`` rows of ``width`` cells into slices; the cuts depend on nothing else.
 
     There are 2, 4, 8, … slices of nearly one size, so that as many threads have as much to do.
+    Rows that take the time of ``effort`` cells may be cut in two before there are so many cells: more slices than that
+    would cost more than they save where threads are few.
     """
     fewest = max(SLICE_CELLS // max(width, 1), SLICE_ROWS)
     count = 1 << max(n // fewest, 1).bit_length() - 1
+    if count == 1 and n >= 2 * max(SLICE_CELLS // max(effort, 1), SLICE_ROWS):
+        count = 2
     rows = max(-(-n // count), 1)
     return [slice(start, min(start + rows, n)) for start in range(0, max(n, 1), rows)]
 
 
-def reduce(gather: Callable[[slice], S], n: int, width: int) -> S:
+def reduce(gather: Callable[[slice], S], n: int, width: int, effort: int = 0) -> S:
     """Sum of ``gather(rows)`` over the slices of ``n`` rows, added as a binary tree over the slices."""
-    slices = partition(n, width)
+    slices = partition(n, width, effort)
     return total(lambda index: gather(slices[index]), len(slices), n * width)
 
 
@@ -69,9 +73,9 @@ def total(gather: Callable[[int], S], count: int, work: int) -> S:
     return tree.total
 
 
-def fill(compute: Callable[[slice], NDArray[Any]], n: int, width: int) -> NDArray[Any]:
+def fill(compute: Callable[[slice], NDArray[Any]], n: int, width: int, effort: int = 0) -> NDArray[Any]:
     """Rows ``compute(rows)`` of every slice, written into one array of ``n`` rows."""
-    slices = partition(n, width)
+    slices = partition(n, width, effort)
     lock = threading.Lock()
     whole: list[NDArray[Any]] = []
 
