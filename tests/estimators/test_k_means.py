@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import suffice as sf
 from suffice.combinators.centres import Centres
 from suffice.core.weights import Weights
+from suffice.engines import local
 
 IRIS = load_iris().data
 BLOBS, WHO = make_blobs(600, centers=5, n_features=3, random_state=0)
@@ -33,6 +34,24 @@ def test_the_same_start_gives_the_same_answer(X, tol):
     assert_allclose(ours.score(X), theirs.score(X), rtol=1e-7)
     assert_array_equal(ours.predict(X), theirs.predict(X))
     assert ours.labels_.dtype == theirs.labels_.dtype
+
+
+def test_halves_on_two_threads_have_the_bits_of_halves_on_one(monkeypatch):
+    X, found = np.random.default_rng(0).normal(size=(4000, 16)), []
+    seen, partition = set(), local.partition
+
+    def noticed(*shape):
+        seen.add(len(partition(*shape)))
+        return partition(*shape)
+
+    monkeypatch.setattr(local, "partition", noticed)
+    for threads in ("1", "2"):
+        monkeypatch.setenv("SUFFICE_THREADS", threads)
+        model = sf.KMeans(100, init=X[:100], max_iter=3, tol=0.0)
+        found.append(model.fit(X).cluster_centers_.tobytes() + model.predict(X).tobytes())
+    assert found[0] == found[1]
+    assert 2 in seen
+    assert_array_equal(model.predict(X), model.transform(X).argmin(axis=1))
 
 
 def test_the_constructor_takes_what_theirs_takes():

@@ -1,8 +1,12 @@
 """The engine: every row once, one order of adding, errors and interrupts that arrive, and no deadlock."""
 
+import gc
 import os
+import subprocess
+import sys
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -11,7 +15,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from suffice import kernels
-from suffice.engines import local
+from suffice.engines import blas, local
 
 WIDTH = 16
 ROWS = local.SLICE_CELLS // WIDTH
@@ -59,6 +63,15 @@ def test_the_cuts_ignore_the_number_of_threads(monkeypatch):
     monkeypatch.setenv("SUFFICE_THREADS", "7")
     assert local.partition(N, WIDTH) == alone
     assert len(alone) == 8
+
+
+def test_rows_that_take_long_are_cut_in_two_early():
+    alone, double = [slice(0, ROWS)], [slice(0, ROWS // 2), slice(ROWS // 2, ROWS)]
+    assert local.partition(ROWS, WIDTH) == local.partition(ROWS, WIDTH, WIDTH) == alone
+    assert local.partition(ROWS, WIDTH, 2 * WIDTH) == local.partition(ROWS, WIDTH, 100 * WIDTH) == double
+    assert local.partition(N, WIDTH, 100 * WIDTH) == local.partition(N, WIDTH)
+    few = 2 * local.SLICE_ROWS
+    assert [len(local.partition(n, 1, 1 << 30)) for n in (few - 1, few)] == [1, 2]
 
 
 def test_rows_are_counted_once(threads):
@@ -180,6 +193,106 @@ def test_an_interrupt_ends_the_work(monkeypatch):
     assert local.reduce(lambda rows: rows.stop - rows.start, N, WIDTH) == N
 
 
+def test_what_ends_a_helper_reaches_the_caller(monkeypatch):
+    monkeypatch.setenv("SUFFICE_THREADS", "2")
+    caller, both = threading.get_ident(), threading.Barrier(2, timeout=10)
+
+    def gather(_):
+        both.wait()
+        if threading.get_ident() != caller:
+            raise SystemExit("helper")
+        return 0
+
+    with pytest.raises(SystemExit, match="helper"):
+        local.reduce(gather, 2 * ROWS, WIDTH)
+    assert local.reduce(lambda rows: rows.stop - rows.start, N, WIDTH) == N
+
+
+def test_busy_helpers_do_not_block_a_caller(monkeypatch):
+    """The one helper is held inside one caller's work while another's is done, and what that knew is forgotten."""
+    monkeypatch.setenv("SUFFICE_THREADS", "2")
+    monkeypatch.setattr(local, "_helpers", [])  # helpers of their own, so that there is one
+    monkeypatch.setattr(local, "_offers", local.SimpleQueue())
+    inside, go = threading.Barrier(3, timeout=10), threading.Event()
+
+    def held(_):
+        inside.wait()
+        assert go.wait(timeout=30)
+        return 1
+
+    class Rows:
+        count = 0
+
+        def gather(self, _):
+            self.count += 1
+            return 1
+
+    answer = []
+    first = threading.Thread(target=lambda: answer.append(local.reduce(held, 2 * ROWS, WIDTH)), daemon=True)
+    first.start()
+    inside.wait()
+    rows = Rows()
+    assert local.reduce(rows.gather, N, WIDTH) == 8
+    assert rows.count == 8
+    gone = weakref.ref(rows)
+    del rows
+    gc.collect()
+    assert gone() is None, "an offer that nobody took up keeps the rows"
+    go.set()
+    first.join(timeout=30)
+    assert answer == [2]
+    local._offers.put(None)
+
+
+def test_threads_that_cannot_be_begun_are_done_without(monkeypatch):
+    monkeypatch.setenv("SUFFICE_THREADS", "5")
+    monkeypatch.setattr(local, "_helpers", [])
+
+    def start(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert local.reduce(lambda rows: rows.stop - rows.start, N, WIDTH) == N
+
+
+def test_the_number_of_threads_may_change_between_calls(monkeypatch):
+    for count in ("2", "5", "1", "3"):
+        monkeypatch.setenv("SUFFICE_THREADS", count)
+        seen, most = set(), threading.Barrier(int(count), timeout=10)
+
+        def gather(rows, seen=seen, most=most):
+            if threading.get_ident() not in seen:
+                seen.add(threading.get_ident())
+                most.wait()  # each thread's first slice waits for the others
+            return rows.stop - rows.start
+
+        assert local.reduce(gather, N, WIDTH) == N
+        assert len(seen) == int(count)
+
+
+@pytest.mark.parametrize(
+    ("before", "end"),
+    [("", ""), ("", "raise SystemExit"), ("import atexit; atexit.register(lambda: print(work()))", "")],
+    ids=["last line", "SystemExit", "work after the helpers' end"],
+)
+def test_python_ends_while_helpers_wait_or_work(before, end):
+    """Also where a thread that nobody waits for is at work."""
+    code = f"""{before}
+import threading, time
+from suffice.engines import local
+def work(seconds=0.0):
+    return local.reduce(lambda rows: time.sleep(seconds) or rows.stop - rows.start, {N}, {WIDTH})
+work()
+threading.Thread(target=work, args=(0.05,), daemon=True).start()
+time.sleep(0.02)
+{end}
+"""
+    settings, command = {**os.environ, "SUFFICE_THREADS": "2"}, [sys.executable, "-c", code]
+    ended = subprocess.run(command, env=settings, timeout=60, capture_output=True, text=True, check=False)  # noqa: S603
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == (f"{N}\n" if before else "")
+
+
 def _blas_threads():
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
@@ -206,6 +319,63 @@ def test_callers_on_several_threads_share_the_limit(monkeypatch):
         totals = list(pool.map(lambda n: local.reduce(gather, n * ROWS, WIDTH), [2, 9, 3, 5]))
     assert totals == [n * ROWS for n in [2, 9, 3, 5]]
     assert _blas_threads() == before
+
+
+def test_blas_obeys_whichever_thread_asks(monkeypatch):
+    """The first to ask may be another thread than the next, or than the last to leave."""
+    monkeypatch.setenv("SUFFICE_THREADS", "2")
+    before, inside = _blas_threads(), []
+    if before == {1}:
+        pytest.skip("BLAS has one thread anyway")
+    entered, left, stay = threading.Event(), threading.Event(), threading.Event()
+
+    def first():
+        with blas.one_thread():
+            entered.set()
+            assert left.wait(timeout=10)
+        stay.wait(timeout=30)  # alive: a thread that has ended would give way
+
+    asker = threading.Thread(target=first, daemon=True)
+    asker.start()
+    assert entered.wait(timeout=10)
+    with blas.one_thread():
+        left.set()
+        time.sleep(0.05)
+    assert _blas_threads() == before
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(local.reduce, lambda _: inside.append(_blas_threads()) or 0, N, WIDTH).result()
+    local.reduce(lambda _: inside.append(_blas_threads()) or 0, N, WIDTH)
+    assert inside == [{1}] * 16
+    assert _blas_threads() == before
+    stay.set()
+
+
+def test_helpers_are_held_where_each_thread_has_a_limit_of_its_own(monkeypatch):
+    class Library:
+        """As MKL, and OpenBLAS over OpenMP."""
+
+        own = threading.local()
+
+        @property
+        def num_threads(self):
+            return getattr(self.own, "count", 4)
+
+        def set_num_threads(self, count):
+            self.own.count = count
+
+    library = Library()
+    monkeypatch.setattr(blas, "_libraries", lambda: [library])
+    monkeypatch.setenv("SUFFICE_THREADS", "2")
+    both, seen = threading.Barrier(2, timeout=10), []
+
+    def gather(_):
+        both.wait()
+        seen.append(library.num_threads)
+        return 0
+
+    local.reduce(gather, 2 * ROWS, WIDTH)
+    assert seen == [1, 1]
+    assert library.num_threads == 4
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -20,6 +20,7 @@ CELLS = 1 << 21  # of the picture that a start is drawn from
 ROWS = 20000  # and its most rows
 TRIALS, FEW = 4, 5  # starts, of which the best goes on, and the passes that decide it
 SHORT = 30  # passes over the picture before those over all rows
+NOWHERE, EXACTLY = np.broadcast_to(0.0, (0, 0)), np.broadcast_to(0.0, 1)  # read-only
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,8 +33,8 @@ class Apart(Additive):
     weight: Array
     total: Array
     inertia: Array
-    farthest: Array = field(default_factory=lambda: np.empty((0, 0)))
-    rounding: Array = field(default_factory=lambda: np.zeros(1))
+    farthest: Array = field(default_factory=lambda: NOWHERE)
+    rounding: Array = field(default_factory=lambda: EXACTLY)
     exact: ClassVar[bool] = False
 
     def __add__(self, other: Apart) -> Apart:
@@ -105,10 +106,13 @@ class Centres:
 
         cells = distances.cells(rows)
         width = max(cells, 12 + len(self.places) * cells // 32)  # work counts, not memory
-        found = local.reduce(gather, len(rows), width)
+        found = local.reduce(gather, len(rows), width, self._effort(rows))
         if (found.weight > 0).all():
             return found
         return replace(found, farthest=self._farthest(rows, held, int((found.weight == 0).sum())))
+
+    def _effort(self, rows: Any) -> int:
+        return 7 + len(self.places) * distances.cells(rows) // 3
 
     def _farthest(self, rows: Any, weights: Weights, most: int) -> Array:
         """Up to ``most`` rows, each the farthest from all centres and those before."""
@@ -171,7 +175,7 @@ class Centres:
             distances.nearest(rows[part], self.places, codes=codes)
             return codes
 
-        return local.fill(nearest, len(rows), distances.cells(rows))
+        return local.fill(nearest, len(rows), distances.cells(rows), self._effort(rows))
 
     def distances(self, rows: Any) -> Array:
         """Distances (n, k) of rows to the centres."""

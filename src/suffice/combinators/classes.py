@@ -96,6 +96,9 @@ class Classes(Mixture, register=False):
         known = isinstance(rows, KNOWN) and rows.complete
         return int(self.components.gather_width(rows.rows)) if known else super().gather_width(rows)
 
+    def gather_effort(self, rows: Any) -> int:
+        return 0 if isinstance(rows, KNOWN) and rows.complete else super().gather_effort(rows)
+
     def gather(self, x: Any, w: Weights) -> Joint:
         if not isinstance(x, Labelled):
             return super().gather(x, w)

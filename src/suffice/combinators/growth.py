@@ -18,7 +18,7 @@ from suffice.core.parameters import Array
 from suffice.core.result import Fit
 from suffice.core.sketch import points
 from suffice.core.streamed import Streamed
-from suffice.engines import local
+from suffice.engines import blas
 
 SPLIT = 2  # members, those with the largest spread, that are split; the first of them in two ways
 FAINT = 1e-3  # how much more of a row a half gets, where the two are to stay nearly equal
@@ -27,7 +27,7 @@ NONE = 1e-9  # relative difference of two likelihoods that is rounding
 
 def grown(line: Sequence[tuple[Group, Found]]) -> list[Found]:
     """Candidates that differ in their size alone, by rising size, each no worse than those before it."""
-    with local._one_blas_thread():  # noqa: SLF001 (as in the search)
+    with blas.one_thread():  # as in the search
         kept: list[Found] = []
         smaller: Found | None = None
         for group, found in line:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from typing import Any, Self
 
 import numpy as np
@@ -202,12 +203,16 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
 
     def _width(self, rows: Any) -> int:
         """Work counts, not memory: a score takes longer than a cell of memory."""
-        return int(self.n * (8 + np.prod(np.shape(rows)[1:])) // 2)
+        return int(self.n * (8 + prod(np.shape(rows)[1:])) // 2)
 
     def gather_width(self, rows: Any) -> int:
         """Work counts, not memory: as many cells as take the time of a slice, for about so many members and columns."""
-        columns = int(np.prod(np.shape(rows)[1:]))
+        columns = prod(np.shape(rows)[1:])
         return int(max(columns, self.n * (8 + columns) // 8))
+
+    def gather_effort(self, rows: Any) -> int:
+        """Where both halves take longer than the Python around them, which threads cannot share."""
+        return 2 * self.gather_width(rows)
 
     def scores(self, x: Any) -> Array:
         """Log π + log p of a block of rows under each member, (n, k)."""

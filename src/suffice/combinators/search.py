@@ -29,7 +29,7 @@ from suffice.core.parameters import Array
 from suffice.core.sketch import picture, points
 from suffice.core.streamed import read
 from suffice.core.weights import Weights
-from suffice.engines import local
+from suffice.engines import blas, local
 
 PICTURE = 2000  # rows that starts are found on
 TRIES, ROUNDS = 20, 10  # of k-means in each view of the rows, whose best go on
@@ -162,7 +162,7 @@ def _agreement(left: Array, right: Array, held: Array) -> float:
 # ---- one group -------------------------------------------------------------------------------------------------------
 def searched(group: Group) -> list[Found]:
     """Fit every candidate of a group."""
-    with local._one_blas_thread():  # noqa: SLF001 (its threads would change bits, and compete with other workers)
+    with blas.one_thread():  # its threads would change bits, and compete with other workers
         trials = [Trials(group, candidate) for candidate in group.candidates]
         for one in trials:
             one.begin()

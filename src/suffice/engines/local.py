@@ -6,23 +6,20 @@ the number of threads.
 
 from __future__ import annotations
 
+import atexit
 import os
-import sys
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
+from suffice.engines import blas
 
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
-
-SLICE_CELLS = 1 << 20  # 8 MB of float64: far more work than handing it out and adding its result
+SLICE_CELLS = 1 << 20  # 8 MB of float64, some 0.25 ms: more work than handing it out and adding its result
 SLICE_ROWS = 256  # wide rows: a slice's statistics, perhaps d × d, must cost less to add than to gather
 
 
@@ -48,20 +45,24 @@ def threads() -> int:
     return os.cpu_count() or 1
 
 
-def partition(n: int, width: int) -> list[slice]:
+def partition(n: int, width: int, effort: int = 0) -> list[slice]:
     """Cut ``n`` rows of ``width`` cells into slices; the cuts depend on nothing else.
 
     There are 2, 4, 8, … slices of nearly one size, so that as many threads have as much to do.
+    Rows that take the time of ``effort`` cells may be cut in two before there are so many cells: more slices than that
+    would cost more than they save where threads are few.
     """
     fewest = max(SLICE_CELLS // max(width, 1), SLICE_ROWS)
     count = 1 << max(n // fewest, 1).bit_length() - 1
+    if count == 1 and n >= 2 * max(SLICE_CELLS // max(effort, 1), SLICE_ROWS):
+        count = 2
     rows = max(-(-n // count), 1)
     return [slice(start, min(start + rows, n)) for start in range(0, max(n, 1), rows)]
 
 
-def reduce(gather: Callable[[slice], S], n: int, width: int) -> S:
+def reduce(gather: Callable[[slice], S], n: int, width: int, effort: int = 0) -> S:
     """Sum of ``gather(rows)`` over the slices of ``n`` rows, added as a binary tree over the slices."""
-    slices = partition(n, width)
+    slices = partition(n, width, effort)
     return total(lambda index: gather(slices[index]), len(slices), n * width)
 
 
@@ -72,9 +73,9 @@ def total(gather: Callable[[int], S], count: int, work: int) -> S:
     return tree.total
 
 
-def fill(compute: Callable[[slice], NDArray[Any]], n: int, width: int) -> NDArray[Any]:
+def fill(compute: Callable[[slice], NDArray[Any]], n: int, width: int, effort: int = 0) -> NDArray[Any]:
     """Rows ``compute(rows)`` of every slice, written into one array of ``n`` rows."""
-    slices = partition(n, width)
+    slices = partition(n, width, effort)
     lock = threading.Lock()
     whole: list[NDArray[Any]] = []
 
@@ -122,101 +123,120 @@ class _Tree(Generic[S]):
 
 _local = threading.local()
 _lock = threading.Lock()
-_pools: dict[int, ThreadPoolExecutor] = {}
+_helpers: list[threading.Thread] = []
+_offers: SimpleQueue[_Job | None] = SimpleQueue()
 
 
 def _each(task: Callable[[int], None], count: int, work: int) -> None:
     """Run task(0) … task(count − 1), begun in this order; of those that fail the first raises, and no more are begun.
 
-    The calling thread works too: a busy pool may slow it down, but cannot block it.
+    The calling thread works too: busy helpers may slow it down, but cannot block it.
     """
     if count == 1:
         with kernels.job(work):
             task(0)
         return
-    nested = getattr(_local, "nested", False)
-    helpers = 0 if nested else min(threads(), count) - 1
-    turns, failures = iter(range(count)), dict[int, Exception]()
-    taking_turns = threading.Lock()
-
-    def run() -> None:
-        _local.nested = nested or helpers > 0
-        try:
+    helpers = 0 if getattr(_local, "nested", False) else min(threads(), count) - 1
+    with blas.one_thread():
+        if helpers == 0:
             with kernels.job(work):
-                while not failures:
-                    with taking_turns:
-                        index = next(turns, None)
-                    if index is None:
-                        return
-                    try:
-                        task(index)
-                    except Exception as failure:  # noqa: BLE001 (the caller raises it)
-                        failures[index] = failure
-        finally:
-            _local.nested = nested
-
-    with _one_blas_thread():
-        others = [_pool(helpers).submit(run) for _ in range(helpers)]
+                for index in range(count):
+                    task(index)
+            return
+        job, _local.nested = _Job(task, count, work), True
         try:
-            run()
-        finally:  # also when interrupted: what has not begun never will
-            turns = iter(())
-            for other in others:
-                other.cancel()
-            wait(others)
-    if failures:
-        raise failures[min(failures)]
+            _offer(job, helpers)
+            job.run(Exception)
+        finally:  # also when interrupted
+            _local.nested = False
+            job.close()
+    if job.failures:
+        raise job.failures[min(job.failures)]
 
 
-def _pool(size: int) -> ThreadPoolExecutor:
-    with _lock:
-        if size not in _pools:
-            _pools[size] = ThreadPoolExecutor(size, "suffice")
-        return _pools[size]
+class _Job:
+    """Tasks that the caller and its helpers take in turns."""
+
+    def __init__(self, task: Callable[[int], None], count: int, work: int) -> None:
+        self.task, self.work = task, work
+        self.turns, self.closed = iter(range(count)), False
+        self.failures: dict[int, BaseException] = {}
+        self.lock, self.helping = threading.Lock(), 0
+        self.left = threading.Lock()  # by the last helper
+        self.left.acquire()
+
+    def run(self, caught: type[BaseException]) -> None:
+        """Take turns until there are no more, or one fails."""
+        with kernels.job(self.work):
+            while not self.failures:
+                with self.lock:
+                    index = next(self.turns, None)
+                if index is None:
+                    return
+                try:
+                    self.task(index)
+                except caught as failure:
+                    self.failures[index] = failure
+
+    def help(self) -> None:
+        """Take turns, unless the caller has closed."""
+        with self.lock:
+            if self.closed:
+                return
+            self.helping += 1
+        blas.hold_here()
+        self.run(BaseException)  # the caller raises it
+        with self.lock:
+            self.helping -= 1
+            if self.closed and self.helping == 0:
+                self.left.release()
+
+    def close(self) -> None:
+        """What has not begun never will; wait for what has."""
+        with self.lock:
+            self.closed, self.turns, busy = True, iter(()), self.helping > 0
+        if busy:
+            self.left.acquire()
+        del self.task  # and the rows it knows: a helper may look at the offer much later
+
+
+def _offer(job: _Job, helpers: int) -> None:
+    """Ask so many helpers, or as many as there can be."""
+    if len(_helpers) < helpers:
+        with _lock:
+            while len(_helpers) < helpers:
+                helper = threading.Thread(target=_help, args=(_offers,), name=f"suffice_{len(_helpers)}", daemon=True)
+                try:
+                    helper.start()
+                except RuntimeError:  # there are too many threads, or Python is about to end
+                    break
+                _helpers.append(helper)
+    for _ in range(min(helpers, len(_helpers))):
+        _offers.put(job)
+
+
+def _help(offers: SimpleQueue[_Job | None]) -> None:
+    _local.nested = True
+    while (job := offers.get()) is not None:
+        job.help()
+        del job
+
+
+def _dismiss() -> None:
+    """At the end, let no helper be inside compiled loops when these are taken down."""
+    for _ in _helpers:
+        _offers.put(None)
+    for helper in _helpers:
+        helper.join()
 
 
 def _after_fork() -> None:
     """Forget what a forked child cannot use: threads do not survive a fork, and locks could stay shut."""
-    global _lock, _local, _blas_users
-    _pools.clear()
-    _lock, _local, _blas_users = threading.Lock(), threading.local(), 0
+    global _lock, _local, _offers
+    _helpers.clear()
+    _lock, _local, _offers = threading.Lock(), threading.local(), SimpleQueue()
 
 
+atexit.register(_dismiss)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-# -- BLAS --------------------------------------------------------------------------------------------------------------
-
-_blas: dict[bool, ThreadpoolController] = {}
-_blas_users = 0
-_blas_limit: Any = None
-
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: its own would compete with ours, and change the last bits.
-
-    The limit belongs to the process, so concurrent callers share it and the last one to leave lifts it.
-    """
-    global _blas_users, _blas_limit  # noqa: PLW0603 (as the limit itself)
-    with _lock:
-        if _blas_users == 0:
-            _blas_limit = _controller().limit(limits=1, user_api="blas")
-        _blas_users += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _blas_users -= 1
-            if _blas_users == 0:
-                _blas_limit.restore_original_limits()
-
-
-def _controller() -> ThreadpoolController:
-    from threadpoolctl import ThreadpoolController
-
-    scipy_too = "scipy.linalg" in sys.modules  # it brings a BLAS of its own, after NumPy's
-    if scipy_too not in _blas:
-        _blas[scipy_too] = ThreadpoolController()
-    return _blas[scipy_too]

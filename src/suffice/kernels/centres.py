@@ -295,10 +295,32 @@ def settle_fours(sums, middle, centres, weight, total, stride):
 
 
 @kernel
-def nearest(x, weights, centres, pilot, table, half, farthest, weight, total, codes):
-    """Inertia, weight (k,) and Σ w (x − c), padded to vectors; codes (n,) or none; table, half: about the pilot."""
+def lay_out(centres, direct):
+    """A pilot (d,), the centres about it as `measure` or `multiply` takes them, and ½ ‖c‖²; the padding is far off."""
+    k, d = centres.shape
+    padded, pilot = -(-k // 4) * 4, np.zeros(d)
+    if not direct:
+        for i in range(k):
+            pilot += centres[i]
+        pilot /= k
+    table, half = np.full(padded * d, np.inf if direct else 0.0), np.full(padded, np.inf)
+    for i in range(k):
+        square = 0.0
+        for j in range(d):
+            c = minus(centres[i, j], pilot[j])
+            square += c * c
+            table[i // 4 * 4 * d + 4 * j + i % 4] = c if direct else -c
+        half[i] = 0.5 * square
+    return pilot, table, half
+
+
+@kernel
+def nearest(x, weights, centres, weight, total, codes):
+    """Inertia, weight (k,) and Σ w (x − c), padded to vectors; codes (n,) or none."""
     wide()
     d, inertia = x.shape[1], 0.0
+    pilot, table, half = lay_out(centres, d <= DIRECT)
+    farthest = 2 * half[: weight.size].max()
     size = 2 * BLOCK if d <= DIRECT else BLOCK
     stride = size + 8
     padded = total.size // weight.size

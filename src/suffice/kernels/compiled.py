@@ -218,6 +218,9 @@ def _plain(a: NDArray[Any], dtype: DTypeLike = np.float64) -> NDArray[Any]:
     return a
 
 
+NOTHING, NOBODY = _plain(np.empty((0, 1))), _plain(np.empty(0), np.int64)
+
+
 def _chunks(
     x: NDArray[Any], weights: Array | None, codes: Integers | None, dtypes: tuple[DTypeLike, ...] = FLOATS
 ) -> Iterator[tuple[NDArray[Any], Array, Integers]]:
@@ -226,8 +229,7 @@ def _chunks(
     given = (a for a in (x, weights, codes) if a is not None)
     ready = x.dtype == dtype and all(a.flags.c_contiguous for a in given) and (codes is None or codes.dtype == np.int64)
     step = max(n if ready else CHUNK_CELLS // max(x.shape[1], 1), 1)
-    nothing, nobody = _plain(np.empty((0, 1))), _plain(np.empty(0), np.int64)
     for start in range(0, n, step):
         rows = slice(start, start + step)
-        w = nothing if weights is None else _plain(weights[rows].reshape(len(weights[rows]), -1))
-        yield _plain(x[rows], dtype), w, nobody if codes is None else _plain(codes[rows], np.int64)
+        w = NOTHING if weights is None else _plain(weights[rows].reshape(len(weights[rows]), -1))
+        yield _plain(x[rows], dtype), w, NOBODY if codes is None else _plain(codes[rows], np.int64)

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from suffice.kernels import compiled, mixtures
-from suffice.kernels.compiled import _chunks, _plain
+from suffice.kernels.centring import NOBODY, about_means
+from suffice.kernels.compiled import NOTHING, _chunks, _plain
 from suffice.kernels.lanes import LANES
 from suffice.kernels.reference import LOG_2PI, Array, Real
 from suffice.kernels.reference_expect import GaussianExpected, centred_expect
@@ -22,7 +23,6 @@ from suffice.kernels.reference_quadratic import triangle
 LOST = 1e6  # the largest growth of rounding errors: members a thousand standard deviations from the pilot
 MANY_COLUMNS = 32  # from here on products of features would not stay in the cache
 SEEN = 1e-7  # share of the rows of a member that loses no digit by what is cut, but for rows a million widths away
-NOBODY = 1e-17  # share of the rows that is none
 LINES = 1 << 20  # the most coefficients of lines: 8 MB
 BLOCK_NUMBERS = 48 << 10  # of a block of rows of many columns: it stays in the cache, and has some rows of each member
 BLOCK = 24 * LANES  # rows; the sums of a block are added once
@@ -38,15 +38,9 @@ def gaussian_expect(
     plan = _once(_plan, mean, whiten, log_det, log_weights if log_weights.ndim == 1 else np.zeros(len(mean)))
     if len(x) and plan.near:
         log_likelihood, entropy, moments = plan.gather((x, weights, log_weights), plan.pilot, plan.coefficients)
-        weight, shift, squares = moments[:, 0, 0].copy(), moments[:, 1:, 0], moments[:, 1:, 1:]
-        share = 1 / np.where(weight > 0, weight, 1.0)[:, None]
-        shift, about = share * shift, share * _diagonal(squares)
-        squares -= weight[:, None, None] * (shift[:, :, None] * shift[:, None])
-        about[weight < NOBODY * weight.sum()] = 0.0  # of members that have no digits to lose
-        kept = plan.growth(plan.form, np.sqrt(about)) <= LOST
-        if (kept and bool((about <= LOST * share * _diagonal(squares)).all())) or np.isnan(log_likelihood):
-            centre, scale = plan.pilot
-            return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, squares)
+        *found, deviation, kept = about_means(_plain(moments), *plan.pilot, LOST)
+        if (kept and plan.growth(plan.form, deviation) <= LOST) or np.isnan(log_likelihood):
+            return log_likelihood, entropy, *found
     return centred_expect(
         x, lambda rows: compiled.gaussian_log_prob(rows, mean, whiten, log_det), compiled.scatter, log_weights, weights
     )
@@ -273,9 +267,9 @@ def _fold(loops: Callable[..., tuple[float, float]], data: Data, arguments: tupl
     """Log-likelihood and entropy of all chunks; the sums, among the arguments, grow."""
     x, weights, log_weights = data
     log_likelihood = entropy = 0.0
-    start, nothing = 0, _plain(np.empty((0, 1)))
+    start = 0
     for rows, w, _ in _chunks(x, weights, None):
-        own = nothing if log_weights.ndim == 1 else _plain(log_weights[start : start + len(rows)])
+        own = NOTHING if log_weights.ndim == 1 else _plain(log_weights[start : start + len(rows)])
         value, spread = loops(rows, w, own, *arguments)
         log_likelihood, entropy, start = log_likelihood + value, entropy + spread, start + len(rows)
     return log_likelihood, entropy

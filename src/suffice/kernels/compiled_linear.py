@@ -10,7 +10,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from suffice.kernels import centres as searches
 from suffice.kernels import linear
-from suffice.kernels.compiled import CHUNK_CELLS, FLOATS, _plain
+from suffice.kernels.compiled import CHUNK_CELLS, FLOATS, NOTHING, _plain
+from suffice.kernels.compiled import _chunks as _row_chunks
 from suffice.kernels.lanes import LANES
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_linear import Expected, Nearest, NormalExpected
@@ -19,6 +20,7 @@ FAR = 1e4  # standard deviations from the pilot to a mean: z keeps 12 digits
 CANCELLED = 1e6  # of squares about a pivot, over those about the mean: the scatter keeps 10 digits
 BLOCK_CELLS = 1 << 15  # of long rows, that stay in cache
 TABLE_BYTES = 3 << 13  # what is looked up all the time stays in the nearest cache
+NO_CODES = np.empty(0, np.int32)
 LEVELS = (np.int32, np.int8, np.int16, np.int64)
 
 
@@ -113,18 +115,11 @@ def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: A
 def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArray[np.int32] | None = None) -> Nearest:
     """Inertia Σ w ‖x − c‖² to the nearest centre, weight (k,) and Σ w (x − c) (k, d), c the row's own centre."""
     (k, d), start, inertia = centres.shape, 0, 0.0
-    direct = d <= searches.DIRECT
-    pilot = np.zeros(d) if direct else centres.mean(axis=0)
-    table = np.full((-(-k // 4) * 4, d), np.inf if direct else 0.0)
-    table[:k] = centres - pilot
-    half = 0.5 * (table * table).sum(axis=1)
-    half[k:] = np.inf  # nobody is near the padding
-    farthest = 2 * float(half[:k].max())
-    parameters = _plain(centres), _plain(pilot), _fours(table if direct else -table), _plain(half), farthest
-    weight, total, nowhere = np.zeros(k), np.zeros((k, -(-d // LANES) * LANES)), np.empty(0, np.int32)
-    for rows, w, _, _ in _chunks(x, weights, np.empty((0, k)), None):
-        out = nowhere if codes is None else codes[start : start + len(rows)]
-        inertia += searches.nearest(rows, w, *parameters, weight, total.reshape(-1), out)
+    places = _plain(centres)
+    weight, total = np.zeros(k), np.zeros((k, -(-d // LANES) * LANES))
+    for rows, w, _ in _row_chunks(x, weights, None):
+        out = NO_CODES if codes is None else codes[start : start + len(rows)]
+        inertia += searches.nearest(rows, w, places, weight, total.reshape(-1), out)
         start += len(rows)
     return inertia, weight, total[:, :d].copy()
 
@@ -206,12 +201,11 @@ def _chunks(
     dtype = x.dtype if x.dtype in dtypes else dtypes[0]
     ready = x.dtype == dtype and all(a.flags.c_contiguous for a in (x, weights, log_weights, base) if a is not None)
     step = max(len(x) if ready else CHUNK_CELLS // max(x.shape[1], 1), 1)
-    nothing = _plain(np.empty((0, 1)))
     for start in range(0, len(x), step):
         s = slice(start, start + step)
         yield (
             _plain(x[s], dtype),
-            nothing if weights is None else _plain(weights[s, None]),
+            NOTHING if weights is None else _plain(weights[s, None]),
             _plain(log_weights[s]),
-            nothing if base is None else _plain(base[s, None]),
+            NOTHING if base is None else _plain(base[s, None]),
         )

@@ -1,0 +1,77 @@
+"""BLAS held to one thread while ours work: its own would compete with them, and change the last bits."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_lock = threading.Lock()
+_found: dict[bool, list[Any]] = {}
+_users = 0
+_before: list[tuple[Any, int]] = []  # libraries that had more than one thread, and how many
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold BLAS to one thread.
+
+    The limit belongs to the process, so concurrent callers share it and the last one to leave lifts it.
+    """
+    global _users, _before  # noqa: PLW0603 (as the limit itself)
+    with _lock:
+        if _users == 0:
+            _before = [(library, count) for library in _libraries() if (count := library.num_threads or 1) > 1]
+            _set((library, 1) for library, _ in _before)
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _set(_before)
+                for library, _ in _before:
+                    _free(library)
+
+
+def hold_here() -> None:
+    """Hold a helper of someone inside `one_thread`, for good: some libraries count the threads of each of ours."""
+    _set((library, 1) for library, _ in _before if library.num_threads > 1)
+
+
+def _set(counts: Iterable[tuple[Any, int]]) -> None:
+    for library, count in counts:
+        library.set_num_threads(count)
+        if library.num_threads != count:
+            _free(library)
+            library.set_num_threads(count)
+
+
+def _free(library: Any) -> None:
+    """Let any thread ask again: for OpenBLAS, threadpoolctl heeds only the first that did, for as long as it lives."""
+    clear = getattr(library, "clear_controlling_thread", None)
+    if clear:
+        clear(force=True)
+
+
+def _libraries() -> list[Any]:
+    from threadpoolctl import ThreadpoolController
+
+    scipy_too = "scipy.linalg" in sys.modules  # it brings a BLAS of its own, after NumPy's
+    if scipy_too not in _found:
+        _found[scipy_too] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return _found[scipy_too]
+
+
+def _after_fork() -> None:
+    """The lock could stay shut, and who held BLAS is not there."""
+    global _lock, _users
+    _lock, _users = threading.Lock(), 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
