@@ -16,7 +16,7 @@ from suffice.core.errors import SufficeError
 from suffice.core.linear import from_raw, pilot, raw
 from suffice.core.parameters import Array
 
-NEAR = 1e-5  # relative gain of the objective in a pass below which the solution is near
+NEAR = 1e-4  # relative gain of the objective in a pass below which the solution is near
 DEPTH = 8  # passes that are combined
 RIDGE = 1e-4  # of the least squares: differences that are nearly parallel must not explode
 RETREAT = 2  # leaps after a combination that was refused
