@@ -1,15 +1,28 @@
-"""A browser for tests of pages, Chromium without a window, or why there is none; and what coverage counts."""
+"""A browser for tests of pages, Chromium without a window, or why there is none; what coverage counts; threads."""
 
 import os
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import coverage
 import pytest
+from threadpoolctl import ThreadpoolController
 
-# The gate of `make test` is about core and distributions. What these folders and the tests marked slow reach of them,
+HERE = Path(__file__).parent
+# The gate of `make test` is about core and distributions. What these files and the tests marked slow reach of them,
 # others reach as well; under the tracer they would take twice the time.
-UNCOUNTED = [Path(__file__).parent / name for name in ("cli", "golden", "io", "kernels", "report")]
+UNCOUNTED = [
+    *("cli", "golden", "io", "kernels", "oracle", "report", "test_plot_columns.py", "test_plot_mixtures.py"),
+    *("contract/test_climbing.py", "contract/test_degenerate.py", "core/test_select.py", "frames/test_table.py"),
+    *("estimators/test_bayesian_gaussian_mixture.py", "estimators/test_gaussian_mixture.py"),
+    *("estimators/test_checks.py", "estimators/test_compare.py", "estimators/test_k_means.py"),
+    *("estimators/test_tables.py", "estimators/test_user_guide.py"),
+]
+# These see whether threads change an answer, and leave BLAS its own. Elsewhere one thread is quicker: threads that wait
+# for small matrices wait busily, and several tests run at once.
+THREADED = ["contract/test_laws.py", "core/test_select.py", "families/test_holes.py", "frames/test_scan.py", "kernels"]
+THREADS = pytest.StashKey[ThreadpoolController]()
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -23,18 +36,29 @@ FLAGS = (
 )
 
 
+def pytest_collection_finish(session):
+    """Know the libraries that have threads, now that all are loaded."""
+    session.config.stash[THREADS] = ThreadpoolController()
+
+
+def _in(item, places):
+    return any(item.path.is_relative_to(HERE / place) for place in places)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Run a test that coverage does not count without its tracer."""
-    uncounted = item.get_closest_marker("slow") or any(item.path.is_relative_to(folder) for folder in UNCOUNTED)
+    """Leave out the tracer where coverage does not count, and threads of BLAS where they are not the matter."""
+    uncounted = item.get_closest_marker("slow") or _in(item, UNCOUNTED)
     tracer = coverage.Coverage.current() if uncounted else None
-    if tracer is None:
-        return (yield)
-    tracer.stop()
+    threads = nullcontext() if _in(item, THREADED) else item.config.stash[THREADS].limit(limits=1)
+    if tracer is not None:
+        tracer.stop()
     try:
-        return (yield)
+        with threads:
+            return (yield)
     finally:
-        tracer.start()
+        if tracer is not None:
+            tracer.start()
 
 
 def _missing(why):

@@ -255,8 +255,9 @@ def test_hostile_names_are_drawn_as_they_are(name):
     table = {name: RNG.normal(size=60), "other": RNG.normal(size=60), "kind": np.array([name, "b"] * 30, dtype=object)}
     found = sf.fit(sf.Mixture(sf.infer(table), 2), table, random_state=0)
     panels = sf.plot.fitted(found)
-    for ax in (*panels, *sf.plot.profile(found), sf.plot.pairs(found)[1, 0], sf.plot.mixture(found, columns=[name])):
-        drawn(ax)
+    others = (*sf.plot.profile(found), sf.plot.pairs(found)[1, 0], sf.plot.mixture(found, columns=[name]))
+    for figure in {ax.figure for ax in (*panels, *others)}:
+        figure.canvas.draw()
     title = panels[0].get_title(loc="left")
     assert len(title) <= 80
     assert title.replace(r"\$", "").count("$") == 0  # no mathematics

@@ -399,12 +399,15 @@ def test_three_parameters_against_a_plain_sum():
     post = sf.posterior(sf.StudentT(), x, prior=density)
     # The trapezoidal rule in (log df, loc, log scale) converges fast, for the integrand dies at all ends.
     df, loc, scale = np.meshgrid(
-        np.linspace(-7, 6, 131), np.linspace(-2, 2.5, 91), np.linspace(-2, 1.6, 91), indexing="ij"
+        np.linspace(-7, 6, 131), np.linspace(-2, 2.5, 91), np.linspace(-2, 1.6, 91), indexing="ij", sparse=True
     )
-    log_joint = df + scale + 60
+    nu, sigma = np.exp(df), np.exp(scale)
+    log_likelihood = len(x) * stats.t.logpdf(0.0, nu, 0.0, sigma)
     for value in x:
-        log_joint += stats.t.logpdf(value, np.exp(df), loc, np.exp(scale))
-    joint = np.exp(log_joint) * density(np.exp(df), loc, np.exp(scale))
+        log_likelihood = log_likelihood - (nu + 1) / 2 * np.log1p(((value - loc) / sigma) ** 2 / nu)
+    there = stats.t.logpdf(x, nu[65, 0, 0], loc[0, 45, 0], sigma[0, 0, 45]).sum()
+    np.testing.assert_allclose(log_likelihood[65, 45, 45], there, rtol=1e-12)
+    joint = np.exp(log_likelihood + df + scale + 60) * density(nu, loc, sigma)
     cell = 0.1 * 0.05 * 0.04
     np.testing.assert_allclose(post.log_evidence, np.log(joint.sum() * cell) - 60, rtol=1e-7)
     np.testing.assert_allclose(post.mean["loc"], (joint * loc).sum() / joint.sum(), rtol=1e-4)

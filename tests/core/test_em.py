@@ -162,6 +162,7 @@ def test_a_brief_climb_ends_at_the_same_place_without_asking_for_the_next_step()
     assert np.isnan(brief.trace.change[-1])
 
 
+@pytest.mark.slow
 def test_acceleration_halves_the_passes_and_ends_no_lower():
     rng = np.random.default_rng(0)
     ratios = []

@@ -64,18 +64,18 @@ def slopes(x, mean, cov, w):
 
 # ---- covariances of a structure from free numbers, k of them at once -------------------------------------------------
 def lower(theta, d):
-    """A triangle with a positive diagonal."""
-    out = np.zeros((d, d))
-    out[np.tril_indices(d)] = theta
-    out[np.diag_indices(d)] = np.exp(np.diag(out))
+    """Triangles with a positive diagonal (…, d, d)."""
+    out = np.zeros((*theta.shape[:-1], d, d))
+    out[..., *np.tril_indices(d)] = theta
+    out[..., *np.diag_indices(d)] = np.exp(np.einsum("...ii->...i", out))
     return out
 
 
 def turn(theta, d):
-    """A rotation, by Cayley."""
-    skew = np.zeros((d, d))
-    skew[np.triu_indices(d, 1)] = theta
-    skew = skew - skew.T
+    """Rotations (…, d, d), by Cayley."""
+    skew = np.zeros((*theta.shape[:-1], d, d))
+    skew[..., *np.triu_indices(d, 1)] = theta
+    skew = skew - np.swapaxes(skew, -1, -2)
     return np.linalg.solve(np.eye(d) + skew, np.eye(d) - skew)
 
 
@@ -83,19 +83,21 @@ def composed(letters):
     """Covariances λ D A Dᵀ whose volume, shape and orientation are equal, variable, or the identity."""
 
     def build(theta, k, d):
-        theta = list(theta)
+        used = 0
 
         def take(letter, count):
+            nonlocal used
             if letter == "I":
-                return np.zeros((k, count))
-            rows = [[theta.pop(0) for _ in range(count)] for _ in range(1 if letter == "E" else k)]
-            return np.broadcast_to(rows, (k, count))
+                return np.zeros((*theta.shape[:-1], k, count))
+            rows = 1 if letter == "E" else k
+            part = theta[..., used : used + rows * count].reshape(*theta.shape[:-1], rows, count)
+            used += rows * count
+            return np.broadcast_to(part, (*theta.shape[:-1], k, count))
 
         volume, shape = take(letters[0], 1), take(letters[1], d - 1)
-        angles = take(letters[2], d * (d - 1) // 2)
-        logs = np.concatenate([shape, -shape.sum(axis=1, keepdims=True)], axis=1) + volume
-        axes = np.array([turn(one, d) for one in angles])
-        return (axes * np.exp(logs)[:, None, :]) @ np.swapaxes(axes, 1, 2)
+        axes = turn(take(letters[2], d * (d - 1) // 2), d)
+        logs = np.concatenate([shape, -shape.sum(axis=-1, keepdims=True)], axis=-1) + volume
+        return (axes * np.exp(logs)[..., None, :]) @ np.swapaxes(axes, -1, -2)
 
     def size(k, d):
         counts = {"I": 0, "E": 1, "V": k}
@@ -106,9 +108,8 @@ def composed(letters):
 
 def triangles(*, shared):
     def build(theta, k, d):
-        parts = np.broadcast_to(theta.reshape(1 if shared else k, -1), (k, d * (d + 1) // 2))
-        roots = np.array([lower(one, d) for one in parts])
-        return roots @ np.swapaxes(roots, 1, 2)
+        roots = lower(theta.reshape(*theta.shape[:-1], 1 if shared else k, -1), d)
+        return np.broadcast_to(roots @ np.swapaxes(roots, -1, -2), (*theta.shape[:-1], k, d, d))
 
     return build, lambda k, d: (1 if shared else k) * d * (d + 1) // 2
 
@@ -127,23 +128,29 @@ def maximum(x, w, name, begin):
     """The largest Σ w log p near ``begin`` (means, theta of the covariances), by BFGS: w is (n, k), members apart."""
     build, size = FORMS[name]
     k, d = w.shape[1], x.shape[1]
+    owned = [w[:, j] > 0 for j in range(k)]
+    parts = [(list(patterns(x[rows])), w[rows, j]) for j, rows in enumerate(owned)]
+    moves = 1e-6 * np.eye(size(k, d))
 
     def minus(theta):
         means, rest = theta[: k * d].reshape(k, d), theta[k * d :]
         covs = build(rest, k, d)
         value, by_means, by_covs = 0.0, np.zeros((k, d)), np.zeros((k, d, d))
-        for j in range(k):
-            value += w[:, j] @ log_prob(x, means[j], covs[j])
-            by_means[j], by_covs[j] = slopes(x, means[j], covs[j], w[:, j])
-        step, pulled = 1e-6, np.empty(len(rest))
-        for i in range(len(rest)):
-            move = np.zeros(len(rest))
-            move[i] = step
-            pulled[i] = np.sum(by_covs * (build(rest + move, k, d) - build(rest - move, k, d))) / (2 * step)
-        return -value, -np.concatenate([by_means.ravel(), pulled])
+        for j, (kinds, held) in enumerate(parts):
+            for rows, seen, part in kinds:
+                inner, away = covs[j][np.ix_(seen, seen)], part - means[j, seen]
+                precision = np.linalg.inv(inner)
+                pulled, share = away @ precision, held[rows]
+                total = share.sum()
+                told = np.linalg.slogdet(inner)[1] + len(seen) * np.log(2 * np.pi)
+                value -= 0.5 * (share @ (away * pulled).sum(axis=1) + total * told)
+                by_means[j, seen] += share @ pulled
+                by_covs[j][np.ix_(seen, seen)] += 0.5 * (pulled.T @ (share[:, None] * pulled) - total * precision)
+        bent = build(rest + moves, k, d) - build(rest - moves, k, d)
+        return -value, -np.concatenate([by_means.ravel(), np.einsum("kij,mkij->m", by_covs, bent) / 2e-6])
 
     start = np.concatenate([np.ravel(begin), np.zeros(size(k, d))])
-    found = minimize(minus, start, jac=True, method="BFGS", options={"gtol": 1e-7, "maxiter": 5000})
+    found = minimize(minus, start, jac=True, method="BFGS", options={"gtol": 1e-5, "maxiter": 5000})
     return -found.fun
 
 

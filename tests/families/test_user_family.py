@@ -115,6 +115,16 @@ def test_derivatives_of_a_are_moments_of_u(name):
     np.testing.assert_allclose(np.reshape(mine.covariance_statistic(), np.shape(second)), second, rtol=1e-8)
 
 
+def test_derivatives_near_an_end_far_from_zero():
+    """A is smooth on the length to its end, 1/5, not on that of η, nor on 4, where its differences exist as well."""
+    waits = sf.ExponentialFamily(
+        lambda x: x, lambda x: np.exp(-100 * x), lambda eta: -np.log(100 - eta), support=(0, np.inf), start=90.0
+    )
+    found = sf.fit(waits, [4.0, 6.0]).distribution
+    assert 100 - found.eta == pytest.approx(1 / 5, rel=1e-10)
+    assert found.covariance_statistic() == pytest.approx(25.0, rel=1e-9)
+
+
 @pytest.mark.parametrize("make", [rayleigh, maxwell, positive_poisson, logarithmic, bell, gamma, die])
 def test_the_fit_reproduces_the_mean_statistic(make):
     family = make()

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -58,9 +59,17 @@ def mixed():
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def whole():
     return table()
+
+
+@cache
+def in_memory(max_iter, *, weighted=False, prior=None):
+    """What rows in memory teach a mixture of two."""
+    rows = table()
+    w = rows["w"].to_numpy().astype(float) if weighted else None
+    return sf.fit(sf.Mixture(mixed(), 2), rows, weights=w, random_state=0, max_iter=max_iter, prior=prior)
 
 
 def written(folder, whole, how):
@@ -87,7 +96,7 @@ def test_a_mixture_of_mixed_columns_is_that_of_rows_in_memory(tmp_path, whole, h
     assert len(files) == N
     assert isinstance(streamed.read(mixed(), files), streamed.Streamed)
     mine = sf.fit(sf.Mixture(mixed(), 2), files, random_state=0, max_iter=12)
-    theirs = sf.fit(sf.Mixture(mixed(), 2), whole, random_state=0, max_iter=12)
+    theirs = in_memory(12)
     assert mine == theirs  # distribution, statistics, alerts and the likelihood of every pass
     assert "late" in mine.distribution.components.blocks["colour"].levels[0]
     for name in ("size", "visits"):
@@ -99,11 +108,9 @@ def test_a_mixture_of_mixed_columns_is_that_of_rows_in_memory(tmp_path, whole, h
 @pytest.mark.parametrize("prior", [None, "weak"])
 def test_weights_are_a_column(tmp_path, whole, how, prior):
     files = sf.scan(written(tmp_path, whole, how))
-    w = whole["w"].to_numpy().astype(float)
     mine = sf.fit(sf.Mixture(mixed(), 2), files, weights="w", random_state=0, max_iter=6, prior=prior)
-    theirs = sf.fit(sf.Mixture(mixed(), 2), whole, weights=w, random_state=0, max_iter=6, prior=prior)
-    assert mine.distribution == theirs.distribution
-    assert mine.n == w.sum()
+    assert mine.distribution == in_memory(6, weighted=True, prior=prior).distribution
+    assert mine.n == whole["w"].to_numpy().sum()
 
 
 FAMILIES = [
@@ -137,6 +144,7 @@ def test_row_questions_go_by_partitions(tmp_path, whole):
     assert np.concatenate([frame["size"] for frame in frames]).tolist() == whole["size"].to_pylist()
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_no_bit(tmp_path, whole, monkeypatch):
     for how in (37, N, "csv"):
         folder = tmp_path / str(how)
@@ -220,6 +228,7 @@ def test_infer_finds_what_it_finds_in_memory(tmp_path, monkeypatch, kept):
         assert mine.parts == theirs.parts
 
 
+@cache
 def hard_kinds(n=N):
     """Columns that turn out to be something else late, and types that are read in ways of their own."""
     rng = np.random.default_rng(8)
@@ -255,26 +264,35 @@ def hard_kinds(n=N):
     })  # fmt: skip
 
 
+ASIDE = {
+    "nothing": {},
+    "groups": {"within": np.random.default_rng(0).integers(0, 3, N)},
+    "weights": {"weights": np.random.default_rng(1).integers(0, 3, N)},
+}
+
+
+@cache
+def hard_kinds_in_memory(aside):
+    return sf.infer(hard_kinds(), **ASIDE[aside])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("statistics", [True, False])
 @pytest.mark.parametrize("cells", [1 << 19, 900])
 def test_infer_of_columns_that_change_late(tmp_path, monkeypatch, statistics, cells):
     """Many batches, chunks of one column and chunks of several row groups say what rows in memory do."""
     monkeypatch.setattr(parquet, "BATCH", 101)
     monkeypatch.setattr(parquet, "CELLS", cells)
-    rows = hard_kinds()
-    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=700, write_statistics=statistics)
-    groups = np.random.default_rng(0).integers(0, 3, N)
-    weights = np.random.default_rng(1).integers(0, 3, N)
-    for options in ({}, {"within": groups}, {"weights": weights}):
-        theirs = sf.infer(rows, **options)
-        found = {}
+    pq.write_table(hard_kinds(), tmp_path / "rows.parquet", row_group_size=700, write_statistics=statistics)
+    for aside, options in ASIDE.items():
+        theirs, found = hard_kinds_in_memory(aside), {}
         for threads in ("1", "4"):
             monkeypatch.setenv("SUFFICE_THREADS", threads)
             found[threads] = sf.infer(sf.scan(tmp_path), **options)
         assert found["1"].findings == found["4"].findings  # to the last bit
         for one, other in zip(found["1"].findings, theirs.findings, strict=True):
             assert one == replace(other, missing=pytest.approx(other.missing, abs=1e-12)), one.name
-    plain = sf.infer(rows)
+    plain = hard_kinds_in_memory("nothing")
     assert {plain[name].family.name for name in ("half", "rising")} <= {"Normal", "LogNormal", "Gamma"}
     assert plain["dust"].unit is None
 
@@ -317,6 +335,7 @@ def test_text_of_too_many_words_is_like_an_identifier(tmp_path, monkeypatch, sta
     assert sf.infer(sf.scan(tmp_path))["key"].why == f"like an identifier: more than 100 different values in {N} rows"
 
 
+@pytest.mark.slow
 def test_select_chooses_as_in_memory(tmp_path, whole):
     files = sf.scan(written(tmp_path, whole, 640), columns=["size", "visits"])
     options = {"n_components": [1, 2, 3], "random_state": 0}
@@ -586,7 +605,7 @@ def test_a_checkpoint_of_files_goes_on(tmp_path, whole):
     options = {"random_state": 0, "max_iter": 12, "checkpoint": tmp_path / "fit.json"}
     sf.fit(sf.Mixture(mixed(), 2), sf.scan(folder), callback=stop, **options)
     again = sf.fit(sf.Mixture(mixed(), 2), sf.scan(folder), resume=True, **options)
-    assert again == sf.fit(sf.Mixture(mixed(), 2), whole, random_state=0, max_iter=12)
+    assert again == in_memory(12)
 
 
 # ---- memory ----------------------------------------------------------------------------------------------------------

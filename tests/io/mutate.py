@@ -133,7 +133,7 @@ def main(directory, count, seed):
     for number in range(count):
         name = names[number % len(names)]
         data = (structure if rng.random() < 0.6 else raw)(documents[name], rng)
-        begun = time.perf_counter()
+        begun = time.process_time()  # a process that has to wait for others is not slow
         try:
             model = loads(data)
         except sf.SufficeError:
@@ -146,7 +146,7 @@ def main(directory, count, seed):
                 use(model)
             except BaseException as error:  # noqa: BLE001
                 report["bad"].append([name, f"use: {type(error).__name__}: {error}", data.decode("latin-1")])
-        took = time.perf_counter() - begun
+        took = time.process_time() - begun
         if took > 2:
             report["bad"].append([name, f"{took:.1f} s", data.decode("latin-1")])
         report["slowest"] = max(report["slowest"], took)

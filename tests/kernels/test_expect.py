@@ -347,8 +347,11 @@ def test_a_share_that_has_faded_is_none(twin):
 @pytest.mark.parametrize("apart", [2.0, 8.0, 15.0, 30.0, 60.0])
 @pytest.mark.parametrize(("d", "k"), [(32, 3), (50, 7), (70, 4)])
 def test_what_is_cut_is_nothing(d, k, apart, weighted, own):
-    """Members that overlap, that touch, and that lie far apart, where most shares are not even computed."""
-    x, (mean, *rest, log_weights) = _problem(d, k, n=2500, apart=apart)
+    """Members that overlap, that touch, and that lie far apart, where most shares are not even computed.
+
+    The rows are more than a block at any of the widths.
+    """
+    x, (mean, *rest, log_weights) = _problem(d, k, n=1700, apart=apart)
     w = _weights(len(x)) if weighted else None
     log_weights = _row_log_weights(len(x), k) if own else log_weights
     arguments = (x, mean, *rest, log_weights, w)

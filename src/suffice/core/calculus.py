@@ -35,10 +35,10 @@ def _curvature(f: Callable[[Array], Array], at: Array, direction: Array) -> Arra
 
 
 def hessian(f: Callable[[Array], Array], at: Array, scale: Array) -> Array:
-    """Second derivatives of ``f``: (…, p) → (…) at ``at`` (…, p); returns (…, p, p)."""
+    """Second derivatives of ``f``: (…, p) → (…) at ``at`` (…, p), for one or several ``scale``s; returns (…, p, p)."""
     p = at.shape[-1]
     steps = [np.where(np.arange(p) == i, STEP * scale, 0.0) for i in range(p)]
-    out = np.empty((*at.shape, p))
+    out = np.empty((*np.broadcast_shapes(at.shape, scale.shape), p))
     for i in range(p):
         for j in range(i + 1):
             if i == j:

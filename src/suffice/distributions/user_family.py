@@ -135,7 +135,7 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
     def _curvature(self, eta: Array) -> Array:
         """∂²A/∂η² (…, m, m)."""
         m = eta.shape[-1]
-        flat = _steadiest(lambda scale: hessian(self._partition, eta, scale).reshape(*eta.shape[:-1], m * m), eta)
+        flat = _steadiest(lambda scale: hessian(self._partition, eta, scale).reshape(*scale.shape[:-1], m * m), eta)
         return flat.reshape(*eta.shape, m)
 
     def _newton(self, eta: Array, mean: Array) -> Array:
@@ -328,16 +328,11 @@ def _pooled(cells: Array) -> Array:
 
 
 def _steadiest(derivative: Callable[[Array], Array], eta: Array) -> Array:
-    """The derivative on the length scale where halving it changes least."""
+    """The derivative on the length scale where halving it changes least; all scales stand on a first axis."""
     size = np.where(eta != 0, np.abs(eta), 1.0)
-    best, doubt = np.full(0, np.nan), np.full(0, np.inf)
-    for scale in [ratio * size for ratio in RATIOS] + [length * np.ones_like(eta) for length in LENGTHS]:
-        with np.errstate(all="ignore"):
-            value, finer = derivative(scale), derivative(scale / 2)
-            change = np.abs(value - finer).max(axis=-1)
-        change = np.where(np.isnan(change), np.inf, change)
-        if not best.size:
-            best, doubt = value, change
-        better = change < doubt
-        best, doubt = np.where(better[..., None], value, best), np.where(better, change, doubt)
-    return best
+    scales = np.stack([ratio * size for ratio in RATIOS] + [length * np.ones_like(eta) for length in LENGTHS])
+    with np.errstate(all="ignore"):
+        values, finer = derivative(np.stack([scales, scales / 2]))
+        change = np.abs(values - finer).max(axis=-1)
+    steadiest = np.where(np.isnan(change), np.inf, change).argmin(axis=0)
+    return np.asarray(np.take_along_axis(values, steadiest[None, ..., None], axis=0)[0])
