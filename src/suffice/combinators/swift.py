@@ -1,4 +1,4 @@
-"""Mixtures that climb by nothing but sums of products: those of Gaussian members that nothing restricts.
+"""Mixtures that climb by nothing but sums of products: those of Gaussian members.
 
 `Swift` is such a mixture as the loop of EM sees it: the same steps, floors and acceleration, without the values and
 statistics that could answer anything else. Of the many passes over few rows that a start takes, these would cost most.
@@ -7,6 +7,7 @@ statistics that could answer anything else. Of the many passes over few rows tha
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,13 @@ from suffice.core.moments import Scatter
 from suffice.core.parameters import Array
 from suffice.core.statistics import share
 from suffice.core.weights import Weights
-from suffice.kernels.reference_quadratic import triangle
+from suffice.kernels.reference import LOG_2PI
+from suffice.kernels.reference_quadratic import LOST, SEEN, coefficients_of, triangle
 
 MANY_COLUMNS = 32  # from here on a pass goes another way than by products
+MANY_FOR_A_STRUCTURE = 11  # from here on one that needs fewer products has a faster pass of its own
 STEP = 1 << 17  # products at a time: 1 MB
+UNTOLD = "the sums do not tell the members"
 
 
 class LostError(SufficeError):
@@ -45,14 +49,16 @@ class Track:
         """The track of complete rows; None where the mixture, or what it is fitted to, needs more than sums."""
         stack, floors = mixture.components, mixture.floors
         plain = type(rows) is np.ndarray and len(rows) > 1 and weights.codes is None and not mixture.hard
-        if not (plain and stack.quadratic and 0 < rows.shape[1] < MANY_COLUMNS and "weights" in mixture.free):
+        if not (plain and stack.quadratic and "weights" in mixture.free):
+            return None
+        if not 0 < rows.shape[1] < (MANY_COLUMNS if stack.form.free else MANY_FOR_A_STRUCTURE):
             return None
         x = np.asarray(rows, dtype=float)
         centre = x.mean(axis=0)
         with np.errstate(all="ignore"):
-            spread = x.std(axis=0)
-            scale = np.exp2(-np.round(np.log2(spread)))
-        if not (np.isfinite(centre).all() and np.isfinite(scale).all()):
+            spread = np.log2(x.std(axis=0))
+            scale = np.exp2(-np.round(spread if stack.form.free else np.full(len(spread), spread.mean())))
+        if not (np.isfinite(centre).all() and np.isfinite(scale).all() and (scale > 0).all()):
             return None
         d = len(centre)
         ridge = np.full(d, floors if isinstance(floors, float) else 0.0) * scale**2
@@ -60,15 +66,12 @@ class Track:
         return cls(mixture, centre, scale, floor, ridge)
 
     def begin(self, mixture: Any) -> Swift:
-        """The mixture on the track; its weight is 1 as a whole."""
-        stack, k = mixture.components, mixture.n
+        """The mixture on the track."""
+        stack = mixture.components
         mean = (np.asarray(stack.mean) - self.centre) * self.scale
-        second = np.asarray(stack.cov) * (self.scale[:, None] * self.scale) + mean[:, :, None] * mean[:, None]
-        whole = np.empty((k, len(self.centre) + 1, len(self.centre) + 1))
-        whole[:, 0, 0], whole[:, 1:, 0], whole[:, 1:, 1:] = 1.0, mean, second
-        rows, columns, _ = triangle(whole.shape[1])
-        sums = mixture.weights[:, None] * whole[:, rows, columns]
-        return self._made(sums, np.zeros_like(self.ridge))
+        return self._described(
+            stack.assured(mean=mean, cov=stack.cov * (self.scale[:, None] * self.scale)), mixture.weights
+        )
 
     def owned(self, rows: Array, shares: Array) -> Swift:
         """The estimate of rows whose owners are known in parts (n, k)."""
@@ -79,18 +82,41 @@ class Track:
             y = np.ones((len(rows[part]), len(self.centre) + 1))
             np.multiply(rows[part] - self.centre, self.scale, out=y[:, 1:])
             sums += shares[part].T @ (y[:, first] * y[:, second])
-        return self.estimate(sums)
+        stack = self.mixture.components
+        unit = np.broadcast_to(np.eye(len(self.centre)), np.shape(stack.cov))
+        return self.estimate(sums, stack.assured(mean=np.zeros(np.shape(stack.mean)), cov=unit))
 
-    def estimate(self, sums: Array) -> Swift:
-        """The mixture that the sums tell of."""
-        return self._made(sums, self.ridge)
-
-    def _made(self, sums: Array, ridge: Array) -> Swift:
-        found = kernels.quadratic_step(sums, self.floor, ridge, float(np.log(self.scale).sum()))
+    def estimate(self, sums: Array, before: Any) -> Swift:
+        """The mixture that the sums tell of; where a structure has the M-step, from the members ``before``."""
+        if not self.mixture.components.form.free:
+            stats = self.gathered(sums)
+            seen = stats.weight > SEEN * stats.weight.sum()
+            second = sums[:, triangle(len(self.centre) + 1)[2]].reshape(len(sums), len(self.centre) + 1, -1)[:, 1:, 1:]
+            kept = np.einsum("kii->ki", second) <= LOST * np.einsum("kii->ki", stats.scatter)
+            if not (seen.all() and kept.all()):
+                raise LostError(UNTOLD)
+            floor = self.mixture.floors
+            floor = float(self.ridge[0]) if isinstance(floor, float) else None if floor is None else self.floor
+            return self._described(before.estimate_above(stats, None, floor), stats.weight / stats.weight.sum())
+        found = kernels.quadratic_step(sums, self.floor, self.ridge, self.log_scale)
         if not found.sure:
-            msg = "the sums do not tell the members"
-            raise LostError(msg)
+            raise LostError(UNTOLD)
         return Swift(self, found.weight / found.weight.sum(), found.mean, found.cov, found.coefficients)
+
+    def _described(self, stack: Any, weights: Array) -> Swift:
+        """The mixture of such members, about the centre and in units of the scale."""
+        whiten, log_det = stack.whitening
+        mean, cov, form = np.asarray(stack.mean), np.asarray(stack.cov), whiten.swapaxes(1, 2) @ whiten
+        deviation = np.sqrt(mean**2 + np.einsum("kii->ki", cov))
+        if not (deviation[:, None] @ np.abs(form) @ deviation[:, :, None]).max() <= LOST or not weights.all():
+            raise LostError(UNTOLD)
+        constant = np.log(weights) + log_det - 0.5 * len(self.centre) * LOG_2PI + self.log_scale
+        return Swift(self, weights, mean, cov, coefficients_of(mean, form, constant), stack)
+
+    @cached_property
+    def log_scale(self) -> float:
+        """What the scale adds to a log density."""
+        return float(np.log(self.scale).sum())
 
     def model(self, swift: Swift) -> Any:
         """The mixture off the track."""
@@ -106,19 +132,24 @@ class Track:
 
     def told(self, stats: Products) -> Joint:
         """The statistics as the mixture gathers them."""
+        here = self.gathered(stats.sums)
+        members = replace(
+            here,
+            centre=np.broadcast_to(self.centre, here.shift.shape),
+            shift=here.shift / self.scale,
+            scatter=here.scatter / (self.scale[:, None] * self.scale),
+        )
+        found = Joint(here.weight, members, np.array([stats.evidence]), np.array([stats.entropy]), solid=stats.solid)
+        return self.mixture.owned(found)  # type: ignore[no-any-return]
+
+    def gathered(self, sums: Array) -> Scatter:
+        """The members' statistics about the centre and in units of the scale."""
         size = len(self.centre) + 1
-        whole = stats.sums[:, triangle(size)[2]].reshape(-1, size, size)
+        whole = sums[:, triangle(size)[2]].reshape(-1, size, size)
         weight = whole[:, 0, 0].copy()
         shift = share(whole[:, 1:, 0], weight[:, None])
         scatter = whole[:, 1:, 1:] - weight[:, None, None] * (shift[:, :, None] * shift[:, None])
-        members = Scatter(
-            weight,
-            np.broadcast_to(self.centre, shift.shape),
-            shift / self.scale,
-            scatter / (self.scale[:, None] * self.scale),
-        )
-        found = Joint(weight, members, np.array([stats.evidence]), np.array([stats.entropy]), solid=stats.solid)
-        return self.mixture.owned(found)  # type: ignore[no-any-return]
+        return Scatter(weight, np.zeros(shift.shape), shift, scatter)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +171,7 @@ class Swift:
     mean: Array
     cov: Array
     coefficients: Array
+    stack: Any = None  # the members, where a structure has the M-step
 
     @property
     def guarded(self) -> bool:
@@ -158,7 +190,7 @@ class Swift:
     def estimate(self, stats: Products, prior: Any = None) -> Swift:
         """The next mixture."""
         del prior
-        return self.track.estimate(stats.sums)
+        return self.track.estimate(stats.sums, self.stack)
 
     def evidence(self, stats: Products) -> float:
         return stats.evidence

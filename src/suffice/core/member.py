@@ -257,7 +257,7 @@ class Member(Answers):
 
     @property
     def quadratic(self) -> bool:
-        """Whether log densities are quadratic in the row, and nothing restricts, links or fixes their coefficients."""
+        """Whether log densities are quadratic in the row, and no parameter is fixed or tied."""
         return False
 
     @property

@@ -78,7 +78,7 @@ class Gaussian(ExponentialFamily, register=False):
 
     @property
     def quadratic(self) -> bool:
-        return self.form.free and not self.fixed and not self.tied
+        return self.form.learned and not self.fixed and not self.tied
 
     @property
     def columns(self) -> int | None:

@@ -18,7 +18,7 @@ from suffice.kernels.compiled import NOTHING, _chunks, _plain
 from suffice.kernels.lanes import LANES
 from suffice.kernels.reference import LOG_2PI, Array, Real
 from suffice.kernels.reference_expect import GaussianExpected, centred_expect
-from suffice.kernels.reference_quadratic import triangle
+from suffice.kernels.reference_quadratic import coefficients_of, triangle
 
 LOST = 1e6  # the largest growth of rounding errors: members a thousand standard deviations from the pilot
 MANY_COLUMNS = 32  # from here on products of features would not stay in the cache
@@ -137,14 +137,8 @@ def _frozen(array: Any) -> bool:
 
 def _quadratic(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
     """Coefficients of the products of (1, y) for `mixtures.gaussian`."""
-    k, d = place.shape
-    table = np.empty((k, d + 1, d + 1))
-    table[:, 1:, 0] = (form @ place[:, :, None])[:, :, 0]
-    table[:, 0, 0] = constant - 0.5 * (table[:, 1:, 0] * place).sum(axis=1)
-    table[:, 1:, 1:] = -form
-    table[:, range(1, d + 1), range(1, d + 1)] *= 0.5
-    rows, columns, _ = triangle(d + 1)
-    return (_plain(_tiled(table[:, rows, columns], _whole(len(rows)))), constant)
+    found = coefficients_of(place, form, constant)
+    return (_plain(_tiled(found, _whole(found.shape[1]))), constant)
 
 
 def _by_products(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tuple[float, float, Array]:

@@ -65,8 +65,7 @@ def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float) ->
     ``log_scale`` is what the scale adds to a log density.
     """
     k, d = len(sums), len(floor)
-    rows, columns, back = triangle(d + 1)
-    whole = sums[:, back].reshape(k, d + 1, d + 1)
+    whole = sums[:, triangle(d + 1)[2]].reshape(k, d + 1, d + 1)
     weight = whole[:, 0, 0].copy()
     with np.errstate(all="ignore"):
         mean = whole[:, 1:, 0] / weight[:, None]
@@ -87,11 +86,18 @@ def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float) ->
         form = factor.swapaxes(1, 2) @ factor
         deviation = np.sqrt(about)
         growth = (deviation[:, None] @ np.abs(form) @ deviation[:, :, None]).max()
+    constant = np.log(weight / weight.sum()) - np.log(pivots).sum(axis=1) - 0.5 * d * LOG_2PI + log_scale
+    sure = bool((pivots**2 > SURE * np.einsum("kii->ki", cov)).all() and growth <= LOST)
+    return Members(sure, weight, mean, cov, coefficients_of(mean, form, constant))
+
+
+def coefficients_of(mean: Array, form: Array, constant: Array) -> Array:
+    """The coefficients (k, m) of constant − ½ (y − mean)ᵀ form (y − mean), for means (k, d) and forms (k, d, d)."""
+    k, d = mean.shape
     table = np.empty((k, d + 1, d + 1))
     table[:, 1:, 0] = (form @ mean[:, :, None])[:, :, 0]
-    constant = np.log(weight / weight.sum()) - np.log(pivots).sum(axis=1) - 0.5 * d * LOG_2PI + log_scale
     table[:, 0, 0] = constant - 0.5 * (table[:, 1:, 0] * mean).sum(axis=1)
     table[:, 1:, 1:] = -form
     table[:, range(1, d + 1), range(1, d + 1)] *= 0.5
-    sure = bool((pivots**2 > SURE * np.einsum("kii->ki", cov)).all() and growth <= LOST)
-    return Members(sure, weight, mean, cov, table[:, rows, columns])
+    rows, columns, _ = triangle(d + 1)
+    return table[:, rows, columns]
