@@ -21,7 +21,7 @@ from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.sketch import picture, points, taken
 from suffice.core.weights import Weights
-from suffice.engines import local
+from suffice.engines import blas, local
 
 TRIALS = 8  # short climbs, of which the better half goes on, again and again
 SHORT = 9  # passes of a short climb
@@ -197,7 +197,7 @@ def _from_picture(
     if len(small) <= model.n and model.n > 1:
         text = f"{model.n} components, but only {len(small)} distinct rows: too few to tell what is a cluster."
         notes = (("few rows", text),)
-    with kernels.job(int(np.prod(np.shape(rows)))):  # what the fit will load serves its starts too
+    with blas.one_thread(), kernels.job(int(np.prod(np.shape(rows)))):  # what the fit will load serves its starts too
         found = _tried(model, Course(model, small, w, prior, judges), rng, how)
     return (for_all(found, rows, weights, small, w) if len(small) < len(rows) else found), notes
 
