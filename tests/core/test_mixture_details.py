@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.combinators import course, splitting, starts
+from suffice.combinators import course, splitting, starts, swift
 from suffice.core.latent import plus
 
 TRUTH = sf.Mixture([sf.Normal(4, 0.8), sf.Normal(8, 2)], weights=[0.3, 0.7])
@@ -112,15 +112,19 @@ def test_a_ridge_that_the_caller_gave_stays():
 # ---- interrupts ------------------------------------------------------------------------------------------------------
 def interrupting(monkeypatch, where):
     """Let pass number ``where`` over rows be interrupted, and count the passes."""
-    gather, seen = sf.Mixture.suffstats, []
+    seen = []
 
-    def suffstats(self, x, weights=None):
-        seen.append(len(x))
-        if len(seen) == where:
-            raise KeyboardInterrupt
-        return gather(self, x, weights)
+    def counting(gather):
+        def suffstats(self, x, weights=None):
+            seen.append(len(x))
+            if len(seen) == where:
+                raise KeyboardInterrupt
+            return gather(self, x, weights)
 
-    monkeypatch.setattr(sf.Mixture, "suffstats", suffstats)
+        return suffstats
+
+    for kind in (sf.Mixture, swift.Swift):
+        monkeypatch.setattr(kind, "suffstats", counting(kind.suffstats))
     return seen
 
 

@@ -312,3 +312,27 @@ def test_verbose_climbs_tell(capsys):
 def test_bad_starts_are_named(options, words):
     with pytest.raises(ValueError, match=words):
         sf.GaussianMixture(2, **options).fit(IRIS)
+
+
+# ---- the end of a climb ----------------------------------------------------------------------------------------------
+def slow(n=4000):
+    rng = np.random.default_rng(3)
+    return np.concatenate([rng.normal(size=(n, 2)), rng.normal(size=(n // 2, 2)) * [2.0, 0.7] + [1.5, 0.5]])
+
+
+def test_extrapolated_passes_go_on_until_hardly_anything_is_left_to_gain():
+    X = slow()
+    top = sf.fit(sf.Mixture(sf.MultivariateNormal(), 2), X, random_state=0).log_likelihood / len(X)
+    found = sf.GaussianMixture(2, random_state=0).fit(X)
+    assert found.converged_
+    assert found.score(X) > top - 1e-4
+    assert abs(np.diff(found.lower_bounds_)[-1]) < 1e-6
+
+
+def test_a_climb_whose_passes_run_out_has_converged_where_the_last_gained_less_than_tol():
+    X = slow()
+    gains = np.abs(np.diff(sf.GaussianMixture(2, random_state=0, tol=1e-12, max_iter=30).fit(X).lower_bounds_))
+    enough = int(np.argmax(gains < 1e-3)) + 2
+    assert sf.GaussianMixture(2, random_state=0, max_iter=enough).fit(X).converged_
+    with pytest.warns(ConvergenceWarning):
+        assert not sf.GaussianMixture(2, random_state=0, tol=gains[enough - 2] / 2, max_iter=enough).fit(X).converged_

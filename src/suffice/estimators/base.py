@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -76,6 +77,11 @@ class MixtureShell(DensityMixin, BaseEstimator):
     def _accelerated(self) -> bool:
         """Whether steps of the climb are extrapolated."""
         return True
+
+    @property
+    def _care(self) -> float:
+        """How much less than ``tol`` a pass must gain before the climb ends."""
+        return 1.0
 
     def _per(self, weights: Weights) -> float:
         """What lower bounds are divided by: they are told per row."""
@@ -187,6 +193,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
 
     def _climb(self, first: Any, rows: Any, weights: Weights, prior: Any, before: float, number: int) -> Climb:
         told = Told(self.verbose, self.verbose_interval, self._per(weights), number) if self.verbose else None
+        tol = self.tol * self._per(weights)
         path = climb(
             first,
             first.staged(rows),
@@ -197,9 +204,12 @@ class MixtureShell(DensityMixin, BaseEstimator):
             accelerate=self._accelerated,
             log_prior=None if prior is None else lambda one: float(np.sum(one.log_prior(prior))),
             callback=told,
-            gain=self.tol * self._per(weights),
+            gain=self._care * tol,
             before=before,
         )
+        last = [before, *path.trace.objective[-2:]][-2:]
+        if not (path.interrupted or path.fell) and abs(last[1] - last[0]) < tol:  # also where passes ran out before
+            path = replace(path, converged=True)
         if told is not None:
             told.end(path)
         return path

@@ -23,6 +23,8 @@ from suffice.estimators.gaussians import (
 )
 from suffice.estimators.validation import AT_LEAST_ZERO, one_of, rules_of
 
+CARE = 0.001  # of tol: what is left to gain may be a thousand times what the last pass gained
+
 
 class GaussianMixture(Criteria, MixtureShell):
     """Rows from several Gaussian clusters, learned by EM.
@@ -39,7 +41,8 @@ class GaussianMixture(Criteria, MixtureShell):
         "full", "tied", "diag", "spherical", or three letters for volume, shape and orientation, "EII" … "VVV" (equal,
         variable, or the identity), whose covariances are shown as matrices (k, d, d).
     tol
-        The climb ends when a pass changes the mean log-likelihood per row by less than this.
+        A climb has converged when a pass changes the mean log-likelihood per row by less than this. Extrapolated
+        passes are cheap near the end, and go on until it changes by less than a thousandth of this.
     reg_covar
         Added to every variance; under a structure by its letters, added to the floor under the variances.
     max_iter, n_init
@@ -129,6 +132,10 @@ class GaussianMixture(Criteria, MixtureShell):
     @property
     def _accelerated(self) -> bool:
         return not all(self._given)
+
+    @property
+    def _care(self) -> float:
+        return CARE if self._accelerated else 1.0
 
     @property
     def _given_order(self) -> bool:
