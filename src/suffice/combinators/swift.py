@@ -7,7 +7,6 @@ statistics that could answer anything else. Of the many passes over few rows tha
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from suffice.core.moments import Scatter
 from suffice.core.parameters import Array
 from suffice.core.statistics import share
 from suffice.core.weights import Weights
+from suffice.engines.once import cached_property
 from suffice.kernels.reference import LOG_2PI
 from suffice.kernels.reference_quadratic import LOST, SEEN, coefficients_of, triangle
 
