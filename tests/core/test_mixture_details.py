@@ -183,9 +183,9 @@ def test_an_interrupt_ends_the_starts_of_an_estimator(monkeypatch):
     seen = interrupting(monkeypatch, 0)
     alone = sf.GaussianMixture(3, random_state=0).fit(PLANE)
     one = len(seen)
-    seen = interrupting(monkeypatch, one + 5)
+    seen = interrupting(monkeypatch, one + 1)  # the first pass of the second climb; starts climb on their track
     several = sf.GaussianMixture(3, n_init=50, random_state=0).fit(PLANE)
-    assert len(seen) == one + 5
+    assert len(seen) == one + 1
     np.testing.assert_array_equal(several.means_, alone.means_)
 
 
@@ -394,6 +394,19 @@ def test_a_member_of_hardly_any_rows_is_given_those_that_nobody_describes():
     np.testing.assert_allclose(lost.sum(axis=1), 1)
     np.testing.assert_array_equal(lost.argmax(axis=1)[heap < 2], heap[heap < 2])
     assert (lost[:, 3] > 0.5).sum() == 75  # as many as members have on average
+
+
+def test_the_lightest_member_and_its_next_are_made_one_once():
+    rng = np.random.default_rng(6)
+    heap = np.repeat([0, 1, 2], 100)
+    places = rng.normal(size=(300, 2)) + np.array([[0, 0], [30, 0], [0, 30]])[heap]
+    shares = np.zeros((300, 4))
+    shares[np.arange(300), heap + 1] = 1.0
+    shares[:9] = [0.4, 0.6, 0, 0]  # the first, light as it is, shares more with the second than any others do
+    shares[100:102] = [0, 0.1, 0.9, 0]
+    found = list(splitting.moves(shares, places, np.ones(300), np.zeros(300)))
+    partitions = {tuple(np.round(sorted(map(tuple, one.T)), 6).ravel()) for one in found}
+    assert len(partitions) == len(found)
 
 
 def test_the_principal_axis_of_many_columns_is_found_without_their_matrix(monkeypatch):

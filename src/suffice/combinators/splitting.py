@@ -61,8 +61,8 @@ def _pairs(shares: Array, held: Array) -> list[tuple[int, int]]:
     lightest = int(np.argmin(weight))
     found = [(int(np.argmax(alike[lightest])), lightest)] if weight[lightest] < LIGHT * weight.sum() / k else []
     best = np.argsort(-np.triu(alike, 1), axis=None, kind="stable")[:CHOICES]
-    found += [divmod(int(place), k) for place in best]
-    return [pair for pair in found if alike[pair] >= 0]
+    found += [pair for place in best if (pair := divmod(int(place), k))[::-1] not in found]
+    return [pair for pair in dict.fromkeys(found) if alike[pair] >= 0]
 
 
 def _peakedness(shares: Array, held: Array, lines: list[tuple[Array, float]]) -> Array:
