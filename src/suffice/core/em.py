@@ -102,9 +102,7 @@ class Climb:
     fell: bool = False
     interrupted: bool = False
     starts: tuple[Trace, ...] = ()  # how the climbs from all starts came to their ends
-    judged: float | None = (
-        None  # what the log-likelihood would be if the rows were others, by which climbs are compared
-    )
+    judged: float | None = None  # by rows that it was not over: their log-likelihood, as if they were as many
 
     @cached_property
     def rank(self) -> tuple[bool, float]:
