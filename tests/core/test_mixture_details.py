@@ -396,6 +396,16 @@ def test_a_member_of_hardly_any_rows_is_given_those_that_nobody_describes():
     assert (lost[:, 3] > 0.5).sum() == 75  # as many as members have on average
 
 
+@pytest.mark.parametrize("factor", [2.0**-570, 2.0**660])
+def test_moves_are_the_same_in_whatever_unit_rows_are_weighed(factor):
+    rng = np.random.default_rng(7)
+    places = np.concatenate([rng.normal(size=(200, 2)) * [9, 1], rng.normal(size=(100, 2)) + [[-6, 40], [6, 40]] * 50])
+    shares = np.zeros((300, 4))
+    shares[np.arange(200), np.arange(200) % 3] = shares[200:, 3] = 1.0  # the last lies in two heaps, others spread more
+    found, expected = (list(splitting.moves(shares, places, np.full(300, w), np.arange(300.0))) for w in (factor, 1.0))
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_the_lightest_member_and_its_next_are_made_one_once():
     rng = np.random.default_rng(6)
     heap = np.repeat([0, 1, 2], 100)

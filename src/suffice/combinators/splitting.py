@@ -70,8 +70,8 @@ def _peakedness(shares: Array, held: Array, lines: list[tuple[Array, float]]) ->
     found, least = np.full(shares.shape[1], np.inf), LIGHT * float(held.sum()) / shares.shape[1]
     for j, (place, spread) in enumerate(lines):
         mine = shares[:, j] * held
-        if mine.sum() > least and spread**2 > 0:
-            found[j] = float(mine @ place**4) * float(mine.sum()) / spread**2
+        if mine.sum() > least and spread > 0:
+            found[j] = (float(mine @ place**4) / spread) * (float(mine.sum()) / spread)
     return found
 
 
