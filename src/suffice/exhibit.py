@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from suffice.core.shown import shown
 from suffice.core.sketch import fingerprint, taken
 from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
+from suffice.engines.once import cached_property
 
 BLOCK = 65_536  # rows that are scored at once
 SAMPLED = 100_000  # rows that are taken from files

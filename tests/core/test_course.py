@@ -116,6 +116,16 @@ def test_rows_that_are_not_complete_have_no_track():
     assert Course(model, flat, every, None).track is None
 
 
+@pytest.mark.parametrize("factor", [1e-155, 1e305])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_column_whose_squares_are_out_of_range_has_no_track(factor):
+    x, _ = blobs()
+    model, every = begun(x, 3)
+    x = (x - x.mean(axis=0)) / x.std(axis=0) * [1, factor, 1]
+    x[:, 1] += 5 * factor
+    assert Course(model, x, every, None).track is None
+
+
 def test_a_climb_that_loses_a_member_to_its_floor_is_made_by_the_mixture(monkeypatch):
     x, who = blobs()
     x = np.concatenate([x, np.tile(x[:1], (40, 1))])  # forty times the same row: a member shrinks to it

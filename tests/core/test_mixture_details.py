@@ -187,9 +187,9 @@ def test_an_interrupt_ends_the_starts_of_an_estimator(monkeypatch):
     seen = interrupting(monkeypatch, 0)
     alone = sf.GaussianMixture(3, random_state=0).fit(PLANE)
     one = len(seen)
-    seen = interrupting(monkeypatch, one + 5)
+    seen = interrupting(monkeypatch, one + 1)  # the first pass of the second climb; starts climb on their track
     several = sf.GaussianMixture(3, n_init=50, random_state=0).fit(PLANE)
-    assert len(seen) == one + 5
+    assert len(seen) == one + 1
     np.testing.assert_array_equal(several.means_, alone.means_)
 
 
@@ -398,6 +398,29 @@ def test_a_member_of_hardly_any_rows_is_given_those_that_nobody_describes():
     np.testing.assert_allclose(lost.sum(axis=1), 1)
     np.testing.assert_array_equal(lost.argmax(axis=1)[heap < 2], heap[heap < 2])
     assert (lost[:, 3] > 0.5).sum() == 75  # as many as members have on average
+
+
+@pytest.mark.parametrize("factor", [2.0**-570, 2.0**660])
+def test_moves_are_the_same_in_whatever_unit_rows_are_weighed(factor):
+    rng = np.random.default_rng(7)
+    places = np.concatenate([rng.normal(size=(200, 2)) * [9, 1], rng.normal(size=(100, 2)) + [[-6, 40], [6, 40]] * 50])
+    shares = np.zeros((300, 4))
+    shares[np.arange(200), np.arange(200) % 3] = shares[200:, 3] = 1.0  # the last lies in two heaps, others spread more
+    found, expected = (list(splitting.moves(shares, places, np.full(300, w), np.arange(300.0))) for w in (factor, 1.0))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_the_lightest_member_and_its_next_are_made_one_once():
+    rng = np.random.default_rng(6)
+    heap = np.repeat([0, 1, 2], 100)
+    places = rng.normal(size=(300, 2)) + np.array([[0, 0], [30, 0], [0, 30]])[heap]
+    shares = np.zeros((300, 4))
+    shares[np.arange(300), heap + 1] = 1.0
+    shares[:9] = [0.4, 0.6, 0, 0]  # the first, light as it is, shares more with the second than any others do
+    shares[100:102] = [0, 0.1, 0.9, 0]
+    found = list(splitting.moves(shares, places, np.ones(300), np.zeros(300)))
+    partitions = {tuple(np.round(sorted(map(tuple, one.T)), 6).ravel()) for one in found}
+    assert len(partitions) == len(found)
 
 
 def test_the_principal_axis_of_many_columns_is_found_without_their_matrix(monkeypatch):

@@ -15,6 +15,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from suffice import kernels
+from suffice.core.em import Climb, Trace
 from suffice.engines import blas, local
 
 WIDTH = 16
@@ -378,6 +379,65 @@ def test_helpers_are_held_where_each_thread_has_a_limit_of_its_own(monkeypatch):
     assert library.num_threads == 4
 
 
+def test_a_helper_that_fails_before_its_first_turn_keeps_nobody_waiting(monkeypatch):
+    monkeypatch.setenv("SUFFICE_THREADS", "2")
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    monkeypatch.setattr(local, "_helpers", [])
+    monkeypatch.setattr(local, "_offers", local.SimpleQueue())
+    failed = threading.Event()
+
+    def fail():
+        failed.set()
+        raise MemoryError
+
+    monkeypatch.setattr(blas, "hold_here", fail)
+
+    def gather(rows):
+        assert failed.wait(timeout=10)
+        return rows.stop - rows.start
+
+    found = []
+    asker = threading.Thread(target=lambda: found.append(local.reduce(gather, 2 * ROWS, WIDTH)), daemon=True)
+    asker.start()
+    asker.join(timeout=10)
+    assert found == [2 * ROWS]
+
+
+class Slow:
+    """A distribution of which nobody learns whether it is sound until they may."""
+
+    def __init__(self):
+        self.asked, self.may = threading.Event(), threading.Event()
+
+    def sound(self, statistics):
+        del statistics
+        self.asked.set()
+        return self.may.wait(timeout=30)
+
+
+def _slow_climb():
+    passes = np.zeros(1)
+    return Climb(Slow(), None, Trace(passes, passes, passes, objective=passes), converged=True, reason="")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_does_not_wait_for_a_value_that_a_thread_was_computing():
+    busy, other = _slow_climb(), _slow_climb()
+    other.distribution.may.set()
+    thread = threading.Thread(target=lambda: busy.rank, daemon=True)
+    thread.start()
+    assert busy.distribution.asked.wait(timeout=10)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if other.rank == (True, 0.0) else 1)
+    status = _awaited(child)
+    busy.distribution.may.set()
+    thread.join()
+    assert status == (child, 0)
+    assert busy.rank is busy.rank
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_works(monkeypatch):
@@ -386,10 +446,15 @@ def test_a_forked_child_works(monkeypatch):
     child = os.fork()
     if child == 0:
         os._exit(0 if local.reduce(lambda rows: rows.stop - rows.start, N, WIDTH) == N else 1)
+    assert _awaited(child) == (child, 0)
+
+
+def _awaited(child):
+    """The child's end and how it came; it is killed where it takes too long."""
     deadline = time.monotonic() + 30
     while (status := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
         time.sleep(0.01)
     if status == (0, 0):
         os.kill(child, 9)
         os.waitpid(child, 0)
-    assert status == (child, 0)
+    return status

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import click
 
 from suffice.cli.data import hint, known
+from suffice.engines.once import cached_property
 
 CLASS, MEMBER = "class", "member"
 TRUE, FALSE = {"true", "yes", "1"}, {"false", "no", "0"}

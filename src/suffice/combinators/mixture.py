@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import prod
 from typing import Any, Self
 
@@ -27,6 +26,7 @@ from suffice.core.statistics import picked
 from suffice.core.streamed import Source
 from suffice.core.weights import Weights
 from suffice.engines import local
+from suffice.engines.once import cached_property
 
 ROWS: Any = object()  # nothing is given: the question is about rows
 

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
@@ -39,6 +38,7 @@ from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
 from suffice.core.streamed import read
 from suffice.core.weights import Weights
+from suffice.engines.once import cached_property
 from suffice.frames.table import Frame
 
 

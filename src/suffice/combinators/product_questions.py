@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +13,7 @@ from suffice.core.errors import DataError
 from suffice.core.foretold import Foretold
 from suffice.core.parameters import Array
 from suffice.core.questions import all_but_one
+from suffice.engines.once import cached_property
 from suffice.frames.table import Frame
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from suffice.core.errors import ParameterError
 from suffice.core.parameters import Array, check_level
 from suffice.distributions.beta import Beta
 from suffice.distributions.dirichlet import Dirichlet
+from suffice.engines.once import cached_property
 
 DRAWS = 20_000  # of weights, where their spread is told from draws
 

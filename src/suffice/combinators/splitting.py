@@ -61,8 +61,8 @@ def _pairs(shares: Array, held: Array) -> list[tuple[int, int]]:
     lightest = int(np.argmin(weight))
     found = [(int(np.argmax(alike[lightest])), lightest)] if weight[lightest] < LIGHT * weight.sum() / k else []
     best = np.argsort(-np.triu(alike, 1), axis=None, kind="stable")[:CHOICES]
-    found += [divmod(int(place), k) for place in best]
-    return [pair for pair in found if alike[pair] >= 0]
+    found += [pair for place in best if (pair := divmod(int(place), k))[::-1] not in found]
+    return [pair for pair in dict.fromkeys(found) if alike[pair] >= 0]
 
 
 def _peakedness(shares: Array, held: Array, lines: list[tuple[Array, float]]) -> Array:
@@ -70,8 +70,8 @@ def _peakedness(shares: Array, held: Array, lines: list[tuple[Array, float]]) ->
     found, least = np.full(shares.shape[1], np.inf), LIGHT * float(held.sum()) / shares.shape[1]
     for j, (place, spread) in enumerate(lines):
         mine = shares[:, j] * held
-        if mine.sum() > least and spread**2 > 0:
-            found[j] = float(mine @ place**4) * float(mine.sum()) / spread**2
+        if mine.sum() > least and spread > 0:
+            found[j] = (float(mine @ place**4) / spread) * (float(mine.sum()) / spread)
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
 from suffice.core.streamed import Streamed, read
 from suffice.core.weights import Weights
+from suffice.engines.once import cached_property
 
 
 class Readings(Table):

@@ -7,7 +7,6 @@ statistics that could answer anything else. Of the many passes over few rows tha
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from suffice.core.moments import Scatter
 from suffice.core.parameters import Array
 from suffice.core.statistics import share
 from suffice.core.weights import Weights
+from suffice.engines.once import cached_property
 from suffice.kernels.reference import LOG_2PI
 from suffice.kernels.reference_quadratic import LOST, SEEN, coefficients_of, triangle
 
@@ -54,12 +54,11 @@ class Track:
         if not 0 < rows.shape[1] < (MANY_COLUMNS if stack.form.free else MANY_FOR_A_STRUCTURE):
             return None
         x = np.asarray(rows, dtype=float)
-        centre = x.mean(axis=0)
         with np.errstate(all="ignore"):
-            spread = np.log2(x.std(axis=0))
+            centre, spread = x.mean(axis=0), np.log2(x.std(axis=0))
             scale = np.exp2(-np.round(spread if stack.form.free else np.full(len(spread), spread.mean())))
-        if not (np.isfinite(centre).all() and np.isfinite(scale).all() and (scale > 0).all()):
-            return None
+            if not (np.isfinite(centre) & np.isfinite(scale**2) & (scale**2 > 0)).all():
+                return None
         d = len(centre)
         ridge = np.full(d, floors if isinstance(floors, float) else 0.0) * scale**2
         floor = np.zeros((d, d)) if floors is None or isinstance(floors, float) else floors * (scale[:, None] * scale)

@@ -8,7 +8,6 @@ posterior. Both steps raise one lower bound of the log evidence, so the loop cli
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from suffice.core.parameters import Array
 from suffice.core.statistics import picked
 from suffice.core.weights import Weights
 from suffice.engines import local
+from suffice.engines.once import cached_property
 from suffice.kernels import choosing
 
 

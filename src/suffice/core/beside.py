@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from suffice.core.parameters import Array
 from suffice.core.streamed import Source, Stream, Streamed, few
 from suffice.core.weights import Weights
 from suffice.engines import local
+from suffice.engines.once import cached_property
 from suffice.frames.table import Frame
 
 

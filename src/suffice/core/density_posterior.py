@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from suffice.core.errors import ParameterError
 from suffice.core.integral import TOLERANCES, ImproperError, Integral, integrate, refuse_improper
 from suffice.core.parameters import Array
 from suffice.core.prior_function import at_points, called, of_function
+from suffice.engines.once import cached_property
 
 MOST = 3  # parameters that a density may speak of
 

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from suffice.core.acceleration import Ahead
 from suffice.core.errors import SufficeError
 from suffice.core.parameters import Array
+from suffice.engines.once import cached_property
 
 SETTLED = 3e-12  # relative move of the parameters that rounding can no longer tell from rest
 TINY, SMALL = 1e-10, 1e-8  # moves that may be rounding: by themselves, and where the likelihood stalls
@@ -102,9 +102,7 @@ class Climb:
     fell: bool = False
     interrupted: bool = False
     starts: tuple[Trace, ...] = ()  # how the climbs from all starts came to their ends
-    judged: float | None = (
-        None  # what the log-likelihood would be if the rows were others, by which climbs are compared
-    )
+    judged: float | None = None  # by rows that it was not over: their log-likelihood, as if they were as many
 
     @cached_property
     def rank(self) -> tuple[bool, float]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from suffice.core.errors import ModelFileError, UnsupportedError
 from suffice.core.parameters import Array, Domain
 from suffice.core.plain import read, written
+from suffice.engines.once import cached_property
 
 SEVERAL: dict[str, Any] = {kind.__name__: kind for kind in (tuple, set, frozenset)}  # a list is plain
 LARGEST = 1 << 27  # cells of an array whose rows are repeated, which its bytes do not bound

@@ -9,7 +9,7 @@ parameters depend on them (``errors``). Charts of compounds are made of those of
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, singledispatch
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from suffice.core.calculus import FIRST, STEP, hessian, smooth_scale
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
+from suffice.engines.once import cached_property
 
 Score = tuple[Array, Array]  # columns (q,), and the derivatives by those coordinates (n, q)
 SINGULAR = 1e-10  # of the information scaled to a unit diagonal: eigenvalues below it are 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from suffice.core.data import as_rows, cells, columns_of, listed, where
 from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 from suffice.engines import local
+from suffice.engines.once import cached_property
 from suffice.frames.table import Coded, Frame
 
 BOOLEANS = {bool, np.bool_}

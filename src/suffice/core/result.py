@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from suffice.core.parameters import check_level
 from suffice.core.portrait import Portrait
 from suffice.core.rich_text import Page
 from suffice.core.sketch import fingerprint
+from suffice.engines.once import cached_property
 
 # What a fit forwards to its distribution, for completion.
 VERBS = frozenset(

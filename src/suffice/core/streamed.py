@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -22,6 +21,7 @@ from suffice.core.labels import Column, Labels, in_order
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
 from suffice.engines import local
+from suffice.engines.once import cached_property
 from suffice.frames.table import Frame
 
 FEW = local.SLICE_CELLS  # cells that are read at once: where a pass has a single slice, nothing is gained by streaming

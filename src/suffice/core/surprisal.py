@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from suffice.core.imputation import by_pattern
 from suffice.core.latent import BLOCK_CELLS
 from suffice.core.parameters import Array
 from suffice.core.sketch import taken
+from suffice.engines.once import cached_property
 
 SHOWN = 5
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from suffice.core.errors import ArgumentError, DataError, ParameterError, UnsupportedError
 from suffice.core.parameters import REAL, Array, Domain, Parameter, as_parameter
+from suffice.engines.once import cached_property
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from suffice import kernels
 from suffice.core.errors import DataError
 from suffice.core.parameters import Array
+from suffice.engines.once import cached_property
 
 
 @dataclass(frozen=True)

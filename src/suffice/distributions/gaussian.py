@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from suffice.distributions.covariance import whitening
 from suffice.distributions.gaussian_pass import PASSES, expect_blank, expect_with_holes, without
 from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor
 from suffice.distributions.structures import Structure, structure
+from suffice.engines.once import cached_property
 
 FAR = 1e8  # squared spreads between means: beyond it differences of log densities are taken one by one
 NEAR = 1e3  # of scores: what may be subtracted from them without the loss of a digit that counts

@@ -9,7 +9,6 @@ are linear in them, u_k = L_k z.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from suffice.core.information import Chart, Knowledge, Score
 from suffice.core.parameters import Array
 from suffice.distributions.holes import Patterns
+from suffice.engines.once import cached_property
 
 
 @dataclass(frozen=True)

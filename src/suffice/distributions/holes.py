@@ -8,7 +8,6 @@ where they are `Staged`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from suffice.core.moments import Moments, Scatter
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
 from suffice.distributions.normal import HALF_LOG_TAU
+from suffice.engines.once import cached_property
 from suffice.kernels.reference_holes import HoledMoments, Told, applied, away, parts
 
 KEPT = 1 << 26  # cells that are kept a second time for many passes: 512 MB; what is beyond is sorted in each

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from suffice.core.errors import ParameterError
 from suffice.core.labels import in_order, is_missing, plain
 from suffice.core.parameters import UNIT, Array, Domain, parameter
 from suffice.distributions.indicators import Indicators, short, uniform
+from suffice.engines.once import cached_property
 
 Levels = tuple[tuple[Any, ...], ...]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, paramet
 from suffice.core.special import t_quantile
 from suffice.distributions.covariance import given_some, patterns, root, score_incomplete, whitening
 from suffice.distributions.student_t import StudentT
+from suffice.engines.once import cached_property
 
 
 @dataclass(frozen=True, eq=False, repr=False)

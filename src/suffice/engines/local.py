@@ -184,12 +184,14 @@ class _Job:
             if self.closed:
                 return
             self.helping += 1
-        blas.hold_here()
-        self.run(BaseException)  # the caller raises it
-        with self.lock:
-            self.helping -= 1
-            if self.closed and self.helping == 0:
-                self.left.release()
+        try:
+            blas.hold_here()
+            self.run(BaseException)  # the caller raises it
+        finally:  # also when out of memory: the caller waits
+            with self.lock:
+                self.helping -= 1
+                if self.closed and self.helping == 0:
+                    self.left.release()
 
     def close(self) -> None:
         """What has not begun never will; wait for what has."""

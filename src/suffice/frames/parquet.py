@@ -12,12 +12,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from suffice.core.errors import DataError
 from suffice.engines import local
+from suffice.engines.once import cached_property
 from suffice.frames.table import Frame
 
 CELLS = 1 << 19  # of a partition, about: 4 MB of numbers

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +19,7 @@ from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.negative_binomial import NegativeBinomial
 from suffice.distributions.normal import Normal
 from suffice.distributions.poisson import Poisson
+from suffice.engines.once import cached_property
 from suffice.frames.table import Coded
 
 FEW = 20  # whole numbers of at most so many different values are labels

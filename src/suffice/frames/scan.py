@@ -12,13 +12,14 @@ import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.streamed import Source
+from suffice.engines.once import cached_property
 from suffice.frames.parquet import Chunk, File, Partition, Reader, chunks, partitions
 from suffice.frames.table import Frame
 from suffice.frames.text import ENDINGS, Text

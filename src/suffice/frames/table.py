@@ -12,11 +12,12 @@ import datetime as dt
 import math
 from collections.abc import Callable, Iterator, KeysView, Mapping
 from decimal import Decimal
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+
+from suffice.engines.once import cached_property
 
 Array = npt.NDArray[Any]
 LIBRARIES = {

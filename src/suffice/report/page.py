@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -19,6 +18,7 @@ from suffice.core.result import Fit
 from suffice.core.shown import shown
 from suffice.core.sketch import fingerprint
 from suffice.core.weights import Weights
+from suffice.engines.once import cached_property
 from suffice.exhibit import SEED, Column, Exhibit, sampled
 from suffice.frames.schema import Schema, infer
 from suffice.plot_columns import panel
