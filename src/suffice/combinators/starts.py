@@ -36,6 +36,7 @@ FAR = 100  # interquartile ranges from the median: a row so far out has no say i
 UNSEEN = 1e-4  # how far a start moves off a bound that it stands on, because the picture lacks what other rows have
 SLACK = 1.02  # how much wider bounds are that may lack the ends of the rows
 DOUBLINGS = 1000  # of the distance of bounds, until they reach a row
+JUDGED = 0.05  # of the parameters of a member: what a judged climb must rise by, or it went back to where it was
 JUDGES = 2  # times as many rows that trials do not climb over, and by which they are judged: few rows are overfitted
 PER = 30  # rows of the picture for each member and column
 LEAST, MOST = 2000, 20000  # rows of the picture
@@ -287,11 +288,11 @@ def _regrouped(best: Climb, climbed: Callable[[Any], Climb], course: Course) -> 
     """The climb, or as long as that leads higher, those from where two members are made one and another is cut.
 
     Climbs from seeds end where two members share a cluster and one has two, which no pass of EM would undo. A rise by
-    less than the parameters of a member is what chance would do for so few rows, unless others judge.
+    less than the parameters of a member is what chance would do for so few rows; where others judge, by much less.
     """
     held = course.weights.dense()[:, 0]
     left, places = MOVES, points(course.small, held)
-    chance = best.distribution.n_parameters / best.distribution.n if best.judged is None else 0.0
+    chance = (1.0 if best.judged is None else JUDGED) * best.distribution.n_parameters / best.distribution.n
     while left > 0:
         shared, found = share_out(best.distribution.scores(course.small)), None
         for moved in islice(moves(shared.parts, places, held, shared.total), left):

@@ -22,9 +22,8 @@ from suffice.core.statistics import share
 from suffice.core.weights import Weights
 from suffice.engines.once import cached_property
 from suffice.kernels.reference import LOG_2PI
-from suffice.kernels.reference_quadratic import LOST, SEEN, coefficients_of, triangle
+from suffice.kernels.reference_quadratic import LOST, MANY_COLUMNS, SEEN, coefficients_of, triangle
 
-MANY_COLUMNS = 32  # from here on a pass goes another way than by products
 MANY_FOR_A_STRUCTURE = 11  # from here on one that needs fewer products has a faster pass of its own
 STEP = 1 << 17  # products at a time: 1 MB
 UNTOLD = "the sums do not tell the members"

@@ -18,10 +18,8 @@ from suffice.kernels.compiled import NOTHING, _chunks, _plain
 from suffice.kernels.lanes import LANES
 from suffice.kernels.reference import LOG_2PI, Array, Real
 from suffice.kernels.reference_expect import GaussianExpected, centred_expect
-from suffice.kernels.reference_quadratic import coefficients_of, triangle
+from suffice.kernels.reference_quadratic import LOST, MANY_COLUMNS, coefficients_of, triangle
 
-LOST = 1e6  # the largest growth of rounding errors: members a thousand standard deviations from the pilot
-MANY_COLUMNS = 32  # from here on products of features would not stay in the cache
 SEEN = 1e-7  # share of the rows of a member that loses no digit by what is cut, but for rows a million widths away
 LINES = 1 << 20  # the most coefficients of lines: 8 MB
 BLOCK_NUMBERS = 48 << 10  # of a block of rows of many columns: it stays in the cache, and has some rows of each member

@@ -14,7 +14,8 @@ import numpy as np
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_expect import softmax
 
-LOST = 1e6  # the largest growth of rounding errors where terms cancel
+LOST = 1e6  # the largest growth of rounding errors: members a thousand standard deviations from the pilot
+MANY_COLUMNS = 32  # from here on products of features would not stay in the cache
 SURE = 1e-9  # of a variance given the columns before, relative to what it is without: less may be rounding
 SEEN = 1e-8  # share of the rows that a member has at least
 
