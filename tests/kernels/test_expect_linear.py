@@ -368,3 +368,28 @@ def test_a_pass_is_what_its_parts_are():
         weight, centre, shift, scatter = parts.moments(x, r)
         ours = twin.normal_expect(x, mean, std, log_weights)
         _close(_mean_form(ours), (value, entropy, weight[:, 0], centre + shift, scatter))
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("kind", ["spread", "lattice", "far", "one tie", "float32", "hole"])
+def test_few_centres_in_the_plane_have_their_rows(k, kind):
+    """What is gathered without codes is what the codes say, where rows are as near to two centres too."""
+    rng = np.random.default_rng(k)
+    x = rng.normal(size=(2000, 2)) + (1e8 if kind == "far" else 0.0)
+    if kind == "lattice":
+        x = rng.integers(-3, 4, size=(2000, 2)).astype(float)
+    centres = x[:k].copy() if kind != "lattice" else rng.integers(-3, 4, size=(k, 2)).astype(float)
+    if kind == "one tie" and k > 1:
+        x[1234] = (centres[0] + centres[1]) / 2
+        centres[1] = 2 * x[1234] - centres[0]
+    x = x.astype(np.float32) if kind == "float32" else x
+    if kind == "hole":
+        x[777, 1] = np.nan
+        assert not np.isfinite(compiled_linear.nearest(x, centres)[0])
+        return
+    codes = np.zeros(len(x), np.int32)
+    known = compiled_linear.nearest(x, centres, codes=codes)
+    found = compiled_linear.nearest(x, centres)
+    _close(found, known)
+    np.testing.assert_array_equal(found[1], np.bincount(codes, minlength=k))
+    _close(found, reference_linear.nearest(x, centres))

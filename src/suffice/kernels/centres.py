@@ -3,6 +3,9 @@
 Few columns: squared distances as they are. More: ½ ‖c‖² − x·c of rows and centres about a pilot; where the two best are
 closer than rounding allows, the row's distances are compared one by one. So the answer is exact whatever the data. Both
 go by tiles of 4 centres × 3 vectors of rows; centres lie as (k / 4, d, 4), rows column by column, ``stride`` apart.
+Rows of two columns and up to eight centres, the usual picture, stay in registers from the first to the last.
+
+Over 400 lines: Numba's cache notices changes of one file, so all that is compiled into a round stands together.
 """
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN201
@@ -284,6 +287,78 @@ def gather_by_fours(u, stride, code, count, middle, sums):
 
 
 @kernel
+def square(a, b, table, place):
+    """Squared distances of a vector of rows of two columns to the centre at this place of `eight_of`."""
+    first, second = subtract(a, fill(table[place])), subtract(b, fill(table[place + 8]))
+    return multiply_add(second, second, multiply_add(first, first, fill(0.0)))
+
+
+@kernel
+def lesser(a, b):
+    """The lesser of each two."""
+    return where_less(a, b, a, b)
+
+
+@kernel
+def eight_of(centres):
+    """Up to eight centres of two columns, the first coordinates and then the second; the padding is far off."""
+    table = np.full(16, np.inf)
+    for k in range(centres.shape[0]):
+        table[k], table[8 + k] = centres[k, 0], centres[k, 1]
+    return table
+
+
+@kernel
+def gather_eight(cells, begin, count, table, middle, sums):
+    """As `gather_by_fours`, of rows of two columns and up to eight centres, without a search before; Σ ‖x − c‖².
+
+    A row that is as near to two centres counts for both: then the counts in the sums, (2, 3, 4), are too many.
+    """
+    one, total, left, right = fill(1.0), fill(0.0), fill(middle[0]), fill(middle[1])
+    n0 = n1 = n2 = n3 = n4 = n5 = n6 = n7 = 0
+    a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = fill(0.0)
+    b0 = b1 = b2 = b3 = b4 = b5 = b6 = b7 = fill(0.0)
+    for i in range(0, count, LANES):
+        a, b = load(cells, 2 * (begin + i)), load(cells, 2 * (begin + i) + LANES)
+        a, b = evens(a, b), odds(a, b)
+        s0, s1, s2, s3 = square(a, b, table, 0), square(a, b, table, 1), square(a, b, table, 2), square(a, b, table, 3)
+        s4, s5, s6, s7 = square(a, b, table, 4), square(a, b, table, 5), square(a, b, table, 6), square(a, b, table, 7)
+        least = lesser(lesser(lesser(s0, s1), lesser(s2, s3)), lesser(lesser(s4, s5), lesser(s6, s7)))
+        total = multiply_add(one, least, total)
+        a, b = subtract(a, left), subtract(b, right)
+        n0, n1, n2 = n0 + count_equal(s0, least), n1 + count_equal(s1, least), n2 + count_equal(s2, least)
+        n3, n4, n5 = n3 + count_equal(s3, least), n4 + count_equal(s4, least), n5 + count_equal(s5, least)
+        n6, n7 = n6 + count_equal(s6, least), n7 + count_equal(s7, least)
+        a0, b0 = add_where_equal(s0, least, a, a0), add_where_equal(s0, least, b, b0)
+        a1, b1 = add_where_equal(s1, least, a, a1), add_where_equal(s1, least, b, b1)
+        a2, b2 = add_where_equal(s2, least, a, a2), add_where_equal(s2, least, b, b2)
+        a3, b3 = add_where_equal(s3, least, a, a3), add_where_equal(s3, least, b, b3)
+        a4, b4 = add_where_equal(s4, least, a, a4), add_where_equal(s4, least, b, b4)
+        a5, b5 = add_where_equal(s5, least, a, a5), add_where_equal(s5, least, b, b5)
+        a6, b6 = add_where_equal(s6, least, a, a6), add_where_equal(s6, least, b, b6)
+        a7, b7 = add_where_equal(s7, least, a, a7), add_where_equal(s7, least, b, b7)
+    sums[0], sums[1], sums[2], sums[3] = n0, n1, n2, n3
+    sums[12], sums[13], sums[14], sums[15] = n4, n5, n6, n7
+    add_totals(sums, 4, a0, a1, a2, a3)
+    add_totals(sums, 8, b0, b1, b2, b3)
+    add_totals(sums, 16, a4, a5, a6, a7)
+    add_totals(sums, 20, b4, b5, b6, b7)
+    add_totals(sums, 24, total, fill(0.0), fill(0.0), fill(0.0))
+    return sums[24]
+
+
+@kernel
+def gather_directly(x, begin, count, table, middle, own, sums):
+    """Add to the sums what `gather_eight` finds; Σ ‖x − c‖², or −1 and nothing added where it cannot tell."""
+    own[:] = 0.0
+    value = gather_eight(x.reshape(x.size), begin, count, table, middle, own)
+    if not value < np.inf or own[:4].sum() + own[12:16].sum() != count:
+        return -1.0
+    sums += own[: sums.size]
+    return value
+
+
+@kernel
 def settle_fours(sums, middle, centres, weight, total, stride):
     """Add what `gather_by_fours` found to the weight and Σ (x − c) of the centres."""
     d = middle.size
@@ -328,16 +403,23 @@ def nearest(x, weights, centres, weight, total, codes):
     index = np.empty(size, np.int64)
     best, second = np.empty(size), np.empty(size)
     sums, middle = np.zeros(-(-weight.size // 4) * 4 * (d + 1)), centres[0]
+    narrow = d == 2 and weight.size <= 8 and weights.size == 0 and codes.size == 0
+    eight, own = eight_of(centres) if narrow else half, np.zeros(28)
     for begin in range(0, x.shape[0], size):
         block, w = x[begin : begin + size], weights[begin : begin + size, 0]
         count = block.shape[0]
+        whole = count == size
+        value = gather_directly(x, begin, size, eight, middle, own, sums) if narrow and whole else -1.0
+        if value >= 0:
+            inertia += value
+            continue
         write_rows(x, begin, count, pilot, u, stride)
         rows = -(-count // ROWS) * ROWS
         if d <= DIRECT:
             search_directly(u, d, rows, stride, table, half.size, best, code)
         else:
             search(u, d, rows, stride, table, half, best, second, code)
-        whole = d <= DIRECT and weight.size <= FEW and w.size == 0 and count == size and best.sum() < np.inf
+        whole = whole and d <= DIRECT and weight.size <= FEW and w.size == 0 and best.sum() < np.inf
         if codes.size or not whole:
             for n in range(count):
                 index[n] = int(code[n])
