@@ -46,12 +46,14 @@ class Course:
 
     def climb_from(self, shares: Array, rng: Any, passes: int, tol: float, *, accelerate: bool = True) -> Climb:
         """The same from the estimate of rows whose owners are known in parts (n, k)."""
-        held = shares * self.weights.dense()
         if self.track is not None:
             try:
-                return self._on(self.track, self.track.owned(self.rows, held), passes, tol, accelerate)
+                first = self.track.owned(self.rows, shares, self.weights)
+                return self._on(self.track, first, passes, tol, accelerate)
             except LostError:
                 pass
+        held = self.weights.dense()
+        held = shares if (held == 1).all() else shares * held
         return self.climb(owned(self.model, self.small, held, rng), passes, tol, accelerate=accelerate)
 
     def _on(self, track: Track, first: Any, passes: int, tol: float, accelerate: bool) -> Climb:  # noqa: FBT001

@@ -20,7 +20,6 @@ from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_si
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, SufficeWarning, UnsupportedError
 from suffice.core.latent import Joint, expect, plus, share_out
-from suffice.core.lazy import special
 from suffice.core.parameters import SIMPLEX, Array, as_parameter, generator
 from suffice.core.statistics import picked
 from suffice.core.streamed import Source
@@ -372,7 +371,8 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         Under the parameters that gathered the statistics it is Σ w log p(x); under others it is a lower bound of that.
         """
         self.check_owner(stats)
-        chosen = np.sum(special.xlogy(stats.count, self.weights))
+        some = stats.count != 0
+        chosen = np.sum(stats.count[some] * self.log_weights[some])
         return float(chosen + np.sum(self.components.log_likelihood(stats.members)) + stats.entropy[0])
 
     def likelihood_cells(self, stats: Any) -> Array:

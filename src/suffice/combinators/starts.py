@@ -150,7 +150,8 @@ def _size(model: Any, rows: Any) -> int:
 
 
 def _picture(model: Any, rows: Any, weights: Weights, rng: Any, copies: int = 1) -> tuple[Any, Weights]:
-    return picture(rows, weights, copies * _size(model, rows), int(rng.integers(1 << 62)))
+    size = _size(model, rows)
+    return picture(rows, weights, max(size, min(copies * size, MOST)), int(rng.integers(1 << 62)))
 
 
 def _floored(model: Any, rows: Any, weights: Weights) -> Any:
@@ -190,9 +191,9 @@ def _from_picture(
     small, w = _picture(model, rows, weights, rng, copies)
     if len(small) == 0:  # a member of another mixture that got no row: any will do
         small, w = _picture(model, rows, Weights(len(rows)), rng)
-    size, judges = _size(model, rows), None
-    if len(small) >= 2 * size:
-        (small, w), judges = (small[:size], w[:size]), (small[size:], w[size:])
+    size = _size(model, rows)
+    judges = (small[size:], w[size:]) if len(small) >= 2 * size else None
+    small, w = small[:size], w[:size]
     model = _floored(model, small, w)
     notes: tuple[Alert, ...] = ()
     if len(small) <= model.n and model.n > 1:

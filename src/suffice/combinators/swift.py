@@ -25,7 +25,7 @@ from suffice.kernels.reference import LOG_2PI
 from suffice.kernels.reference_quadratic import LOST, MANY_COLUMNS, SEEN, coefficients_of, triangle
 
 MANY_FOR_A_STRUCTURE = 11  # from here on one that needs fewer products has a faster pass of its own
-STEP = 1 << 17  # products at a time: 1 MB
+STEP = 1 << 15  # products at a time: 256 kB
 UNTOLD = "the sums do not tell the members"
 
 
@@ -71,15 +71,15 @@ class Track:
             stack.assured(mean=mean, cov=stack.cov * (self.scale[:, None] * self.scale)), mixture.weights
         )
 
-    def owned(self, rows: Array, shares: Array) -> Swift:
-        """The estimate of rows whose owners are known in parts (n, k)."""
+    def owned(self, rows: Array, shares: Array, weights: Weights) -> Swift:
+        """The estimate of weighted rows whose owners are known in parts (n, k)."""
         first, second, _ = triangle(len(self.centre) + 1)
         step, sums = max(STEP // len(first), 1), np.zeros((shares.shape[1], len(first)))
         for begin in range(0, len(rows), step):
             part = slice(begin, begin + step)
             y = np.ones((len(rows[part]), len(self.centre) + 1))
             np.multiply(rows[part] - self.centre, self.scale, out=y[:, 1:])
-            sums += shares[part].T @ (y[:, first] * y[:, second])
+            sums += (shares[part] * weights[part].dense()).T @ (y[:, first] * y[:, second])
         stack = self.mixture.components
         unit = np.broadcast_to(np.eye(len(self.centre)), np.shape(stack.cov))
         return self.estimate(sums, stack.assured(mean=np.zeros(np.shape(stack.mean)), cov=unit))
