@@ -112,6 +112,19 @@ def test_weight_is_repetition_and_order_is_nothing(prototype):
     np.testing.assert_allclose(weighed.params["mean"], repeated.params["mean"], rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("start", [None, "labels"])
+@pytest.mark.parametrize("prototype", [sf.MultivariateNormal(), sf.Normal()])
+def test_weights_in_any_unit_lead_to_the_same_end(prototype, start):
+    """A power of two rounds nothing: the fit of weights that are so much smaller is the same to the bit."""
+    x, model = blobs(n=300, k=5), sf.Mixture(prototype, 5)
+    start = np.random.default_rng(2).integers(5, size=len(x)) if start else None
+    plain = sf.fit(model, x, weights=np.ones(len(x)), start=start, random_state=0)
+    small = sf.fit(model, x, weights=np.full(len(x), 2.0**-40), start=start, random_state=0)
+    assert small.distribution == plain.distribution
+    assert small.n_iter == plain.n_iter
+    assert dict(small.alerts).keys() == dict(plain.alerts).keys()
+
+
 def test_a_picture_holds_all_rows_while_they_fit():
     x = blobs(n=100)
     rows, weights = picture(x, Weights(100), 2000, 0)
@@ -132,7 +145,8 @@ def test_an_interrupt_keeps_the_best_so_far():
     assert not fit.converged
     assert "interrupted after 3 passes" in dict(fit.alerts)["not converged"]
     assert fit.log_likelihood >= seen[0].log_likelihood
-    assert np.isfinite(fit.log_likelihood)
+    assert fit.log_likelihood == pytest.approx(np.sum(fit.log_prob(LIVES)), rel=1e-12)  # of the pass it stands at
+    np.testing.assert_array_equal(fit.trace.log_likelihood, [one.log_likelihood for one in seen[:2]])
 
 
 def test_a_callback_sees_every_pass():

@@ -74,7 +74,8 @@ def _even(found: Any, rows: Any, weights: Weights, start: Any) -> bool:
     if isinstance(start, Distribution) or not others or not first.free or not all(alike(first, one) for one in others):
         return False
     shares = shares_of(found, rows, start) * weights.dense()
-    return bool(np.allclose(shares * shares.sum(), shares.sum(axis=1, keepdims=True) * shares.sum(axis=0), rtol=EQUAL))
+    even = shares.sum(axis=1, keepdims=True) * (shares.sum(axis=0) / shares.sum())
+    return bool(np.allclose(shares, even, rtol=EQUAL, atol=0.0))
 
 
 def _split(found: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, tuple[Alert, ...]]:
@@ -294,6 +295,7 @@ def _regrouped(best: Climb, climbed: Callable[[Any], Climb], course: Course) -> 
     held = course.weights.dense()[:, 0]
     left, places = MOVES, points(course.small, held)
     chance = (1.0 if best.judged is None else JUDGED) * best.distribution.n_parameters / best.distribution.n
+    chance *= course.weights.unit
     while left > 0:
         shared, found = share_out(best.distribution.scores(course.small)), None
         for moved in islice(moves(shared.parts, places, held, shared.total), left):

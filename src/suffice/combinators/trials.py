@@ -114,12 +114,12 @@ class Trials:
             self._finish(path.distribution)
 
     def _climb(self, first: Any, passes: int, tol: float) -> Climb:
-        """A climb on the picture; one that the user interrupted ends the search, too."""
-        return _heeded(self.course.climb(first, passes, tol))
+        """A climb on the picture."""
+        return self.course.climb(first, passes, tol).heeded()
 
     def _climb_from(self, shares: Array, passes: int, tol: float, *, accelerate: bool = True) -> Climb:
         """A climb from the estimate of responsibilities."""
-        return _heeded(self.course.climb_from(shares, self.rng, passes, tol, accelerate=accelerate))
+        return self.course.climb_from(shares, self.rng, passes, tol, accelerate=accelerate).heeded()
 
     def _finish(self, first: Any) -> None:
         """Climb on as long as that may lead above the best, and is no way to the same place."""
@@ -184,13 +184,6 @@ class Trials:
         outside = held_out(group, self.candidate) if group.folds else float("nan")
         sure = found.distribution.certainty(group.rows, group.weights)
         return Found(self.candidate, found, sure, outside)
-
-
-def _heeded(path: Climb) -> Climb:
-    """The climb; one that the user interrupted ends the search, too."""
-    if path.interrupted:
-        raise KeyboardInterrupt
-    return path
 
 
 def _whole(found: Fit) -> Fit:

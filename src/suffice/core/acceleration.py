@@ -42,7 +42,7 @@ class Ahead:
         if self.about is None:
             return None
         gathered = raw(here.statistics, self.about)
-        near = here.objective - self.objective < NEAR * (1 + abs(here.objective))
+        near = here.objective - self.objective < NEAR * here.size
         self.objective = here.objective
         if self.source is not None:
             self.given, self.gathered = [*self.given, self.source][-DEPTH:], [*self.gathered, gathered][-DEPTH:]

@@ -13,6 +13,7 @@ import numpy as np
 from suffice.core.acceleration import Ahead
 from suffice.core.errors import SufficeError
 from suffice.core.parameters import Array
+from suffice.core.weights import Weights
 from suffice.engines.once import cached_property
 
 SETTLED = 3e-12  # relative move of the parameters that rounding can no longer tell from rest
@@ -103,6 +104,7 @@ class Climb:
     interrupted: bool = False
     starts: tuple[Trace, ...] = ()  # how the climbs from all starts came to their ends
     judged: float | None = None  # by rows that it was not over: their log-likelihood, as if they were as many
+    unit: float = 1.0  # as in `Here`
 
     @cached_property
     def rank(self) -> tuple[bool, float]:
@@ -113,7 +115,13 @@ class Climb:
     def agrees(self, best: Climb) -> bool:
         """Whether this climb ended as high as the best."""
         (sound, height), (theirs, top) = self.rank, best.rank
-        return sound == theirs and height >= top - AGREE * (1 + abs(top))
+        return sound == theirs and height >= top - AGREE * (self.unit + abs(top))
+
+    def heeded(self) -> Climb:
+        """The climb; one that the user interrupted ends what it is a part of, too."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        return self
 
 
 def climb(
@@ -150,6 +158,7 @@ def climb(
     else:
         here = walk.visit(start)
         walk.speed = Ahead(here.statistics) if accelerate else None
+    seen = len(walk.seen)  # passes up to here
     try:
         while True:
             if keep is not None:
@@ -157,17 +166,18 @@ def climb(
             found = FLAT if walk.flat(tol) or walk.gained_less(gain, before) else walk.step(here)
             if isinstance(found, _End):
                 break
-            if start.guarded and not found.objective >= here.objective - FALL * (1 + abs(here.objective)):
+            if start.guarded and not found.objective >= here.objective - FALL * here.size:
                 found = walk.fallen(here, found)
                 break
-            here = found
+            here, seen = found, len(walk.seen)
         walk.finish(here)
     except KeyboardInterrupt:
+        del walk.seen[seen:]  # a pass whose callback interrupted
         found = _End(f"interrupted after {walk.passes} passes", interrupted=True)
-    trace = walk.trace()
     return Climb(
-        here.distribution, here.statistics, trace, found.converged, found.reason, found.fell, found.interrupted
-    )
+        here.distribution, here.statistics, walk.trace(), found.converged, found.reason, found.fell, found.interrupted,
+        unit=walk.unit,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -185,11 +195,21 @@ FLAT = _End("the likelihood is flat", converged=True)
 
 @dataclass(frozen=True)
 class Here:
-    """Parameters, the statistics gathered under them, and how good they are."""
+    """Parameters, the statistics gathered under them, and how good they are.
+
+    Differences of the objective are judged beside its ``size``: beside 1 where it is nearly 0, or beside the weight of
+    a row where that is less, so that weights in any unit lead to the same end.
+    """
 
     distribution: Any
     statistics: Any
     objective: float
+    unit: float = 1.0
+
+    @property
+    def size(self) -> float:
+        """What differences of the objective are large or small beside."""
+        return self.unit + abs(self.objective)
 
 
 class _Walk:
@@ -207,6 +227,7 @@ class _Walk:
         brief: bool,
     ) -> None:
         self.rows, self.weights, self.prior, self.log_prior, self.callback = rows, weights, prior, log_prior, callback
+        self.unit = Weights.of(weights, len(rows)).unit
         self.most = most  # passes
         self.brief = brief
         self.speed: Ahead | None = None
@@ -281,7 +302,7 @@ class _Walk:
         self.seen.append(seen)
         if self.callback is not None:
             self.callback(replace(seen, distribution=distribution))
-        return Here(distribution, stats, objective)
+        return Here(distribution, stats, objective, self.unit)
 
     def column(self, name: str) -> list[float]:
         return [getattr(one, name) for one in self.seen]
@@ -293,7 +314,7 @@ class _Walk:
     def flat(self, tol: float | None) -> bool:
         """Whether the last two changes of the objective were small; one alone may be a leap that hardly rose."""
         last = self.last(3)
-        return tol is not None and len(last) == 3 and max(np.abs(np.diff(last))) <= tol * (1 + abs(last[-1]))
+        return tol is not None and len(last) == 3 and max(np.abs(np.diff(last))) <= tol * (self.unit + abs(last[-1]))
 
     def gained_less(self, gain: float | None, before: float) -> bool:
         """Whether the last change of the objective was less than ``gain``."""
@@ -317,7 +338,7 @@ def _rough(here: Here, there: Here) -> bool:
     """Whether a fall is rounding: as the family tells, or small where some member is flat in some direction."""
     if here.objective - there.objective <= max(one.distribution.rounding(one.statistics) for one in (here, there)):
         return True
-    small = there.objective >= here.objective - ROUGH * (1 + abs(here.objective))
+    small = there.objective >= here.objective - ROUGH * here.size
     return bool(small and not here.distribution.sound(here.statistics))
 
 

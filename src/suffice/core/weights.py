@@ -102,6 +102,12 @@ class Weights:
         w = self.values
         return float(self.length) if w is None else float(np.sum(w * np.minimum(w, 1.0)))
 
+    @property
+    def unit(self) -> float:
+        """What a row weighs, where that is less than 1: Σ w min(w, 1)/Σ w, so that 1/unit of it counts as a row."""
+        total = self.total
+        return min(self.solid / total, 1.0) if total > 0 else 1.0
+
     def member_totals(self) -> Array:
         """Σ w of each member, (k,)."""
         return self._totals
