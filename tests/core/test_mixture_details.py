@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import suffice as sf
 from suffice.combinators import course, splitting, starts, swift
@@ -188,7 +189,9 @@ def test_an_interrupt_ends_the_starts_of_an_estimator(monkeypatch):
     alone = sf.GaussianMixture(3, random_state=0).fit(PLANE)
     one = len(seen)
     seen = interrupting(monkeypatch, one + 1)  # the first pass of the second climb; starts climb on their track
-    several = sf.GaussianMixture(3, n_init=50, random_state=0).fit(PLANE)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 1 of 50 starts") as told:
+        several = sf.GaussianMixture(3, n_init=50, random_state=0).fit(PLANE)
+    assert told[0].filename == __file__
     assert len(seen) == one + 1
     np.testing.assert_array_equal(several.means_, alone.means_)
 
@@ -457,3 +460,13 @@ def test_a_floor_of_any_type_holds(kind):
     ]
     np.testing.assert_array_equal(covs[0].params["cov"], covs[1].params["cov"])
     assert np.linalg.eigvalsh(covs[1].params["cov"]).min() >= 4 * (1 - 1e-12)
+
+
+def test_members_of_which_only_some_have_a_mean_keep_their_places():
+    """A product with labels has one mean less than one with numbers for them."""
+    members = [sf.Product({"a": sf.Normal(), "b": kind}) for kind in (sf.Bernoulli(), sf.Categorical(levels=[0, 1]))]
+    rng = np.random.default_rng(0)
+    rows = {"a": rng.normal(size=60) + 4 * (np.arange(60) % 2), "b": rng.integers(0, 2, 60)}
+    learned = sf.fit(sf.Mixture(members), rows, random_state=0).distribution
+    kinds = [type(one.blocks["b"]) for one in learned.ordered().parts]
+    assert kinds == [sf.Bernoulli, sf.Categorical]

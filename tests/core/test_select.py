@@ -1,9 +1,11 @@
 """Choosing a mixture: the table, the criteria, what never wins, and that workers change nothing."""
 
+import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 
 import suffice as sf
 from suffice.combinators import search, trials
@@ -243,3 +245,12 @@ def test_an_interrupting_callback_keeps_what_was_found():
     found = sf.select(sf.Normal(), two_groups(60), n_components=[1, 2, 3], random_state=0, callback=stop)
     assert sorted(found.table["n_components"]) == [1, 2]
     assert found.alerts[0][0] == "interrupted"
+
+
+def test_workers_that_are_threads_leave_the_environment_alone(monkeypatch):
+    """joblib may be told to use threads: then what a worker sets, it would set for everybody."""
+    monkeypatch.delenv("SUFFICE_THREADS", raising=False)
+    done: dict[int, list[str | None]] = {}
+    with parallel_config(backend="threading"):
+        search._in_processes(lambda _: [os.environ.get("SUFFICE_THREADS")], {0: None, 1: None}, 2, done, None)
+    assert done == {0: [None], 1: [None]}

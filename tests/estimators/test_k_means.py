@@ -196,3 +196,37 @@ def test_large_problems_begin_on_a_part():
     X, _ = make_blobs(60_000, centers=6, n_features=4, cluster_std=2.0, random_state=1)
     ours = sf.KMeans(6, random_state=0).fit(X)
     assert ours.inertia_ <= Theirs(6, n_init=3, random_state=0).fit(X).inertia_ * 1.001
+
+
+def test_an_interrupt_ends_the_starts_and_is_told(monkeypatch):
+    gather, seen = Centres.suffstats, []
+
+    def interrupted(self, rows, weights=None):
+        seen.append(rows)
+        if len(seen) == stop:
+            raise KeyboardInterrupt
+        return gather(self, rows, weights)
+
+    monkeypatch.setattr(Centres, "suffstats", interrupted)
+    stop = 0
+    options = {"init": "random", "tol": 0.0, "random_state": 0}
+    alone = sf.KMeans(5, n_init=1, **options).fit(BLOBS)
+    stop, seen = len(seen), []  # the first pass of the second climb, instead of the last of all
+    with pytest.warns(ConvergenceWarning, match="interrupted after 1 of 9 starts") as told:
+        several = sf.KMeans(5, n_init=9, **options).fit(BLOBS)
+    assert told[0].filename == __file__
+    assert_array_equal(several.cluster_centers_, alone.cluster_centers_)
+    stop, seen = 3, []
+    with pytest.raises(KeyboardInterrupt):  # while the first start is drawn
+        sf.KMeans(5, random_state=0).fit(BLOBS)
+
+
+@pytest.mark.parametrize("centre", [0.0, 7.0, 1e6])
+def test_one_centre_rests_in_whatever_unit(centre):
+    X = BLOBS - BLOBS.mean(axis=0) + centre
+    plain = sf.KMeans(1, tol=0.0, random_state=0).fit(X)
+    assert plain.n_iter_ < 5
+    for factor in (2.0**-300, 2.0**300):
+        scaled = sf.KMeans(1, tol=0.0, random_state=0).fit(factor * X)
+        assert scaled.n_iter_ == plain.n_iter_
+        assert_allclose(scaled.cluster_centers_ / factor, plain.cluster_centers_, rtol=1e-14, atol=1e-14)

@@ -389,3 +389,18 @@ def test_too_few_passes_are_told() -> None:
     assert [code for code, _ in post.alerts] == ["not converged"]
     assert not post.converged
     assert post.n_iter == 2
+
+
+def test_an_interrupt_ends_the_starts_and_is_told() -> None:
+    passes: list[Any] = []
+
+    def impatient(one: Any) -> None:
+        passes.append(one)
+        if one.number == 3:
+            raise KeyboardInterrupt
+
+    mixture = sf.Mixture(sf.Normal(), 3)
+    post = sf.posterior(mixture, DATA["normal"], prior="weak", n_init=4, callback=impatient, random_state=0)
+    assert len(passes) == 3
+    assert "1 of 4 starts" in dict(post.alerts)["interrupted"]
+    assert "interrupted after 3 passes" in dict(post.alerts)["not converged"]

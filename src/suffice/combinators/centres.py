@@ -81,9 +81,9 @@ class Centres:
         part = slice(max(50 * k, 2000))  # by rising hash: the first rows are a sketch of the sketch
         first_rows = (distances.seeds(small[part], w[part], k, rng) for _ in range(TRIALS if k > 1 else 1))
         firsts = (cls(distances.dense(small[chosen])) for chosen in first_rows)
-        climbs = (first.climb(small, held, FEW) for first in firsts)
+        climbs = (first.climb(small, held, FEW).heeded() for first in firsts)
         first: Self = max(climbs, key=lambda path: path.rank).distribution
-        return first if len(small) < size else first.climb(small, held, SHORT).distribution
+        return first if len(small) < size else first.climb(small, held, SHORT).heeded().distribution
 
     @staticmethod
     def spread(rows: Any, weights: Weights) -> float:
@@ -129,7 +129,7 @@ class Centres:
         def gaps(part: slice) -> Array:
             return np.asarray(distances.squares(rows[part], self.places).min(axis=1))
 
-        return local.fill(gaps, len(rows), distances.cells(rows))
+        return local.fill(gaps, len(rows), distances.cells(rows) + len(self.places))
 
     def estimate(self, stats: Apart, prior: Any = None) -> Self:
         """Each centre at the mean of its rows; one without rows at a row that is far from all."""
@@ -150,13 +150,16 @@ class Centres:
         return self.evidence(stats)
 
     def distance(self, other: Self) -> float:
-        """How far the centres are from those of ``other``, beside the extent of them all; 0 within ``rest``."""
+        """How far the centres are from those of ``other``, beside the extent of them all; 0 within ``rest``.
+
+        One alone has no extent: how far it is from 0 is what it is rounded by.
+        """
         away = (other.places - self.places).ravel()
         moved = float(away @ away)
         if moved <= self.rest:
             return 0.0
-        extent = float((self.places.max(axis=0) - self.places.min(axis=0)).max()) or 1.0
-        return float(np.sqrt(moved)) / extent
+        extent = (self.places.max(axis=0) - self.places.min(axis=0)).max() or np.abs(self.places).max() or 1.0
+        return float(np.sqrt(moved) / extent)
 
     def rounding(self, stats: Apart) -> float:
         """How far off the sum of squares may be."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from suffice.combinators.stack import Stack
 from suffice.core.errors import ParameterError, SufficeError
 from suffice.core.parameters import Array
 
@@ -17,14 +16,15 @@ PAIRS = 24  # members of which every pair is compared
 def canonical(mixture: Any) -> Array:
     """The order of the members by their means, column after column; by falling weight where they have none.
 
-    Members of different kinds keep the order in which they were given.
+    Members of different kinds, or with means of different columns, keep the order in which they were given.
     """
-    stack = mixture.components
-    if isinstance(stack, Stack) and len({type(one) for one in stack.each}) > 1:
+    members = mixture.components.each
+    means = [_mean(one) for one in members]
+    if len({(type(one), len(mean)) for one, mean in zip(members, means, strict=True)}) > 1:
         return np.arange(mixture.n)
-    places = _places(stack)
-    keys = [] if places is None else list(places.T[::-1])
-    return np.lexsort([-mixture.weights, *keys]) if keys else np.argsort(-mixture.weights, kind="stable")
+    places = np.array(means)
+    keys = list(places.T[::-1]) if np.isfinite(places).all() else []
+    return np.lexsort([-mixture.weights, *keys])
 
 
 def exchangeable(mixture: Any, priors: dict[str, Any]) -> bool:
@@ -85,12 +85,6 @@ def _same_for_all(prior: Any) -> bool:
         return all(map(_same_for_all, prior.values()))
     belief = getattr(prior, "belief", prior)
     return not hasattr(belief, "members") or belief.lone or belief.members == 1
-
-
-def _places(stack: Any) -> Array | None:
-    """The means of the members as points (k, q); None where they have no numbers."""
-    places = np.array([_mean(one) for one in stack.each], dtype=float)
-    return places if places.size and np.isfinite(places).all() else None
 
 
 def _mean(member: Any) -> Array:

@@ -276,8 +276,8 @@ def _in_processes(call: Any, tasks: dict[int, Any], workers: int, done: dict[int
 
 
 def _numbered(call: Any, index: int, what: Any, parent: int) -> tuple[int, list[Found]]:
-    os.environ["SUFFICE_THREADS"] = "1"
-    if os.getpid() != parent:  # Ctrl-C is for whoever asked, who then ends the workers
+    if os.getpid() != parent:  # a worker has one thread; Ctrl-C is for whoever asked, who then ends the workers
+        os.environ["SUFFICE_THREADS"] = "1"
         with suppress(ValueError):  # in a thread
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     return index, call(what)

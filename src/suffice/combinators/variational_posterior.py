@@ -142,38 +142,54 @@ def believe(mixture: Any, rows: Any, weights: Weights, prior: Any, options: dict
         raise UnsupportedError(msg)
     model = mixture.shaped(rows)
     settled = settle(model, rows, weights, prior)
-    rng = np.random.default_rng(options["random_state"])
     start = prior.mixture if options["start"] is None and isinstance(prior, VariationalPosterior) else options["start"]
-    tol = VariationalMixture.tolerance if options["tol"] is None else options["tol"]
-    found: list[tuple[Climb, tuple[Alert, ...]]] = []
     free = start is None or isinstance(start, str)
-    ordered = free and not settled["weights"].exchangeable and not isinstance(model.components, Stack)
+    found: list[tuple[Climb, tuple[Alert, ...]]] = []
+    alerts: list[Alert] = []
+    try:
+        _climbs(found, model, rows, weights, settled, {**options, "start": start})
+    except KeyboardInterrupt:
+        if not found:
+            raise
+        text = f"interrupted after {len(found)} of {options['n_init']} starts; what stands here is the best of them."
+        alerts.append(("interrupted", text))
+    path, notes = max(found, key=lambda one: one[0].rank)
+    learned, stats = path.distribution, path.statistics
+    if free:
+        learned, stats = learned.in_order(stats)
+    if path.fell:
+        alerts.append(("fell", f"{path.reason}; what stands here is the best before it."))
+    elif not path.converged:
+        alerts.append(("not converged", f"{path.reason}, before the bound was flat; raise max_iter or run it longer."))
+    height = float(path.trace.objective[-1])
+    return VariationalPosterior(learned, stats, height, path.trace, path.converged, (*notes, *alerts))
+
+
+def _climbs(
+    found: list[Any], model: Any, rows: Any, weights: Weights, prior: dict[str, Any], options: dict[str, Any]
+) -> None:
+    """Add a climb from every start to those found, with what to tell about it.
+
+    Where weights have an order, each goes on with the members by falling weight as long as that leads higher.
+    """
+    rng, start = np.random.default_rng(options["random_state"]), options["start"]
+    tol = VariationalMixture.tolerance if options["tol"] is None else options["tol"]
+    free = start is None or isinstance(start, str)
+    ordered = free and not prior["weights"].exchangeable and not isinstance(model.components, Stack)
 
     def climbed(first: VariationalMixture) -> Climb:
         more = {"accelerate": options["accelerate"], "callback": options["callback"]}
         return climb(first, first.staged(rows), weights, None, options["max_iter"], tol, **more)
 
     for _ in range(options["n_init"]):
-        first, notes = begin(model, rows, weights, rng, start, settled)
-        path = climbed(first)
+        first, notes = begin(model, rows, weights, rng, start, prior)
+        found.append((climbed(first), notes))
+        path = found[-1][0].heeded()
         for _ in range(SORTED if ordered and path.converged else 0):
-            after = climbed(posterior_of(path.distribution, largest_first(path.statistics), settled))
+            after = climbed(posterior_of(path.distribution, largest_first(path.statistics), prior)).heeded()
             if not after.trace.objective[-1] > path.trace.objective[-1] + 1e-6 * abs(path.trace.objective[-1]):
                 break
-            path = after
-        found.append((path, notes))
-    path, notes = max(found, key=lambda one: one[0].rank)
-    learned, stats = path.distribution, path.statistics
-    if free:
-        learned, stats = learned.in_order(stats)
-    alerts = list(notes)
-    if path.fell:
-        alerts.append(("fell", f"{path.reason}; what stands here is the best before it."))
-    elif not path.converged:
-        alerts.append(("not converged", f"{path.reason}, before the bound was flat; raise max_iter or run it longer."))
-    return VariationalPosterior(
-        learned, stats, float(path.trace.objective[-1]), path.trace, path.converged, tuple(alerts)
-    )
+            found[-1], path = (after, notes), after
 
 
 def settle(model: Any, rows: Any, weights: Weights, prior: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from suffice.combinators.course import belief
 from suffice.combinators.merging import added
 from suffice.core.em import Climb, Pass, climb
 from suffice.core.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
@@ -169,11 +170,11 @@ class MixtureShell(DensityMixin, BaseEstimator):
         try:
             for number, first in enumerate(firsts):
                 climbs.append(self._climb(first, rows, weights, prior, before, number))
-                if climbs[-1].interrupted:
-                    break
-        except KeyboardInterrupt:  # while a further start was sought
+                climbs[-1].heeded()
+        except KeyboardInterrupt:  # of a climb, or while a further start was sought
             if not climbs:
                 raise
+            warn_of_interruption(self, len(climbs), 1 if again else self.n_init, 6)
         best = max(climbs, key=lambda one: one.rank)
         here, stats = best.distribution, best.statistics
         if not (self._given_order or again):
@@ -202,7 +203,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
             self.max_iter,
             None,
             accelerate=self._accelerated,
-            log_prior=None if prior is None else lambda one: float(np.sum(one.log_prior(prior))),
+            log_prior=belief(prior),
             callback=told,
             gain=self._care * tol,
             before=before,
@@ -345,6 +346,12 @@ class Criteria:
     def aic(self, X: Any) -> float:
         """Akaike's criterion on the rows, 2p − 2 log L: lower is better."""
         return float(2.0 * self.distribution_.n_parameters - 2.0 * self.score_samples(X).sum())
+
+
+def warn_of_interruption(estimator: Any, climbs: int, asked: int, level: int) -> None:
+    """Tell the caller of ``fit``, so many levels up, that the user stopped it: what there is stands."""
+    text = f"interrupted after {climbs} of {asked} starts; what stands here is the best of them."
+    warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=level)
 
 
 def say(text: str) -> None:

@@ -222,7 +222,7 @@ class BayesianGaussianMixture(MixtureShell):
         if self.init_params != "kmeans":
             return centres.places, Weights.of(OneHot(np.arange(k), k), k)
         rest = KMEANS_REST * Centres.spread(places, weights)
-        found = Centres(centres.places, rest).climb(places, weights, KMEANS_PASSES).distribution
+        found = Centres(centres.places, rest).climb(places, weights, KMEANS_PASSES).heeded().distribution
         return rows, Weights.of(OneHot(found.predict(places), k, weights.values), len(rows))
 
     # ---- what is shown --------------------------------------------------------------------------------------------

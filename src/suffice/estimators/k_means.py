@@ -16,8 +16,10 @@ from suffice.core.em import Climb, Pass
 from suffice.core.parameters import Array
 from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
-from suffice.estimators.base import say
+from suffice.estimators.base import say, warn_of_interruption
 from suffice.estimators.validation import AT_LEAST_ONE, AT_LEAST_ZERO, checked, generator, one_of, row_weights
+
+NONE = 1e-24  # of the columns' mean variance: squared moves of less are rounding
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -138,6 +140,26 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
                 raise ValueError(msg)
         return places
 
+    def _climbed(self, rows: Any, weights: Weights, rng: Any, rest: float) -> list[Climb]:
+        """A climb from every start; interrupted, those that there are, with a warning."""
+        climbs: list[Climb] = []
+        asked = self._climbs()
+        try:
+            for _ in range(asked):
+                first = Centres(self._begin(rows, weights, rng), rest)
+                if self.verbose:
+                    say("Initialization complete")
+                path = first.climb(rows, weights, self.max_iter, _told if self.verbose else None)
+                climbs.append(path)
+                if self.verbose and path.converged:
+                    say(f"Converged at iteration {path.trace.passes - 1}: {_reason(path)}.")
+                path.heeded()
+        except KeyboardInterrupt:
+            if not climbs:
+                raise
+            warn_of_interruption(self, len(climbs), asked, 5)
+        return climbs
+
     @checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres of rows (n, d); weight 2 is the row twice."""
@@ -150,17 +172,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             text = "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead."
             warnings.warn(text, RuntimeWarning, stacklevel=3)
         weights, rng = row_weights(sample_weight, rows), generator(self.random_state)
-        rest = self.tol * Centres.spread(rows, weights)
-        climbs: list[Climb] = []
-        for _ in range(self._climbs()):
-            first = Centres(self._begin(rows, weights, rng), rest)
-            if self.verbose:
-                say("Initialization complete")
-            path = first.climb(rows, weights, self.max_iter, _told if self.verbose else None)
-            if self.verbose and path.converged:
-                say(f"Converged at iteration {path.trace.passes - 1}: {_reason(path)}.")
-            climbs.append(path)
-        best = max(climbs, key=lambda one: one.rank)
+        rest = max(self.tol, NONE) * Centres.spread(rows, weights)
+        best = max(self._climbed(rows, weights, rng, rest), key=lambda one: one.rank)
         found = best.distribution.estimate(best.statistics)
         self.labels_ = found.predict(rows)
         self.inertia_ = -found.evidence(found.suffstats(rows, weights))
