@@ -117,3 +117,15 @@ def test_the_first_of_equal_risks_is_decided():
     assert sf.decide([0.8, 0.1, 0.1], reject=1 - 0.8) == 0
     same = sf.GaussianNB().fit(np.zeros((10, 1)), np.arange(10))
     assert same.predict([[np.nan]]) == same.predict([[np.nan]], reject=1.0) == 0
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_class_whose_rows_weigh_nothing_has_no_say_in_the_likelihood():
+    """Its log-probability is −inf, and none of its rows counts: nothing times infinity is nothing."""
+    x, y = np.random.default_rng(0).normal(size=(90, 1)), np.repeat(["a", "b", "c"], 30)
+    with pytest.warns(SufficeWarning, match="class 'c' has no rows"):
+        model = sf.BayesClassifier(sf.StudentT()).fit(x, y, sample_weight=np.where(y == "c", 0.0, 1.0))
+    evidence = float(model.statistics_.evidence[0])
+    kept = y != "c"
+    alone = sf.BayesClassifier(sf.StudentT()).fit(x[kept], y[kept])
+    assert evidence == pytest.approx(float(alone.statistics_.evidence[0]), rel=1e-12)

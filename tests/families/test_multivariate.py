@@ -136,6 +136,17 @@ def test_a_tied_mean_maximises_the_joint_likelihood():
     assert found.n_parameters == 3 + 6
 
 
+def test_a_tied_mean_rests_as_soon_in_whatever_units_the_columns_are(monkeypatch):
+    solve, turns = sf.MultivariateNormal.solve, []
+    monkeypatch.setattr(sf.MultivariateNormal, "solve", lambda *given: turns.append(given) or solve(*given))
+    prototype, factor = sf.MultivariateNormal().tie("mean"), np.array([1.0, 2.0**40, 2.0**-40])
+    plain = prototype.estimate(prototype.suffstats(ROWS, WEIGHTS))
+    needed = len(turns)
+    scaled = prototype.estimate(prototype.suffstats(ROWS * factor, WEIGHTS))
+    assert len(turns) < 2 * needed + 5
+    np.testing.assert_allclose(scaled.mean / factor, plain.mean, rtol=1e-10)
+
+
 def test_fixed_parameters_stay():
     fixed_mean = sf.fit(sf.MultivariateNormal(mean=[0.0, 0.0, 0.0]).fix("mean"), ROWS)
     np.testing.assert_allclose(fixed_mean.distribution.cov, ROWS.T @ ROWS / 60, rtol=1e-12)

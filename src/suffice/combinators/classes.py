@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.combinators.absent import completed, scores_of_the_rest, unseen
 from suffice.combinators.compound import Table
-from suffice.combinators.course import owned
+from suffice.combinators.course import belief, owned
 from suffice.combinators.labelled import KNOWN, Labelled, LabelledFiles, owned_by
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.stack import Readings, side_by_side
@@ -118,9 +118,6 @@ class Classes(Mixture, register=False):
         likelihood = np.sum(self.components.log_likelihood(members)) + self._chosen(stats.count)
         return replace(stats, evidence=np.array([likelihood]))
 
-    def _chosen(self, count: Array) -> float:
-        return float(np.sum(np.where(count > 0, count * self.log_weights, 0.0)))
-
     # ---- learning -----------------------------------------------------------------------------------------------
     @property
     def exact(self) -> bool:
@@ -208,15 +205,8 @@ class Classes(Mixture, register=False):
         begin = model.guess(rows, weights, rng)
         if options.get("tol") is None:
             options = {**options, "tol": self.tolerance}
-        path = climb(
-            begin,
-            begin.staged(rows),
-            weights,
-            settled,
-            options["max_iter"],
-            options["tol"],
-            log_prior=None if settled is None else lambda one: float(np.sum(one.log_prior(settled))),
-        )
+        most, tol = options["max_iter"], options["tol"]
+        path = climb(begin, begin.staged(rows), weights, settled, most, tol, log_prior=belief(settled))
         learned = path.distribution.estimate(path.statistics, settled)
         if rows.complete:
             learned = learned.with_unseen(path.statistics, rows, weights, settled, rng, options)

@@ -371,9 +371,13 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         Under the parameters that gathered the statistics it is Σ w log p(x); under others it is a lower bound of that.
         """
         self.check_owner(stats)
-        some = stats.count != 0
-        chosen = np.sum(stats.count[some] * self.log_weights[some])
-        return float(chosen + np.sum(self.components.log_likelihood(stats.members)) + stats.entropy[0])
+        made = np.sum(self.components.log_likelihood(stats.members))
+        return float(self._chosen(stats.count) + made + stats.entropy[0])
+
+    def _chosen(self, count: Array) -> float:
+        """Σ count log π: what it takes that these members made the rows; one that made none may be impossible."""
+        some = count != 0
+        return float(np.sum(count[some] * self.log_weights[some]))
 
     def likelihood_cells(self, stats: Any) -> Array:
         return np.array([[self.log_likelihood(stats)]])

@@ -113,11 +113,9 @@ class VariationalMixture(Mixture, register=False):
     def log_likelihood(self, stats: Any) -> Any:
         """The same bound from the statistics alone, under any belief."""
         self.check_owner(stats)
-        with np.errstate(invalid="ignore"):
-            chosen = np.where(stats.count > 0, stats.count * self.log_weights, 0.0).sum()
         made = np.sum(self.components.log_likelihood(stats.members))
         lost = np.sum(self.components.exposed(stats.members) * self.offset)
-        return float(chosen + made + lost + stats.entropy[0] - self.learned)
+        return float(self._chosen(stats.count) + made + lost + stats.entropy[0] - self.learned)
 
     def distance(self, other: Any) -> float:
         moved = float(self.components.distance(other.components))

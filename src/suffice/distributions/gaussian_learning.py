@@ -77,7 +77,7 @@ class GaussianLearning(Gaussian, register=False):
         for _ in range(200):  # a shared mean and the covariances take turns; each turn climbs
             precision = stats.weight[:, None, None] * np.linalg.inv(current.cov)
             shared = np.linalg.solve(precision.sum(axis=0), np.einsum("kij,kj->i", precision, stats.mean))
-            moved = np.abs(shared - current.mean).max() / np.sqrt(np.einsum("kii->ki", current.cov)).min()
+            moved = (np.abs(shared - current.mean) / np.sqrt(np.einsum("kii->ki", current.cov))).max()
             mean = np.broadcast_to(shared, stats.mean.shape)
             current = self.solve(mean, stats.about(mean), stats.weight, None, floor)
             if moved < 1e-13:
