@@ -237,3 +237,10 @@ def test_estimators_of_other_columns_or_options_do_not_merge():
         nothing = sf.GaussianMixture(2, max_iter=0, random_state=0).fit(X)
     with pytest.raises(sf.UnsupportedError, match="seen no rows"):
         sf.merge(nothing, nothing)
+
+
+def test_what_is_shared_out_and_what_is_given_as_a_whole_are_not_merged():
+    x = np.random.default_rng(0).normal(size=80)
+    soft, hard = (sf.fit(sf.Mixture(sf.Normal(), 2, hard=hard), x, random_state=0) for hard in (False, True))
+    with pytest.raises(sf.SufficeError, match="hard=True"):
+        sf.merge(soft, hard)

@@ -8,7 +8,7 @@ import pytest
 from joblib import parallel_config
 
 import suffice as sf
-from suffice.combinators import search, trials
+from suffice.combinators import search, select, trials
 from suffice.combinators.select import Table
 
 
@@ -254,3 +254,9 @@ def test_workers_that_are_threads_leave_the_environment_alone(monkeypatch):
     with parallel_config(backend="threading"):
         search._in_processes(lambda _: [os.environ.get("SUFFICE_THREADS")], {0: None, 1: None}, 2, done, None)
     assert done == {0: [None], 1: [None]}
+
+
+def test_a_candidate_without_a_value_leaves_the_order_of_the_others():
+    rows = [{"bic": bic, "spurious": spurious} for bic, spurious in [(5, True), (np.nan, True), (3, True), (9, False)]]
+    ranked = sorted(rows, key=lambda row: select._rank(row, "bic"))
+    assert [row["bic"] for row in ranked[:3]] == [9, 3, 5]

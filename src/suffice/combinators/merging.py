@@ -179,8 +179,10 @@ def _check_alike(mine: Any, theirs: Any, where: str) -> None:
     if (mine.fixed, mine.tied) != (theirs.fixed, theirs.tied):
         raise _unlike(where, "not the same parameters are fixed and tied")
     if hasattr(mine, "log_weights"):
-        if mine.n != theirs.n or mine.hard != theirs.hard:
+        if mine.n != theirs.n:
             raise _unlike(where, f"here are {mine.n} members, there {theirs.n}")
+        if mine.hard != theirs.hard:
+            raise _unlike(where, "one of them gives each row to one member as a whole (hard=True), the other does not")
         if mine.fixed and not np.allclose(np.sort(mine.weights), np.sort(theirs.weights)):
             raise _unlike(where, "the fixed weights differ")
         _check_alike(mine.components, theirs.components, f"{where}components: ")

@@ -272,9 +272,11 @@ def _check_workers(n_jobs: Any) -> int | None:
     return None if n_jobs == -1 else int(n_jobs)
 
 
-def _rank(row: dict[str, Any], criterion: str) -> tuple[bool, float]:
+def _rank(row: dict[str, Any], criterion: str) -> tuple[bool, bool, float]:
+    """By the criterion; after them all what is spurious, and at last what has no value, which no order tells."""
     value = CRITERIA[criterion] * row[criterion]
-    return row["spurious"] or bool(np.isnan(value)), value
+    unknown = bool(np.isnan(value))
+    return unknown, row["spurious"], 0.0 if unknown else value
 
 
 def _row(found: Found) -> dict[str, Any]:

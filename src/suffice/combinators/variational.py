@@ -117,10 +117,6 @@ class VariationalMixture(Mixture, register=False):
         lost = np.sum(self.components.exposed(stats.members) * self.offset)
         return float(self._chosen(stats.count) + made + lost + stats.entropy[0] - self.learned)
 
-    def distance(self, other: Any) -> float:
-        moved = float(self.components.distance(other.components))
-        return max(float(np.abs(self.weights - other.weights).max()), moved)
-
     def sound(self, stats: Any) -> bool:
         del stats
         return True
@@ -143,14 +139,6 @@ class VariationalMixture(Mixture, register=False):
         """0: the prior is in the bound."""
         del prior
         return np.zeros(())
-
-    def __eq__(self, other: object) -> bool:
-        """Equal when of equal members with equal weights."""
-        return super().__eq__(other)
-
-    def __hash__(self) -> int:
-        """Hash of the members and weights."""
-        return super().__hash__()
 
 
 def _exchangeable(prior: dict[str, Any]) -> bool:

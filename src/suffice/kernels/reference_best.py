@@ -58,11 +58,13 @@ def table_best(levels: Integers, tables: Array, log_weights: Array, unseen: Arra
     members, columns, n_levels = tables.shape
     padded = np.concatenate([tables, np.full((members, columns, 1), np.nan)], axis=2)
     inside = np.where((levels >= 0) & (levels < n_levels), levels.astype(np.intp), n_levels)
-    cells = padded[:, np.arange(columns), inside]  # (k, n, d)
-    unknown = np.isnan(cells)
-    cost = 0.0 if unseen is None else unseen[:, None]
-    scores = np.where(unknown, cost, cells).sum(axis=2).T + log_weights
-    return chosen(scores), int(unknown[0].sum())
+    scores, count = np.zeros((members, len(levels))), 0
+    for column in range(columns):
+        cells = padded[:, column, inside[:, column]]  # (k, n)
+        unknown = np.isnan(cells)
+        scores += np.where(unknown, 0.0 if unseen is None else unseen[:, column, None], cells)
+        count += int(unknown[0].sum())
+    return chosen(scores.T + log_weights), count
 
 
 def sparse_best(values: Array, places: Integers, ends: Integers, slopes: Array, log_weights: Array) -> Codes:

@@ -15,7 +15,8 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels.reference import BLOCK_CELLS, FADED, LOG_2PI, Array, Integers, Moments, Real, merge
+from suffice.kernels.reference import BLOCK_CELLS, LOG_2PI, Array, Integers, Moments, Real, merge
+from suffice.kernels.reference_expect import softmax
 
 Expected: TypeAlias = tuple[float, float, Array, Array]
 NormalExpected: TypeAlias = tuple[float, float, Array, Array, Array, Array]
@@ -152,17 +153,8 @@ def _seen(x: Real, w: Array | None) -> Array:
 
 
 def _shares(logits: Array, w: Array | None) -> tuple[float, float, Array]:
-    """Σ w log Σ exp(logit), the entropy, and the responsibilities times w; softmax of one block."""
-    most = logits.max(axis=1, keepdims=True)
-    impossible = most == -np.inf
-    below = logits - np.where(impossible, 0.0, most)
-    below[below < FADED] = -np.inf
-    r = np.exp(below)
-    total = r.sum(axis=1, keepdims=True)
-    r /= np.where(impossible, 1.0, total)
-    log_total = np.log(np.where(impossible, 1.0, total))
-    chosen = np.multiply(r, below, out=np.zeros_like(r), where=r > 0).sum(axis=1)
-    value, entropy = (most + log_total)[:, 0], log_total[:, 0] - chosen
+    """Σ w log Σ exp(logit), the entropy, and the responsibilities times w."""
+    r, value, entropy = softmax(logits)
     if w is None:
         return float(value.sum()), float(entropy.sum()), r
     kept = w > 0
