@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -242,31 +240,3 @@ def given_some(cov: Array, known: list[int], rest: list[int]) -> tuple[Array, Ar
     lower = root(cov[:, order][:, :, order])
     whiten = inverse_of_lower(lower[:, :s, :s])
     return lower[:, s:, :s] @ whiten, lower[:, s:, s:], whiten
-
-
-def patterns(seen: Array) -> Iterator[tuple[list[int], Array]]:
-    """The cells that rows have, each set of columns once, with the rows that have these and no others."""
-    packed = np.ascontiguousarray(np.packbits(seen, axis=1))
-    kinds, place = np.unique(packed.view(np.dtype((np.void, packed.shape[1]))).ravel(), return_inverse=True)
-    order = np.argsort(place, kind="stable")
-    for rows in np.split(order, np.cumsum(np.bincount(place, minlength=len(kinds)))[:-1]):
-        if len(rows):
-            yield np.flatnonzero(seen[rows[0]]).tolist(), rows
-
-
-def score_incomplete(out: Array, x: Array, marginal: Callable[[list[int]], Any]) -> Array:
-    """Mend the scores (n, k) of rows with missing or infinite cells: each pattern by the marginal of what was seen."""
-    rows = np.flatnonzero(~np.isfinite(out).all(axis=1))
-    if not rows.size:
-        return out
-    for columns, which in patterns(~np.isnan(x[rows])):
-        where = rows[which]
-        if not columns:
-            out[where] = 0.0
-            continue
-        part = x[where][:, columns]
-        finite = np.isfinite(part).all(axis=1)
-        out[where[~finite]] = -np.inf
-        if len(columns) < x.shape[1] and finite.any():
-            out[where[finite]] = marginal(columns).log_density(part[finite])
-    return out

@@ -7,6 +7,7 @@ where they are `Staged`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,10 +38,15 @@ class Patterns:
     @classmethod
     def of(cls, x: Array) -> Patterns:
         """The patterns of rows (n, d)."""
-        packed = np.packbits(~np.isnan(x), axis=1)
+        return cls.where(~np.isnan(x))
+
+    @classmethod
+    def where(cls, has: Array) -> Patterns:
+        """The patterns of rows that have these cells, (n, d)."""
+        packed = np.packbits(has, axis=1)
         width = next((width for width in (1, 2, 4, 8) if width >= packed.shape[1]), 0)
         if width:
-            keys = np.zeros((len(x), width), np.uint8)
+            keys = np.zeros((len(has), width), np.uint8)
             keys[:, : packed.shape[1]] = packed
             number = keys.view(f"u{width}")[:, 0]
             order = np.argsort(number, kind="stable")
@@ -48,8 +54,8 @@ class Patterns:
         else:
             order = np.lexsort(packed.T)
             changed = np.flatnonzero((packed[order[1:]] != packed[order[:-1]]).any(axis=1)) + 1
-        starts = np.concatenate([[0], changed, [len(x)]]) if len(x) else np.zeros(1, int)
-        kinds = ~np.isnan(x[order[starts[:-1]]])
+        starts = np.concatenate([[0], changed, [len(has)]]) if len(has) else np.zeros(1, int)
+        kinds = has[order[starts[:-1]]]
         return cls(order, starts, np.argsort(~kinds, axis=1, kind="stable"), kinds.sum(axis=1))
 
     @property
@@ -158,6 +164,22 @@ def scores(x: Array, mean: Array, cov: Array) -> Array:
     found, out = Patterns.of(x), np.empty((len(x), len(mean)))
     cells = np.asfortranarray(x[found.order], dtype=np.float64)
     out[found.order] = kernels.holed_log_prob(cells, *found.arguments, mean, cov)
+    return out
+
+
+def score_by_marginals(out: Array, x: Array, marginal: Callable[[list[int]], Any]) -> Array:
+    """Mend the scores (n, k) of rows with missing or infinite cells: each pattern by the marginal of what was seen."""
+    rows = np.flatnonzero(~np.isfinite(out).all(axis=1))
+    for which, columns in Patterns.of(x[rows]).each:
+        where = rows[which]
+        if not len(columns):
+            out[where] = 0.0
+            continue
+        part = x[where][:, columns]
+        finite = np.isfinite(part).all(axis=1)
+        out[where[~finite]] = -np.inf
+        if len(columns) < x.shape[1] and finite.any():
+            out[where[finite]] = marginal(columns.tolist()).log_density(part[finite])
     return out
 
 

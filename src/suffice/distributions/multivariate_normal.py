@@ -11,8 +11,9 @@ from suffice.core.errors import DataError, UnsupportedError
 from suffice.core.foretold import Foretold
 from suffice.core.lazy import special
 from suffice.core.parameters import Array
-from suffice.distributions.covariance import given_some, patterns, root
+from suffice.distributions.covariance import given_some, root
 from suffice.distributions.gaussian_learning import GaussianLearning
+from suffice.distributions.holes import Patterns
 from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 
@@ -67,7 +68,8 @@ class MultivariateNormal(GaussianLearning):
         means, stds = np.empty((2, self.members, len(x)))
         seen = ~np.isnan(x)
         seen[:, label] = False
-        for known, rows in patterns(seen):
+        for rows, columns in Patterns.where(seen).each:
+            known = columns.tolist()
             slopes, left, _ = given_some(np.asarray(self.cov), known, [label])
             part = x[rows][:, known]
             self._refuse_infinite(part, known)

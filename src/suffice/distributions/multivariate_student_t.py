@@ -13,7 +13,8 @@ from suffice.core.foretold import Foretold
 from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, parameter
 from suffice.core.special import t_quantile
-from suffice.distributions.covariance import given_some, patterns, root, score_incomplete, whitening
+from suffice.distributions.covariance import given_some, root, whitening
+from suffice.distributions.holes import Patterns, score_by_marginals
 from suffice.distributions.student_t import StudentT
 from suffice.engines.once import cached_property
 
@@ -86,7 +87,8 @@ class MultivariateStudentT(Distribution, register=False):
         df, loc, scale = np.empty((3, self.members, len(x)))
         seen = ~np.isnan(x)
         seen[:, label] = False
-        for known, rows in patterns(seen):
+        for rows, columns in Patterns.where(seen).each:
+            known = columns.tolist()
             slopes, left, whiten = given_some(np.asarray(self.scale), known, [label])
             part = x[rows][:, known]
             for j, middle in enumerate(np.asarray(self.loc)):
@@ -106,7 +108,7 @@ class MultivariateStudentT(Distribution, register=False):
             with np.errstate(invalid="ignore", over="ignore"):
                 z = (x - self.loc[j]) @ whiten[j].T
                 out[:, j] = constant[j] - 0.5 * (df[j] + d) * np.log1p(np.einsum("nd,nd->n", z, z) / df[j])
-        return score_incomplete(out, x, self.of_columns)
+        return score_by_marginals(out, x, self.of_columns)
 
     def gather(self, x: Any, w: Any) -> Any:
         msg = (
