@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.core.em import climb
+from suffice.core.acceleration import Ahead
+from suffice.core.em import Here, climb
 from suffice.core.sketch import picture, sketch
 from suffice.core.weights import Weights
 
@@ -174,6 +175,16 @@ def test_a_brief_climb_ends_at_the_same_place_without_asking_for_the_next_step()
     np.testing.assert_array_equal(whole.trace.change[:-1], brief.trace.change[:-1])
     assert np.isfinite(whole.trace.change[-1])
     assert np.isnan(brief.trace.change[-1])
+
+
+def test_passes_that_tell_no_leap_are_not_all_remembered():
+    """Statistics that go to and fro have no way ahead; of large models each would be megabytes."""
+    model = sf.fit(sf.Categorical(), list("aab")).distribution
+    ways = [sf.fit(sf.Categorical(), list(x)).statistics for x in ("aab", "abb")]
+    speed = Ahead(ways[0])
+    for number in range(20):
+        assert speed.propose(Here(model, ways[number % 2], float(number)), None) is None
+    assert len(speed.chain) <= 3
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ class Ahead:
         if self.source is not None:
             self.given, self.gathered = [*self.given, self.source][-DEPTH:], [*self.gathered, gathered][-DEPTH:]
             self.chain = self.chain or [self.source]
-        self.chain.append(gathered)
+        self.chain = [*self.chain, gathered][-3:]  # as many as tell a leap
         self.source = gathered
         self.combining = near and self.leaps <= 0 and len(self.given) > 1
         for vector in self._combinations() if self.combining else self._leaps():
@@ -79,7 +79,7 @@ class Ahead:
         """The farthest leap first, then shorter ones."""
         if len(self.chain) < 3:
             return
-        first, second, third = self.chain[-3:]
+        first, second, third = self.chain
         step = second - first
         bend = (third - second) - step
         turn = np.linalg.norm(bend)
