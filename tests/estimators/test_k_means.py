@@ -230,3 +230,16 @@ def test_one_centre_rests_in_whatever_unit(centre):
         scaled = sf.KMeans(1, tol=0.0, random_state=0).fit(factor * X)
         assert scaled.n_iter_ == plain.n_iter_
         assert_allclose(scaled.cluster_centers_ / factor, plain.cluster_centers_, rtol=1e-14, atol=1e-14)
+
+
+def test_labels_of_single_precision_are_those_that_predict_gives():
+    """Centres are shown in the precision of the rows: rows next to the middle belong to what is shown."""
+    rng = np.random.default_rng(0)
+    heaps = np.concatenate([rng.random(50) - 1.5, rng.random(50) + 0.5]) * 3
+    heaps -= (heaps[:50].mean() + heaps[50:].mean()) / 2  # the middle is near 0, where numbers lie close together
+    X = np.concatenate([heaps, np.linspace(-2e-7, 2e-7, 5000)]).astype(np.float32)[:, None]
+    counted = np.repeat([1.0, 0.0], [100, 5000])
+    model = sf.KMeans(2, init=np.array([[-2.0], [2.0]]), n_init=1).fit(X, sample_weight=counted)
+    assert model.cluster_centers_.dtype == np.float32
+    assert_array_equal(model.labels_, model.predict(X))
+    assert model.inertia_ == pytest.approx(-model.score(X, sample_weight=counted), rel=1e-15)

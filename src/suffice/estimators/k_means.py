@@ -174,10 +174,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         weights, rng = row_weights(sample_weight, rows), generator(self.random_state)
         rest = max(self.tol, NONE) * Centres.spread(rows, weights)
         best = max(self._climbed(rows, weights, rng, rest), key=lambda one: one.rank)
-        found = best.distribution.estimate(best.statistics)
+        places = best.distribution.estimate(best.statistics).places
+        self.cluster_centers_, self.n_iter_ = places.astype(kind, copy=False), best.trace.passes
+        found = self._learned()  # in the precision of the rows, as `predict` will see them
         self.labels_ = found.predict(rows)
         self.inertia_ = -found.evidence(found.suffstats(rows, weights))
-        self.cluster_centers_, self.n_iter_ = found.places.astype(kind, copy=False), best.trace.passes
         distinct = len(np.unique(self.labels_))
         if distinct < self.n_clusters:
             warnings.warn(
