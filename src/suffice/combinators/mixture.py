@@ -45,6 +45,9 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         The probability π of each member; equal until they are learned. ``.fix("weights")`` keeps them.
     hard
         Give each row as a whole to its most probable member (k-means is the best known case), instead of in parts.
+    floors
+        What the spread of members is held above. By default a fit takes it from the spread of all rows; for
+        MultivariateNormal it may be a matrix (d, d), or a number, which is then added to the variances.
 
     Notes
     -----

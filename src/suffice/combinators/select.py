@@ -142,6 +142,8 @@ class Selection(Page):
         What they were ranked by.
     fits
         The fit of each row.
+    alerts
+        ``(code, text)`` pairs: what a reader must know before trusting the choice.
     """
 
     table: Table

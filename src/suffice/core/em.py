@@ -43,7 +43,7 @@ class Trace:
     Attributes
     ----------
     log_likelihood
-        Σ w log p(x) under the parameters of the pass; with a prior, ``objective`` adds its log density.
+        Σ w log p(x) under the parameters of the pass.
     bound
         G(Q, θ) = Σ Q log p(x, y) + H(Q), computed from the statistics of the pass.
     change
@@ -51,7 +51,9 @@ class Trace:
     entropy
         H(Q): how undecided the responsibilities are.
     seconds
-        How long the pass and its M-step took.
+        How long the pass and its M-step took, with a step that was refused before it.
+    objective
+        What the climb raises: the log-likelihood, and with a prior its log density beside it.
     passes
         Passes over the data, with those whose accelerated step was refused.
     starts, agreeing
