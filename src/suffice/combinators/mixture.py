@@ -393,6 +393,11 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
 
         return not accidents(self, stats).any()
 
+    def owed(self, stats: Any) -> float:
+        from suffice.combinators.collapse import owed
+
+        return owed(self, stats)
+
     def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
         from suffice.combinators.order import canonical, exchangeable
 

@@ -104,16 +104,24 @@ class Climb:
     starts: tuple[Trace, ...] = ()  # how the climbs from all starts came to their ends
     judged: float | None = None  # by rows that it was not over: their log-likelihood, as if they were as many
 
+    @property
+    def height(self) -> float:
+        """How high it ended."""
+        return float(self.trace.objective[-1] if self.judged is None else self.judged)
+
     @cached_property
     def rank(self) -> tuple[bool, float]:
-        """What makes one climb better than another: no part that is an accident, then the objective."""
-        height = self.trace.objective[-1] if self.judged is None else self.judged
-        return bool(self.distribution.sound(self.statistics)), float(height)
+        """What makes one climb better than another where accidents will not do: none, then the height."""
+        return bool(self.distribution.sound(self.statistics)), self.height
+
+    @cached_property
+    def worth(self) -> float:
+        """What makes one climb better than another: the height, without what it may owe to accidents."""
+        return self.height - float(self.distribution.owed(self.statistics))
 
     def agrees(self, best: Climb) -> bool:
         """Whether this climb ended as high as the best."""
-        (sound, height), (theirs, top) = self.rank, best.rank
-        return sound == theirs and height >= top - AGREE * (1 + abs(top))
+        return self.worth >= best.worth - AGREE * (1 + abs(best.worth))
 
 
 def climb(
