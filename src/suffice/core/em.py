@@ -13,6 +13,7 @@ import numpy as np
 from suffice.core.acceleration import Ahead
 from suffice.core.errors import SufficeError
 from suffice.core.parameters import Array
+from suffice.engines import blas
 from suffice.engines.once import cached_property
 
 SETTLED = 3e-12  # relative move of the parameters that rounding can no longer tell from rest
@@ -124,6 +125,7 @@ class Climb:
         return self.worth >= best.worth - AGREE * (1 + abs(best.worth))
 
 
+@blas.one_thread()  # its threads wait for more to do for a while after an M-step, and would keep ours from the pass
 def climb(
     start: Any,
     rows: Any,
