@@ -29,6 +29,7 @@ from suffice.combinators.compound import Compound, Table, filled, width_of
 from suffice.combinators.product_posterior import ProductPosterior
 from suffice.combinators.product_questions import ProductQuestions
 from suffice.combinators.stack import stacked_or_side_by_side
+from suffice.core import cells
 from suffice.core.data import refuse_what_is_no_data
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import DataError, ParameterError, UnsupportedError, naming
@@ -241,14 +242,15 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
         return Parts(tuple(parts), weight)
 
     def expect(self, x: Any, log_weights: Array, weights: Array | None = None) -> Expectation:
-        """One E-step; a single block has its own, of several none knows the scores of the others."""
+        """One E-step; a single block has its own, several share one loop as far as they can."""
         if len(self.blocks) > 1:
-            return super().expect(x, log_weights, weights)
+            found = cells.expect(tuple(self.blocks.values()), x.parts, log_weights, weights)
+            return super().expect(x, log_weights, weights) if found is None else found
         ((key, block),) = self.blocks.items()
         with naming_column(key):
-            found: Expectation = block.expect(x.parts[0], log_weights, weights)
-        weight = np.asarray(found.statistics.weight).reshape(self.members, -1)
-        return replace(found, statistics=Parts((found.statistics,), weight))
+            alone: Expectation = block.expect(x.parts[0], log_weights, weights)
+        weight = np.asarray(alone.statistics.weight).reshape(self.members, -1)
+        return replace(alone, statistics=Parts((alone.statistics,), weight))
 
     # ---- as members of a mixture --------------------------------------------------------------------------------
     def staged(self, rows: Any) -> Any:

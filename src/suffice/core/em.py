@@ -14,6 +14,7 @@ from suffice.core.acceleration import Ahead
 from suffice.core.errors import SufficeError
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
+from suffice.engines import blas
 from suffice.engines.once import cached_property
 
 SETTLED = 3e-12  # relative move of the parameters that rounding can no longer tell from rest
@@ -108,16 +109,24 @@ class Climb:
     judged: float | None = None  # by rows that it was not over: their log-likelihood, as if they were as many
     unit: float = 1.0  # as in `Here`
 
+    @property
+    def height(self) -> float:
+        """How high it ended."""
+        return float(self.trace.objective[-1] if self.judged is None else self.judged)
+
     @cached_property
     def rank(self) -> tuple[bool, float]:
-        """What makes one climb better than another: no part that is an accident, then the objective."""
-        height = self.trace.objective[-1] if self.judged is None else self.judged
-        return bool(self.distribution.sound(self.statistics)), float(height)
+        """What makes one climb better than another where accidents will not do: none, then the height."""
+        return bool(self.distribution.sound(self.statistics)), self.height
+
+    @cached_property
+    def worth(self) -> float:
+        """What makes one climb better than another: the height, without what it may owe to accidents."""
+        return self.height - float(self.distribution.owed(self.statistics))
 
     def agrees(self, best: Climb) -> bool:
         """Whether this climb ended as high as the best."""
-        (sound, height), (theirs, top) = self.rank, best.rank
-        return sound == theirs and height >= top - AGREE * (self.unit + abs(top))
+        return self.worth >= best.worth - AGREE * (self.unit + abs(best.worth))
 
     def heeded(self) -> Climb:
         """The climb; one that the user interrupted ends what it is a part of, too."""
@@ -126,6 +135,7 @@ class Climb:
         return self
 
 
+@blas.one_thread()  # its threads wait for more to do for a while after an M-step, and would keep ours from the pass
 def climb(
     start: Any,
     rows: Any,

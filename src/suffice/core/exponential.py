@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice import kernels
 from suffice.core import calculus, quadrature
+from suffice.core.cells import Learned, Part
 from suffice.core.distribution import Distribution
 from suffice.core.latent import Expectation
 from suffice.core.statistics import Sums
@@ -77,26 +78,44 @@ class ExponentialFamily(Distribution):
         return np.asarray(scores + base.sum(axis=1)[:, None])
 
     def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
-        eta, partition = np.asarray(self.natural()), np.asarray(self.log_partition())
-        fused = np.isfinite(eta).all() and np.isfinite(partition).all() and not self.own_base
-        if not fused or not self.plain_score or not self.support.contains(x).all():
+        part = self.in_cells(x)
+        if part is None or part.features is None or part.offset is None:
             return super().expect(x, log_weights, weights)
-        with np.errstate(all="ignore"):
-            u, base = np.asarray(self.statistic(x), dtype=np.float64), np.asarray(self.log_base(x))
-        (n, d), tail = u.shape[:2], u.shape[2:]
-        columns, slopes = u.reshape(n, -1), eta.reshape(len(eta), -1)
-        if base.any():  # log h is one more feature of each column, which every member has the slope 1 for
-            columns = np.concatenate([columns, base], axis=1)
-            slopes = np.concatenate([slopes, np.ones((len(eta), d))], axis=1)
-        found = kernels.linear_expect(columns, slopes, partition.sum(axis=1), None, log_weights, weights)
-        likelihood, entropy, count, total = found
+        columns, slopes = part.features
+        rows = columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
+        likelihood, entropy, count, total = kernels.linear_expect(rows, slopes, part.offset, None, log_weights, weights)
         if not np.isfinite(likelihood):
             return super().expect(x, log_weights, weights)
-        split = columns.shape[1] - (d if base.any() else 0)
-        based = total[:, split:] if base.any() else np.zeros((len(eta), d))
-        weight = np.repeat(count[:, None], d, axis=1)
-        sums = Sums(weight, based, total[:, :split].reshape(len(eta), d, *tail))
-        return Expectation(likelihood, entropy, sums, count)
+        return Expectation(likelihood, entropy, part.statistics(Learned(count, total=total)), count)
+
+    def in_cells(self, x: Array) -> Part | None:
+        eta, partition = np.asarray(self.natural()), np.asarray(self.log_partition())
+        if not (np.isfinite(eta).all() and np.isfinite(partition).all()) or self.own_base or not self.plain_score:
+            return None
+        inside = self.support.contains(x)
+        whole = bool(inside.all())
+        if not whole and not (inside | np.isnan(x).reshape(*inside.shape, -1).any(axis=2)).all():
+            return None
+        if not whole:  # what is missing is anything possible, that will count for nothing
+            x = np.where(inside.reshape(inside.shape + (1,) * (x.ndim - 2)), x, x[inside][0] if inside.any() else 1.0)
+        with np.errstate(all="ignore"):
+            u, base = np.asarray(self.statistic(x), dtype=np.float64), np.asarray(self.log_base(x))
+        (n, d), tail, k = u.shape[:2], u.shape[2:], len(eta)
+        columns, slopes, offset = [u.reshape(n, -1)], [eta.reshape(k, -1)], partition.sum(axis=1)
+        based = bool(base.any())
+        if based:  # log h is one more feature of each column, which every member has the slope 1 for
+            columns, slopes = [*columns, base], [*slopes, np.ones((k, d))]
+        if not whole:  # and so is whether the cell is there
+            columns = [np.where(np.repeat(inside, one.shape[1] // d, axis=1), one, 0.0) for one in columns]
+            columns, slopes, offset = [*columns, inside.astype(float)], [*slopes, -partition], np.zeros(k)
+
+        def statistics(learned: Learned) -> Sums:
+            m = columns[0].shape[1]
+            weight = learned.total[:, -d:] if not whole else np.repeat(learned.weight[:, None], d, axis=1)
+            base = learned.total[:, m : m + d] if based else np.zeros((k, d))
+            return Sums(weight, base, learned.total[:, :m].reshape(k, d, *tail))
+
+        return Part(statistics, features=(columns, np.concatenate(slopes, axis=1)), offset=offset)
 
     @property
     def plain_score(self) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from suffice.core import latent
 from suffice.core.answers import Answers
+from suffice.core.cells import Part
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.sketch import opening
@@ -45,6 +46,11 @@ class Member(Answers):
     def best(self: Any, x: Any, log_weights: Array) -> Array:
         """The member of the highest score log π + log p(x) for each row of a block, (n,); −1 where all are −inf."""
         return choosing.chosen(self.relative_density(x) + log_weights)
+
+    def in_cells(self, x: Any) -> Part | None:
+        """A block of rows whose log-density is a sum over cells, as one loop for columns of many kinds takes it."""
+        del x
+        return None
 
     def gather_together(self: Any, x: Any, w: Any) -> Any:
         """The statistics of a block of rows, as far as the estimate of all members together needs them."""
@@ -340,6 +346,11 @@ class Member(Answers):
         """Whether no part of the estimate is an accident of a few rows."""
         del stats
         return True
+
+    def owed(self, stats: Any) -> float:
+        """How much of the log-likelihood accidents of a few rows can have brought."""
+        del stats
+        return 0.0
 
     def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
         """The same distribution and statistics with hidden members in canonical order, where none is told apart."""

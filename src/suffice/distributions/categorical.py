@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from suffice import kernels
+from suffice.core.cells import Learned, Part
 from suffice.core.distribution import Alert
 from suffice.core.errors import DataError, ParameterError, SufficeWarning, UnsupportedError
 from suffice.core.labels import Column, Labels, Whole, as_array, read_labels
@@ -144,6 +145,22 @@ class Categorical(Levelled):
         if not np.isfinite(likelihood):
             return super().expect(x, log_weights, weights)
         return Expectation(likelihood, entropy, Counts(counts, self.named), count)
+
+    def in_cells(self, x: Labels) -> Part | None:
+        if x.staged is None or x.staged[0] != self.named:
+            return None
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.probs)
+        sizes = [len(levels) for levels in self.named]
+        tables = [logs[:, column, :size] for column, size in enumerate(sizes)]
+
+        def statistics(learned: Learned) -> Counts:
+            count = np.zeros(logs.shape)
+            for column, found in enumerate(learned.counts):
+                count[:, column, : sizes[column]] = found
+            return Counts(count, self.named)
+
+        return Part(statistics, levels=(x.among(self.named), tables))
 
     def suffstats(self, x: Any, weights: Any = None) -> Any:
         """Statistics of the rows; without weights they were counted when the labels were read."""

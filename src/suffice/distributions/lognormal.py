@@ -8,8 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from suffice import kernels
+from suffice.core.cells import Part, expect_alone
 from suffice.core.distribution import Alert
 from suffice.core.exponential import ExponentialFamily
+from suffice.core.latent import Expectation
 from suffice.core.moments import Moments
 from suffice.core.parameters import POSITIVE, REAL, Array, parameter
 from suffice.core.readings import Reading, factor
@@ -75,6 +77,18 @@ class LogNormal(ExponentialFamily):
         logs = np.log(np.where(inside, x, np.nan), dtype=np.float64)
         base = np.where(inside, -logs, np.where(missing, 0.0, -np.inf)).sum(axis=1)
         return np.asarray(kernels.normal_log_prob(logs, self.mu, self.sigma) + base[:, None])
+
+    def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
+        return expect_alone(self, x, log_weights, weights)
+
+    def in_cells(self, x: Array) -> Part | None:
+        inside, missing = self.support.contains(x), np.isnan(x)
+        if not (inside | missing).all():
+            return None
+        logs = np.log(x, dtype=np.float64)
+        base = -np.where(missing, 0.0, logs).sum(axis=1, keepdims=True)
+        normals = logs, np.asarray(self.mu), np.asarray(self.sigma)
+        return Part(lambda learned: Moments(*learned.moments), normals, ([base], np.ones((self.members, 1))))
 
     def log_cell(self, x: Array) -> Array:
         logs = np.log(x, dtype=np.float64)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from suffice import kernels
+from suffice.core.cells import Part, expect_alone
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
@@ -93,9 +94,12 @@ class Normal(ExponentialFamily):
         found = kernels.normal_expect(x, self.mean, self.std, log_weights, weights)
         likelihood, entropy, count, centre, shift, scatter = found
         if not np.isfinite(likelihood):  # holes, or rows that are far from every member
-            return super(ExponentialFamily, self).expect(x, log_weights, weights)
+            return expect_alone(self, x, log_weights, weights)
         weight = np.repeat(count[:, None], x.shape[1], axis=1)
         return Expectation(likelihood, entropy, Moments(weight, centre, shift, scatter), count)
+
+    def in_cells(self, x: Array) -> Part:
+        return Part(lambda learned: Moments(*learned.moments), normals=(x, self.mean, self.std))
 
     def floor(self) -> Any:
         """A hundred-thousandth of the spread of all rows, in each column."""

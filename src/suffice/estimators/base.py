@@ -175,7 +175,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
             if not climbs:
                 raise
             warn_of_interruption(self, len(climbs), 1 if again else self.n_init, 6)
-        best = max(climbs, key=lambda one: one.rank)
+        best = max(climbs, key=lambda one: one.worth)
         here, stats = best.distribution, best.statistics
         if not (self._given_order or again):
             here, stats = here.in_order(stats, prior)

@@ -18,14 +18,25 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels import reference, reference_expect, reference_holes, reference_linear, reference_quadratic
+from suffice.kernels import (
+    reference,
+    reference_cells,
+    reference_expect,
+    reference_holes,
+    reference_linear,
+    reference_quadratic,
+)
 from suffice.kernels.reference import Array, Integers, Moments, Real, merge
+from suffice.kernels.reference_cells import Cells, CellSums
 from suffice.kernels.reference_expect import GaussianExpected
 from suffice.kernels.reference_holes import HoledExpected, HoledMoments
 from suffice.kernels.reference_linear import Expected, Nearest, NormalExpected
 from suffice.kernels.reference_quadratic import Members, QuadraticSums
 
 __all__ = [
+    "CellSums",
+    "Cells",
+    "cells_expect",
     "count_range",
     "counts",
     "extremes",
@@ -257,6 +268,25 @@ def normal_expect(
     with loading():
         from suffice.kernels import compiled_linear
     return compiled_linear.normal_expect(x, mean, std, log_weights, weights)
+
+
+def cells_expect(
+    cells: Cells,
+    log_weights: Array,
+    weights: Array | None = None,
+    shares: Array | None = None,
+    *,
+    work: int | None = None,
+) -> CellSums:
+    """One EM pass over columns of different kinds, any of whose cells may be missing.
+
+    W r of every row and member is written into ``shares`` (n, k), for what else wants to know it.
+    """
+    if is_small(cells.size, work, len(cells.offset), LARGE_PASS):
+        return reference_cells.cells_expect(cells, log_weights, weights, shares)
+    with loading():
+        from suffice.kernels import compiled_cells
+    return compiled_cells.cells_expect(cells, log_weights, weights, shares)
 
 
 def linear_expect(

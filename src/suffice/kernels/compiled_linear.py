@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from suffice.kernels import cells, linear
 from suffice.kernels import centres as searches
-from suffice.kernels import linear
 from suffice.kernels.compiled import CHUNK_CELLS, FLOATS, NOTHING, _plain
 from suffice.kernels.compiled import _chunks as _row_chunks
+from suffice.kernels.compiled_cells import cells_expect, centred, lost, normals
 from suffice.kernels.lanes import LANES
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_linear import Expected, Nearest, NormalExpected
 
 FAR = 1e4  # standard deviations from the pilot to a mean: z keeps 12 digits
-CANCELLED = 1e6  # of squares about a pivot, over those about the mean: the scatter keeps 10 digits
 BLOCK_CELLS = 1 << 15  # of long rows, that stay in cache
 TABLE_BYTES = 3 << 13  # what is looked up all the time stays in the nearest cache
 NO_CODES = np.empty(0, np.int32)
@@ -29,25 +29,15 @@ def normal_expect(x: Real, mean: Array, std: Array, log_weights: Array, weights:
 
     Squares are gathered about one pilot. Where this would cost digits each member has a pivot of its own.
     """
-    pilot, scale = _pilot(x, weights), np.sqrt(0.5) / std
-    constant, log_w = _constant(-(0.5 * LOG_2PI + np.log(std)).sum(axis=1), log_weights)
-    pivot, near = np.broadcast_to(pilot, mean.shape), bool((np.abs(mean - pilot) <= FAR * std).all())
-    if near:
-        value, entropy, weight, first, second = _about_pilot(x, mean, scale, constant, pilot, log_w, weights)
-    else:
-        pivot = mean
-        value, entropy, weight, first, second = _about_pivots(x, mean, scale, constant, pivot, log_w, weights)
-    for _ in range(2):
-        shift = first / np.where(weight > 0, weight, 1.0)[:, None]
-        rounding = weight[:, None] * (1e-13 * pivot) ** 2
-        lost = (second > rounding) & (second > CANCELLED * (second - first * shift))
-        if not (np.isfinite(value) and lost.any()):
-            break
-        pivot = pivot + shift
-        value, entropy, weight, first, second = _about_pivots(x, mean, scale, constant, pivot, log_w, weights)
-    shift = first / np.where(weight > 0, weight, 1.0)[:, None]
-    centre = np.where(weight[:, None] > 0, pivot, 0.0)
-    return value, entropy, weight, centre, shift, np.maximum(second - first * shift, 0.0)
+    pilot = _pilot(x, weights)
+    if (np.abs(mean - pilot) <= FAR * std).all():
+        value, entropy, weight, first, second = _about_pilot(x, mean, std, pilot, log_weights, weights)
+        about = np.broadcast_to(pilot, mean.shape)
+        if not np.isfinite(value) or not lost(weight[:, None], about, first, second).any():
+            return value, entropy, weight, *centred(weight[:, None], about, first, second)
+    found = cells_expect(normals(x, mean, std), log_weights, weights)
+    holes = np.isnan(x if weights is None else x[weights > 0]).any()  # which it took as such
+    return np.nan if holes else found.log_likelihood, *found[1:3], *found.moments[1:]
 
 
 def linear_expect(
@@ -85,12 +75,12 @@ def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: A
     for j in range(jointly):
         entries += alone[:, :, j].reshape(parts, groups, *(radix if i == j else 1 for i in range(jointly)), LANES)
     column = np.arange(groups * jointly)
-    factors = np.tile(LANES * radix ** (jointly - 1 - column % jointly), linear.BLOCK)
-    offsets = np.tile(LANES * radix**jointly * np.where(column % jointly, 0, column // jointly), linear.BLOCK)
-    constant, log_w = _constant(np.zeros(k), log_weights, LANES)
+    factors = np.tile(LANES * radix ** (jointly - 1 - column % jointly), cells.BLOCK)
+    offsets = np.tile(LANES * radix**jointly * np.where(column % jointly, 0, column // jointly), cells.BLOCK)
+    constant, log_w = _constant(np.zeros(k), log_weights)
     sums, total = np.zeros(entries.size), np.empty((parts, LANES, groups, jointly, radix))
     for rows, w, log_rows, _ in _chunks(levels, weights, log_w, None, LEVELS):
-        more, spread = linear.tables(
+        more, spread = cells.tables(
             rows,
             w,
             log_rows,
@@ -138,29 +128,19 @@ def _pilot(x: Real, weights: Array | None) -> Array:
 
 
 def _about_pilot(
-    x: Real, mean: Array, scale: Array, constant: Array, pilot: Array, log_weights: Array, weights: Array | None
+    x: Real, mean: Array, std: Array, pilot: Array, log_weights: Array, weights: Array | None
 ) -> tuple[float, float, Array, Array, Array]:
     """Log-likelihood, entropy, weight (k,), Σ w r (x − pilot) and its squares (k, d)."""
     (k, d), value, entropy = mean.shape, 0.0, 0.0
     sums, block = _sums(k, 2 * d + 1)
+    scale = np.sqrt(0.5) / std
     places = _fours((pilot - mean) * scale)
-    for rows, w, log_rows, _ in _chunks(x, weights, log_weights, None):
+    constant, log_w = _constant(-(0.5 * LOG_2PI + np.log(std)).sum(axis=1), log_weights)
+    for rows, w, log_rows, _ in _chunks(x, weights, log_w, None):
         more, spread = linear.normals(rows, w, log_rows, constant, _fours(scale), places, pilot, k, block, sums)
         value, entropy = value + more, entropy + spread
     total = _members(sums, k)
     return value, entropy, total[:, 2 * d], total[:, :d], total[:, d : 2 * d]
-
-
-def _about_pivots(
-    x: Real, mean: Array, scale: Array, constant: Array, pivot: Array, log_weights: Array, weights: Array | None
-) -> tuple[float, float, Array, Array, Array]:
-    """The same about a pivot for each member (k, d), every difference being taken of the cells themselves."""
-    weight, (first, second), value, entropy = np.zeros(len(mean)), np.zeros((2, *mean.shape)), 0.0, 0.0
-    parameters = _plain(scale), _plain(mean), _plain(pivot)
-    for rows, w, log_rows, _ in _chunks(x, weights, log_weights, None):
-        more, spread = linear.normals_apart(rows, w, log_rows, constant, *parameters, weight, first, second)
-        value, entropy = value + more, entropy + spread
-    return value, entropy, weight, first, second
 
 
 def _constant(constant: Array, log_weights: Array, lanes: int = 4) -> tuple[Array, Array]:

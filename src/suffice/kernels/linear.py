@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels.jit import kernel, minus, softmax, wide
-from suffice.kernels.lanes import LANES, add, add_totals, fill, load, multiply, multiply_add, store, strided, subtract
+from suffice.kernels.jit import kernel, minus, softmax
+from suffice.kernels.lanes import LANES, add_totals, fill, load, multiply, multiply_add, store, strided, subtract
 
 ROWS = 3 * LANES  # of a tile
 BLOCK = 240  # rows of a block: tiles and, for most, the cells of short rows
@@ -154,44 +154,8 @@ def normals(x, weights, log_weights, constant, scale, place, pilot, members, blo
         gather(u, features, rows, stride, flat, padded, total)
         value += more
         entropy += spread
-    return value, entropy
-
-
-@kernel
-def normals_apart(x, weights, log_weights, constant, scale, mean, pivot, weight, first, second):
-    """The same with a pivot (k, d) for each member and every difference taken of the cells themselves."""
-    wide()
-    (members, d), block, nothing = mean.shape, BLOCK, np.empty((0, 1))
-    u, w, logits = np.zeros(d * block), np.empty(block), np.zeros((members, block))
-    origin, value, entropy = np.zeros(d), 0.0, 0.0
-    for begin in range(0, x.shape[0], block):
-        count = min(block, x.shape[0] - begin)
-        write_rows(x, begin, count, origin, u, block)
-        write_weights(weights, begin, count, d, u, block, w)
-        for k in range(members):
-            row = logits[k]
-            row[:] = constant[k]
-            for j in range(d):
-                column, m, a = u[j * block : j * block + count], mean[k, j], scale[k, j]
-                for n in range(count):
-                    z = minus(column[n], m) * a
-                    row[n] -= z * z if w[n] != 0.0 else 0.0
-        add_log_weights(log_weights, nothing, begin, count, w, logits)
-        more, spread = softmax(logits, w[:count], count == block and weights.size == 0)
-        value += more
-        entropy += spread
-        for k in range(members):
-            row = logits[k, :count]
-            for n in range(count):
-                weight[k] += row[n]
-            for j in range(d):
-                column, c, f, s = u[j * block : j * block + count], pivot[k, j], 0.0, 0.0
-                for n in range(count):
-                    t = minus(column[n], c) if w[n] != 0.0 else 0.0
-                    f += row[n] * t
-                    s += row[n] * t * t
-                first[k, j] += f
-                second[k, j] += s
+        if not np.isfinite(value):  # a hole: the sums are of no use
+            break
     return value, entropy
 
 
@@ -242,98 +206,6 @@ def linear(x, weights, log_weights, base, constant, eta, members, block, sums):
         add_log_weights(log_weights, base, begin, count, w, logits[:members])
         more, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
         gather(u, features, rows, stride, flat, padded, total)
-        value += more
-        entropy += spread
-    return value, entropy
-
-
-# -- tables ------------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def place_levels(levels, begin, count, n_levels, factors, offsets, jointly, steps, places):
-    """Where the entry of each group of ``jointly`` columns begins in the table; a missing level counts as n_levels.
-
-    A level adds its factor times itself and its offset; both, and steps, are padded to whole groups in each row.
-    """
-    wide()
-    d, width = levels.shape[1], jointly * (places.size // BLOCK)
-    cells, missing = levels.reshape(levels.size)[begin * d : (begin + count) * d], np.int32(n_levels)
-    for n in range(1 if width == d else count):  # rows without padding are one stretch
-        size = cells.size if width == d else d
-        mine, out = cells[n * d : n * d + size], steps[n * width : n * width + size]
-        a, b = factors[:size], offsets[:size]
-        for t in range(size):
-            level = np.int32(mine[t]) if 0 <= mine[t] < n_levels else missing
-            out[t] = level * a[t] + b[t]
-    whole = places[: count * width // jointly]
-    if jointly == 1:
-        for i in range(whole.size):
-            whole[i] = steps[i]
-    elif jointly == 2:
-        for i in range(whole.size):
-            whole[i] = steps[2 * i] + steps[2 * i + 1]
-    elif jointly == 3:
-        for i in range(whole.size):
-            whole[i] = steps[3 * i] + steps[3 * i + 1] + steps[3 * i + 2]
-    else:
-        for i in range(whole.size):
-            whole[i] = (steps[4 * i] + steps[4 * i + 1]) + (steps[4 * i + 2] + steps[4 * i + 3])
-
-
-@kernel
-def look_up(entries, begin, places, groups, start, w, rows, logits):
-    """Write start + Σ entries as the logits of one vector of members, whose table begins at ``begin``."""
-    for n in range(w.size):
-        first, second = start, fill(0.0)
-        for g in range(n * groups, n * groups + groups - 1, 2):
-            first = add(first, load(entries, begin + places[g]))
-            second = add(second, load(entries, begin + places[g + 1]))
-        if groups % 2:
-            first = add(first, load(entries, begin + places[n * groups + groups - 1]))
-        store(rows, n * LANES, add(first, second))
-    for k in range(min(LANES, logits.shape[0])):
-        row = logits[k]
-        for n in range(w.size):
-            row[n] = rows[n * LANES + k] if w[n] != 0.0 else 0.0
-
-
-@kernel
-def count_up(shares, places, groups, count, rows, begin, sums):
-    """Add the shares of one vector of members to the entries of their rows."""
-    for k in range(min(LANES, shares.shape[0])):
-        row = shares[k]
-        for n in range(count):
-            rows[n * LANES + k] = row[n]
-    for n in range(count):
-        r = load(rows, n * LANES)
-        for g in range(n * groups, n * groups + groups):
-            place = begin + places[g]
-            store(sums, place, add(load(sums, place), r))
-
-
-@kernel
-def tables(levels, weights, log_weights, constant, entries, n_levels, factors, offsets, jointly, members, sums):
-    """Latent classes. Entries and sums lie, as one stretch, by vectors of members, groups of columns and their levels.
-
-    Each vector of members has its own table of the groups; see `place_levels` for the places in them.
-    """
-    padded, groups = constant.size, factors.size // (BLOCK * jointly)
-    size = entries.size // (padded // LANES)
-    steps, places = np.zeros(factors.size, np.int32), np.empty(BLOCK * groups, np.int32)
-    rows = np.zeros(BLOCK * LANES)
-    logits, w, nothing, value, entropy = np.zeros((padded, BLOCK + 8)), np.empty(BLOCK), np.empty((0, 1)), 0.0, 0.0
-    for begin in range(0, levels.shape[0], BLOCK):
-        count = min(BLOCK, levels.shape[0] - begin)
-        place_levels(levels, begin, count, n_levels, factors, offsets, jointly, steps, places)
-        write_weights(weights, begin, count, 0, rows, 0, w)
-        for k in range(0, padded, LANES):
-            start, first = load(constant, k), k // LANES * size
-            look_up(entries, first, places, groups, start, w[:count], rows, logits[k:members])
-        add_log_weights(log_weights, nothing, begin, count, w, logits[:members])
-        more, spread = softmax(logits[:members], w[:count], count == BLOCK and weights.size == 0)
-        for k in range(0, padded, LANES):
-            count_up(logits[k:members], places, groups, count, rows, k // LANES * size, sums)
         value += more
         entropy += spread
     return value, entropy

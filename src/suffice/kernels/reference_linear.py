@@ -33,15 +33,15 @@ def normal_expect(x: Real, mean: Array, std: Array, log_weights: Array, weights:
     constant = -(0.5 * LOG_2PI + np.log(std)).sum(axis=1)
 
     def gather(rows: slice, log_w: Array, w: Array | None) -> tuple[float, float, Moments]:
-        block = _seen(x[rows], w)
+        block = seen(x[rows], w)
         squares = np.empty((len(block), len(mean)))
         for member, (m, s) in enumerate(zip(mean, std, strict=True)):
             z = (block - m) / s
             squares[:, member] = np.einsum("nd,nd->n", z, z)
-        value, entropy, r = _shares(constant - 0.5 * squares + log_w, w)
+        value, entropy, r = shares_of(constant - 0.5 * squares + log_w, w)
         return value, entropy, _centred_moments(block, r)
 
-    parts = _each_block(gather, x, len(mean), log_weights, weights)
+    parts = each_block(gather, x.shape, len(mean), log_weights, weights)
     value, entropy, moments = zip(*parts, strict=True)
     with np.errstate(invalid="ignore", over="ignore"):
         weight, centre, shift, scatter = reduce(merge, moments)
@@ -62,14 +62,14 @@ def linear_expect(
     """
 
     def gather(rows: slice, log_w: Array, w: Array | None) -> tuple[float, float, Array, Array]:
-        block = _seen(features[rows], w)
+        block = seen(features[rows], w)
         logits = block @ eta.T - offset + log_w
         if base is not None:
             logits = logits + base[rows, None]
-        value, entropy, r = _shares(logits, w)
+        value, entropy, r = shares_of(logits, w)
         return value, entropy, r.sum(axis=0), r.T @ block
 
-    return _added(_each_block(gather, features, len(eta), log_weights, weights))
+    return _added(each_block(gather, features.shape, len(eta), log_weights, weights))
 
 
 def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: Array | None = None) -> Expected:
@@ -86,14 +86,14 @@ def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: A
         logits = np.zeros((len(block), k)) + log_w
         for j in range(d):
             logits += np.where(seen[:, j, None], tables[:, j, codes[:, j]].T, 0.0)
-        value, entropy, r = _shares(logits, w)
+        value, entropy, r = shares_of(logits, w)
         counts = np.empty((k, d, n_levels))
         for j in range(d):
             for member, share in enumerate(r.T):
                 counts[member, j] = np.bincount(codes[seen[:, j], j], share[seen[:, j]], n_levels)
         return value, entropy, r.sum(axis=0), counts
 
-    return _added(_each_block(gather, levels, k, log_weights, weights))
+    return _added(each_block(gather, levels.shape, k, log_weights, weights))
 
 
 def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArray[np.int32] | None = None) -> Nearest:
@@ -135,16 +135,17 @@ def _step(d: int, k: int) -> int:
     return max(BLOCK_CELLS // max(d, k, 1), 64)
 
 
-def _each_block(
-    gather: Callable[[slice, Array, Array | None], T], x: NDArray[np.generic], k: int, log_w: Array, w: Array | None
+def each_block(
+    gather: Callable[[slice, Array, Array | None], T], shape: tuple[int, ...], k: int, log_w: Array, w: Array | None
 ) -> list[T]:
-    step = _step(x.shape[1], k)
-    slices = [slice(start, start + step) for start in range(0, max(len(x), 1), step)]
+    """What is gathered of each block of rows (n, d), with its log-weights and weights."""
+    step = _step(shape[1], k)
+    slices = [slice(start, start + step) for start in range(0, max(shape[0], 1), step)]
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):  # the log-likelihood shows it
         return [gather(s, log_w if log_w.ndim == 1 else log_w[s], None if w is None else w[s]) for s in slices]
 
 
-def _seen(x: Real, w: Array | None) -> Array:
+def seen(x: Real, w: Array | None) -> Array:
     """As float64; what weighs nothing becomes 0, so that it cannot overflow."""
     cells = x.astype(np.float64, copy=False)
     if w is None or w.all():
@@ -152,7 +153,7 @@ def _seen(x: Real, w: Array | None) -> Array:
     return np.where(w[:, None] > 0, cells, 0.0)
 
 
-def _shares(logits: Array, w: Array | None) -> tuple[float, float, Array]:
+def shares_of(logits: Array, w: Array | None) -> tuple[float, float, Array]:
     """Σ w log Σ exp(logit), the entropy, and the responsibilities times w."""
     r, value, entropy = softmax(logits)
     if w is None:

@@ -1,0 +1,93 @@
+"""One EM pass over columns of different kinds, in NumPy: the log-density of a member is a sum over cells.
+
+A cell is a number under a normal, a feature that members have slopes for, or a level that members have a table for. Any
+may be missing: a NaN, or a level that is none, adds nothing to the score, and nothing to its column's sums.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.kernels.reference import LOG_2PI, Array, Integers, Moments, Real, merge, moments
+from suffice.kernels.reference_linear import each_block, seen, shares_of
+
+
+class Cells(NamedTuple):
+    """Rows, and what members make of them.
+
+    ``x`` (n, a) are numbers under normals of ``mean`` and ``std`` (k, a). ``features`` (n, m) are complete and have the
+    slopes ``eta`` (k, m). ``levels`` (n, c) are looked up in ``tables`` (k, …) of logs, those of column j from
+    ``starts[j]`` to ``starts[j + 1]``. ``offset`` (k,) is subtracted from every score.
+    """
+
+    x: Real
+    mean: Array
+    std: Array
+    features: Real
+    eta: Array
+    levels: Integers
+    starts: Integers
+    tables: Array
+    offset: Array
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return self.x.size + self.features.size + self.levels.size
+
+
+class CellSums(NamedTuple):
+    """What a pass gathers: Σ w r of each member (k,), and its sums over the cells of each kind.
+
+    ``moments`` are weight, centre, shift and scatter (k, a), ``total`` is Σ w r f (k, m), ``counts`` lie as the tables.
+    """
+
+    log_likelihood: float
+    entropy: float
+    weight: Array
+    moments: Moments
+    total: Array
+    counts: Array
+
+
+def cells_expect(
+    cells: Cells, log_weights: Array, weights: Array | None = None, shares: Array | None = None
+) -> CellSums:
+    """Log-likelihood, entropy, weight and sums of one pass; w r of every row and member is written into ``shares``."""
+    x, mean, std, features, eta, levels, starts, tables, offset = cells
+    height = -(0.5 * LOG_2PI + np.log(std))
+    entries = np.concatenate([tables, np.zeros((len(mean), 1))], axis=1)  # −1, the last, is none
+
+    def gather(rows: slice, log_w: Array, w: Array | None) -> CellSums:
+        numbers, block, places = seen(x[rows], w), seen(features[rows], w), _places(levels[rows], starts)
+        logits = block @ eta.T - offset + log_w
+        for member in range(len(mean)):
+            z = (numbers - mean[member]) / std[member]
+            logits[:, member] += np.where(np.isnan(numbers), 0.0, height[member] - 0.5 * z * z).sum(axis=1)
+        for place in places.T:
+            logits += entries[:, place].T
+        value, entropy, r = shares_of(logits, w)
+        if shares is not None:
+            shares[rows] = r
+        counts = np.zeros_like(tables)
+        for place in places.T:
+            there = place >= 0
+            for member, own in enumerate(r.T):
+                counts[member] += np.bincount(place[there], own[there], tables.shape[1])
+        return CellSums(value, entropy, r.sum(axis=0), moments(numbers, r), r.T @ block, counts)
+
+    width = x.shape[1] + features.shape[1] + levels.shape[1]
+    parts = each_block(gather, (len(x), width), len(mean), log_weights, weights)
+    with np.errstate(invalid="ignore", over="ignore"):
+        together = reduce(merge, (part.moments for part in parts))
+    value, entropy, weight, _, total, counts = (np.sum(each, axis=0) for each in zip(*parts, strict=True))
+    return CellSums(float(value), float(entropy), weight, together, total, counts)
+
+
+def _places(levels: Integers, starts: Integers) -> Integers:
+    """Where each cell's entry is in the tables (n, c); −1 where it has none."""
+    there = (levels >= 0) & (levels < np.diff(starts))
+    return np.where(there, levels + starts[:-1], -1).astype(np.int64)
