@@ -119,6 +119,16 @@ def test_tied_is_the_pooled_scatter_and_equals_tying_full():
     np.testing.assert_array_equal(sf.MultivariateNormal().tie("cov").estimate(gathered).cov, tied.cov)
 
 
+def test_members_far_along_a_narrow_ridge_are_scored_one_by_one():
+    """Whitened together, what cancels across the ridge would take the digits of the scores."""
+    cov = np.eye(4)
+    cov[0, 1] = cov[1, 0] = 1 - 1e-12
+    mean = np.outer([-450.0, 0.0, 450.0], [1, 1, 0, 0])
+    x = sf.MultivariateNormal(mean[2], cov).sample(40, random_state=0)
+    each, shared = (sf.MultivariateNormal(mean, np.stack([cov] * 3), structure=name) for name in ("full", "tied"))
+    np.testing.assert_array_equal(shared.log_prob(x)[:, 2], each.log_prob(x)[:, 2])
+
+
 def test_a_tied_mean_maximises_the_joint_likelihood():
     prototype = sf.MultivariateNormal(structure="diag").tie("mean")
     gathered = prototype.suffstats(ROWS, WEIGHTS)

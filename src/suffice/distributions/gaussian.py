@@ -26,7 +26,7 @@ from suffice.distributions.structures import Structure, structure
 from suffice.engines.once import cached_property
 
 FAR = 1e8  # squared spreads between means: beyond it differences of log densities are taken one by one
-APART = 1e3  # spreads between means: rows that are whitened for all members keep 12 digits
+APART = 1e3  # spreads that cancel where rows are whitened for all members: those that are left keep 12 digits
 WIDE = 4  # columns from which on it is worth while to whiten rows once for all members
 NEAR = 1e3  # of scores: what may be subtracted from them without the loss of a digit that counts
 NOBODY = 1e-18  # a share of the rows that no sum of them can tell from none, and no mean survives
@@ -162,12 +162,13 @@ class Gaussian(ExponentialFamily, register=False):
         return holes.score(out, x, np.asarray(self.mean), np.asarray(self.cov))
 
     def _shared_density(self, x: Array) -> Array | None:
-        """Where members share Σ, rows are whitened once for all; None where they are so far apart that it tells."""
+        """Where members share Σ, rows are whitened once for all; None where so much cancels that it tells."""
         (whiten, *_), (log_det, *_) = self.whitening
         about = np.asarray(self.mean).mean(axis=0)
-        places = (np.asarray(self.mean) - about) @ whiten.T
-        if not (np.abs(places) < APART).all():
+        away = np.asarray(self.mean) - about
+        if not (np.abs(away) @ np.abs(whiten).T < APART).all():
             return None
+        places = away @ whiten.T
         z = (x - about) @ whiten.T
         out: Array = kernels.normal_log_prob(z, places, np.ones_like(places))
         out += log_det
