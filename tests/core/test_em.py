@@ -126,6 +126,14 @@ def test_weights_in_any_unit_lead_to_the_same_end(prototype, start):
     assert dict(small.alerts).keys() == dict(plain.alerts).keys()
 
 
+@pytest.mark.parametrize(
+    ("weights", "unit"), [(None, 1), ([1, 0, 3], 1), ([2.0**-40] * 3, 2.0**-40), ([0.3, 0.3], 0.25)]
+)
+def test_the_unit_of_weights_is_what_a_row_weighs(weights, unit):
+    held = Weights.of(None if weights is None else np.array(weights, float), 3 if weights is None else len(weights))
+    assert held.unit == unit
+
+
 def test_a_picture_holds_all_rows_while_they_fit():
     x = blobs(n=100)
     rows, weights = picture(x, Weights(100), 2000, 0)

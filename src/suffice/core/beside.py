@@ -12,7 +12,7 @@ from suffice.core.errors import DataError
 from suffice.core.labels import Labels, read_labels
 from suffice.core.parameters import Array
 from suffice.core.streamed import Source, Stream, Streamed, few
-from suffice.core.weights import Weights
+from suffice.core.weights import Weights, solid
 from suffice.engines import local
 from suffice.engines.once import cached_property
 from suffice.frames.table import Frame
@@ -38,7 +38,29 @@ class Deferred:
 
 
 # ---- weights ---------------------------------------------------------------------------------------------------------
-class Amounts(Deferred):
+class Summed:
+    """Weights that are read in slices, and what they sum to, for which they are read once."""
+
+    def _sums(self, part: slice) -> Array:
+        """Σ w and Σ w min(w, 1) of a slice."""
+        w: Array = self[part]  # type: ignore[index]
+        return np.array([w.sum(), solid(w)])
+
+    @cached_property
+    def _totals(self) -> Array:
+        return local.reduce(self._sums, len(self), 1)  # type: ignore[arg-type]
+
+    def sum(self) -> float:
+        """Σ w."""
+        return float(self._totals[0])
+
+    @property
+    def solid(self) -> float:
+        """Σ w min(w, 1)."""
+        return float(self._totals[1])
+
+
+class Amounts(Summed, Deferred):
     """A column of numbers that is read when a slice of it is asked for."""
 
     def __getitem__(self, part: slice) -> Array:
@@ -47,30 +69,20 @@ class Amounts(Deferred):
         found = self.source.frame(start, max(stop, start), (self.name,))[self.name]
         return np.ascontiguousarray(cells(found, f"weights: column {self.name!r}"), dtype=np.float64)
 
-    @cached_property
-    def _total(self) -> float:
-        n = len(self)
-        return float(local.reduce(lambda part: _checked(self, part), n, 1))
-
-    def sum(self) -> float:
-        """Σ w."""
-        return self._total
-
-
-def _checked(values: Amounts, part: slice) -> float:
-    """Σ w of a slice in which every weight is one."""
-    try:
-        w = values[part]
-    except (TypeError, ValueError) as error:
-        msg = f"weights are numbers of at least 0, and column {values.name!r} is none: {error}"
-        raise DataError(msg) from error
-    valid = np.isfinite(w) & (w >= 0)
-    if not valid.all():
-        row = int(np.argmin(valid))
-        place = values.source.place(row + part.start)
-        msg = f"weights must be finite and at least 0; column {values.name!r} has {w[row]:g} in {place}."
-        raise DataError(msg)
-    return float(w.sum())
+    def _sums(self, part: slice) -> Array:
+        """Those of a slice in which every weight is one."""
+        try:
+            w = self[part]
+        except (TypeError, ValueError) as error:
+            msg = f"weights are numbers of at least 0, and column {self.name!r} is none: {error}"
+            raise DataError(msg) from error
+        valid = np.isfinite(w) & (w >= 0)
+        if not valid.all():
+            row = int(np.argmin(valid))
+            place = self.source.place(row + part.start)
+            msg = f"weights must be finite and at least 0; column {self.name!r} has {w[row]:g} in {place}."
+            raise DataError(msg)
+        return np.array([w.sum(), solid(w)])
 
 
 def weights_of(data: Any, weights: Any, n: int) -> Weights:
@@ -146,7 +158,7 @@ class _First:
         return other if self.row is None else self
 
 
-class _Owned:
+class _Owned(Summed):
     """The weights of the rows of one class, 0 elsewhere; read in slices."""
 
     ndim = 1
@@ -160,6 +172,5 @@ class _Owned:
         held = self.weights[part].values
         return np.asarray(mine if held is None else mine * held)
 
-    def sum(self) -> float:
-        """Σ w."""
-        return float(local.reduce(lambda part: float(self[part].sum()), len(self.codes), 1))
+    def __len__(self) -> int:
+        return len(self.codes)

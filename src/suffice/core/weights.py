@@ -100,13 +100,16 @@ class Weights:
     def solid(self) -> float:
         """Σ w min(w, 1), of one weight per row: as many as rows, where each counts at least once."""
         w = self.values
-        return float(self.length) if w is None else float(np.sum(w * np.minimum(w, 1.0)))
+        if w is None:
+            return float(self.length)
+        return float(w.solid if hasattr(w, "solid") else solid(w))  # that of files is known by their slices
 
     @property
     def unit(self) -> float:
-        """What a row weighs, where that is less than 1: Σ w min(w, 1)/Σ w, so that 1/unit of it counts as a row."""
-        total = self.total
-        return min(self.solid / total, 1.0) if total > 0 else 1.0
+        """What a row weighs, or 1 where that is more: Σ w min(w, 1)/Σ w, as a power of two, which rounding leaves."""
+        total = 0.0 if self.values is None else float(self.values.sum())
+        share = self.solid / total if total > 0 else 1.0
+        return float(np.exp2(np.round(np.log2(share)))) if share > 0 else 0.0
 
     def member_totals(self) -> Array:
         """Σ w of each member, (k,)."""
@@ -145,6 +148,11 @@ class Weights:
         if self.codes is None:
             return rows[:, None] if rows.ndim == 1 else rows
         return np.asarray(rows[:, None] * (self.codes[:, None] == np.arange(self.members)))
+
+
+def solid(w: Array) -> float:
+    """Σ w min(w, 1)."""
+    return float(np.sum(w * np.minimum(w, 1.0)))
 
 
 def _checked(weights: Any, length: int, allowed: tuple[int, ...]) -> Array:
