@@ -162,6 +162,9 @@ def main(arguments: list[str]) -> None:
         task, path, how = arguments[1:]
         print(json.dumps((fitted if task == "fit" else inferred)(path, how)))
         return
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(__doc__)
+        return
     kept = arguments and not arguments[0].isdecimal()
     sizes = tuple(int(one) for one in arguments[1 if kept else 0 :]) or SIZES
     folder = Path(arguments[0]) if kept else Path(tempfile.mkdtemp(prefix="suffice-scale-"))

@@ -144,7 +144,8 @@ def by_name(blocks: Mapping[Any, Any], x: Any, *, single: bool) -> list[Any]:
         values = [_array(x[name], f"column {name!r}") for name in names_of(key)]
         values = [value[None] for value in values] if single else values
         if isinstance(key, tuple):
-            columns.append(_together(key, values))
+            apart = len(blocks) > 1 and not (block.row_vector or block.support.core)  # as `core.cells` reads them
+            columns.append(_together(key, values, apart=apart))
             continue
         if isinstance(values[0], Coded):
             columns.append(_together((key,), values))
@@ -189,13 +190,13 @@ def numbered(blocks: Mapping[Any, Any], x: Any) -> Any:
     return Frame({name: x[:, name] for name in range(x.shape[1])}, len(x))
 
 
-def _together(key: tuple[Any, ...], values: list[Any]) -> Any:
+def _together(key: tuple[Any, ...], values: list[Any], *, apart: bool = False) -> Any:
     """The columns of one block, each of its own kind."""
     lengths = {name: len(value) for name, value in zip(key, values, strict=True)}
     if len(set(lengths.values())) > 1:
         msg = f"the columns have different lengths: {lengths}; give as many values in each."
         raise DataError(msg)
-    return Frame(dict(zip(key, values, strict=True)), len(values[0]))
+    return Frame(dict(zip(key, values, strict=True)), len(values[0]), apart=apart)
 
 
 def is_single(blocks: Mapping[Any, Any], x: Any) -> bool:

@@ -120,6 +120,8 @@ def _joined(parts: Sequence[Part], n: int, k: int) -> kernels.Cells:
 
 
 def _rows(columns: list[Array], n: int, dtype: Any) -> Any:
+    if len(columns) == 1 and columns[0].dtype == dtype:
+        return columns[0]
     return np.concatenate([np.empty((0, n)), *(some.T for some in columns)], dtype=dtype, casting="unsafe").T
 
 

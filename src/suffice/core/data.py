@@ -110,7 +110,7 @@ def numbers(x: Any, owner: str) -> Array:
         for name in x:
             with naming(f"column {name!r}"):
                 columns.append(numbers(x[name], owner))
-        return np.stack(columns, axis=1)
+        return np.stack(columns).T if x.apart else np.stack(columns, axis=1)
     array = cells(x, owner)
     if array.dtype.kind == "f" and array.dtype.itemsize in (4, 8):
         return array

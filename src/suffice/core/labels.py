@@ -240,7 +240,7 @@ def _ranked(coded: Coded) -> Column:
     """Number words in their order that are numbered in another."""
     vocabulary = in_order(coded.words)
     rank = {label: index for index, label in enumerate(vocabulary)}
-    order = np.array([*(rank[word] for word in coded.words), -1], dtype=np.int64)
+    order = np.array([*(rank[word] for word in coded.words), -1], dtype=np.int32)
     return Column(order[coded.codes], 0, vocabulary)
 
 

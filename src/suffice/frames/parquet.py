@@ -310,7 +310,8 @@ class Reader:
             if long is None or long.at > part.begin:
                 reader = part.file.reader(self.words)
                 group = list(part.groups)
-                long = _Long(reader.iter_batches(part.step, row_groups=group, columns=list(columns)), part.step)
+                batches = reader.iter_batches(part.step, row_groups=group, columns=list(columns), use_threads=False)
+                long = _Long(batches, part.step)
             while True:
                 at, table = long.next()
                 self._keep(part.file, (part.number - (part.begin - at) // part.step, columns), table)

@@ -49,9 +49,9 @@ class Frame:
 
     ndim = 2
 
-    def __init__(self, columns: Mapping[Any, Any], length: int) -> None:
-        """Keep the columns as they are."""
-        self._columns = columns
+    def __init__(self, columns: Mapping[Any, Any], length: int, *, apart: bool = False) -> None:
+        """Keep the columns as they are; ``apart``: they lie one after the other when they become one array."""
+        self._columns, self.apart = columns, apart
         self._arrays: dict[Any, Array] = {}
         self._length = length
 
