@@ -15,7 +15,7 @@ from suffice.combinators.order import alike, twins
 from suffice.combinators.splitting import moves
 from suffice.combinators.stack import Stack
 from suffice.core.distribution import Alert, Distribution
-from suffice.core.em import Climb, InterruptedStart
+from suffice.core.em import Climb, InterruptedStart, merit
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
@@ -263,7 +263,7 @@ def _tried(model: Any, course: Course, rng: Any, how: Any) -> Any:
     try:
         better = [climbed(shares) for shares in _first_shares(course, trials, rng, how)]
         while len(better) > 1:
-            better = sorted(better, key=lambda one: one.worth)[len(better) // 2 :]
+            better = sorted(better, key=merit(better))[len(better) // 2 :]
             better = [path if path.converged else climbed(path.distribution) for path in better]
         needed = how is None and course.prior is None  # a prior may want members empty
         cells = len(course.rows) * model.n
@@ -272,7 +272,7 @@ def _tried(model: Any, course: Course, rng: Any, how: Any) -> Any:
     except KeyboardInterrupt:
         if not paths:
             raise KeyboardInterrupt from None  # a start of a member, if there is one, is none of all of them
-        raise InterruptedStart(max(paths, key=lambda one: one.worth).distribution) from None
+        raise InterruptedStart(max(paths, key=merit(paths)).distribution) from None
     return better[0].distribution
 
 
@@ -313,11 +313,12 @@ def _higher(best: Climb, climbed: Callable[[Any], Climb], moved: Array, chance: 
     """The climb from these responsibilities as soon as it is higher than the best; None where it will not be."""
     there = climbed(moved)
     for _ in range(STRETCHES):
-        if there.worth > best.worth + chance:
+        merits = merit([best, there])
+        if merits(there) > merits(best) + chance:
             return there
         last = there.trace.objective
         slope = last[-1] - last[-2] if len(last) > 1 else 0.0
-        if there.converged or there.worth + AHEAD * slope <= best.worth + chance:
+        if there.converged or merits(there) + AHEAD * slope <= merits(best) + chance:
             break
         there = climbed(there.distribution)
     return None

@@ -153,7 +153,7 @@ def believe(mixture: Any, rows: Any, weights: Weights, prior: Any, options: dict
             raise
         text = f"interrupted after {len(found)} of {options['n_init']} starts; what stands here is the best of them."
         alerts.append(("interrupted", text))
-    path, notes = max(found, key=lambda one: one[0].worth)
+    path, notes = max(found, key=lambda one: one[0].height)
     learned, stats = path.distribution, path.statistics
     if free:
         learned, stats = learned.in_order(stats)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -121,18 +121,25 @@ class Climb:
 
     @cached_property
     def worth(self) -> float:
-        """What makes one climb better than another: the height, without what it may owe to accidents."""
+        """The height, without what it may owe to accidents."""
         return self.height - float(self.distribution.owed(self.statistics))
 
     def agrees(self, best: Climb) -> bool:
         """Whether this climb ended as high as the best."""
-        return self.worth >= best.worth - AGREE * (self.unit + abs(best.worth))
+        alike = self.rank[0] == best.rank[0]
+        return alike and self.height >= best.height - AGREE * (self.unit + abs(best.height))
 
     def heeded(self) -> Climb:
         """The climb; one that the user interrupted ends what it is a part of, too."""
         if self.interrupted:
             raise KeyboardInterrupt
         return self
+
+
+def merit(climbs: Sequence[Climb]) -> Callable[[Climb], float]:
+    """What the best of some climbs has most of: their height; beside sound ones, what they are worth."""
+    sound = any(one.rank[0] for one in climbs)
+    return lambda one: one.worth if sound else one.height
 
 
 @blas.one_thread()  # its threads wait for more to do for a while after an M-step, and would keep ours from the pass

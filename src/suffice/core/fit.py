@@ -17,7 +17,7 @@ from suffice.core.checkpoint import Checkpoint
 from suffice.core.density import data_posterior, density_posterior, is_density
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.doubts import impossible, unbelieved, under, without_cells
-from suffice.core.em import Climb, InterruptedStart, Pass, Trace, climb
+from suffice.core.em import Climb, InterruptedStart, Pass, Trace, climb, merit
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.names import names_of_data, saying_names, with_names
 from suffice.core.parameters import generator
@@ -113,7 +113,8 @@ def fit(
         settled = prototype.settle_prior(prior, rows, checked)
         with nullcontext() if kept is None else kept.going_on():
             climbs = _climbs(prototype, rows, checked, settled, start, generator(random_state), n_init, options, kept)
-            path, notes = max(climbs, key=lambda one: one[0].worth)
+            merits = merit([one for one, _ in climbs])
+            path, notes = max(climbs, key=lambda one: merits(one[0]))
             alike = sum(one.agrees(path) for one, _ in climbs)
             tries = prototype.tries if start is None else 1
             trace = replace(path.trace, starts=len(climbs), agreeing=alike, tries=tries)

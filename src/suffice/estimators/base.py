@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.combinators.course import belief
 from suffice.combinators.merging import added
-from suffice.core.em import Climb, Pass, climb
+from suffice.core.em import Climb, Pass, climb, merit
 from suffice.core.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
@@ -175,7 +175,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
             if not climbs:
                 raise
             warn_of_interruption(self, len(climbs), 1 if again else self.n_init, 6)
-        best = max(climbs, key=lambda one: one.worth)
+        best = max(climbs, key=merit(climbs))
         here, stats = best.distribution, best.statistics
         if not (self._given_order or again):
             here, stats = here.in_order(stats, prior)

@@ -116,7 +116,12 @@ class FitShell(Asking, Criteria, MixtureShell):
             told.end(fits[-1])
             if any("interrupted" in text for _, text in fits[-1].alerts):
                 break
-        return max(fits, key=lambda one: one.trace.objective[-1] - one.distribution.owed(one.statistics))
+        sound = any(one.distribution.sound(one.statistics) for one in fits)
+
+        def merit(one: Fit) -> float:  # as `em.merit`
+            return float(one.trace.objective[-1]) - (one.distribution.owed(one.statistics) if sound else 0.0)
+
+        return max(fits, key=merit)
 
     def _show(self) -> None:
         self.weights_ = self.distribution_.weights.copy()
