@@ -243,3 +243,17 @@ def test_an_interrupting_callback_keeps_what_was_found():
     found = sf.select(sf.Normal(), two_groups(60), n_components=[1, 2, 3], random_state=0, callback=stop)
     assert sorted(found.table["n_components"]) == [1, 2]
     assert found.alerts[0][0] == "interrupted"
+
+
+def test_how_much_worse_a_candidate_is_has_a_sign():
+    x = np.random.default_rng(0).normal(size=(12, 3))
+    found = sf.select(sf.MultivariateNormal(), x, n_components=[1, 3], random_state=0)
+    best, last = found.table  # which is spurious, though its BIC is lower
+    assert last["spurious"]
+    assert last["bic"] < best["bic"]
+    told = f"−{best['bic'] - last['bic']:.1f}"
+    assert found.summary(width=120).splitlines()[-2].split()[-1] == told
+    assert f">{told}<" in found._repr_html_()
+    outside = sf.select(sf.Normal(), two_groups(100), n_components=[1, 2], criterion="held_out", random_state=0)
+    worse = outside.table[0]["held_out"] - outside.table[1]["held_out"]
+    assert outside.summary(width=120).splitlines()[-1].split()[-1] == f"{worse:.4f}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from suffice.combinators.search import Groups, search
 from suffice.combinators.trials import Found
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
+from suffice.core.fit import named_fit
+from suffice.core.names import names_of_data, saying_names
 from suffice.core.readings import count
 from suffice.core.result import Fit
 from suffice.core.rich_text import Page
@@ -103,9 +105,9 @@ class Table(Sequence[dict[str, Any]]):
         found = [[*lead, *(HEADS[name] for name in numbers), *([f"Δ {HEADS[criterion]}"] if criterion else [])]]
         for row in self.rows[:most]:
             own = [shown(row[keys[name]] or "–", 24) for name in lead] + [_cell(name, row[name]) for name in numbers]
-            worse = abs(row[criterion] - self.rows[0][criterion]) if criterion else 0.0
-            digits = 4 if criterion == "held_out" else 1
-            own += ([f"{worse:.{digits}f}" if np.isfinite(worse) else "–"]) if criterion else []
+            if criterion:
+                sign = CRITERIA[criterion]
+                own.append(_cell(criterion, sign * (row[criterion] - self.rows[0][criterion]) + 0.0))
             found.append(own)
         return found
 
@@ -188,6 +190,7 @@ class Selection(Page):
         return self.summary()
 
 
+@saying_names
 def select(
     component: Any,
     data: Any,
@@ -242,8 +245,10 @@ def select(
     folds, workers = _check_holdout(holdout, criterion), _check_workers(n_jobs)
     asked = candidates(component, n_components, structures, families)
     groups = Groups.of(asked, data, weights, prior, random_state, folds)
-    told = None if callback is None else lambda some: [callback(_row(one)) for one in some]
+    names = names_of_data(data)
+    told = None if callback is None else lambda some: [callback(_row(_named(one, names))) for one in some]
     found, alerts = search(groups, workers, told)
+    found = [_named(one, names) for one in found]
     rows = [_row(one) for one in found]
     order = sorted(range(len(found)), key=lambda i: _rank(rows[i], criterion))
     fits = tuple(found[i].fit for i in order)
@@ -275,6 +280,11 @@ def _check_workers(n_jobs: Any) -> int | None:
 def _rank(row: dict[str, Any], criterion: str) -> tuple[bool, float]:
     value = CRITERIA[criterion] * row[criterion]
     return row["spurious"] or bool(np.isnan(value)), value
+
+
+def _named(found: Found, names: Any) -> Found:
+    """The candidate with a fit that knows the names of the data's columns."""
+    return replace(found, fit=named_fit(found.fit, names))
 
 
 def _row(found: Found) -> dict[str, Any]:

@@ -186,6 +186,7 @@ def _at_once(learned: Any, stats: Any, ddof: float) -> Climb:
     return Climb(learned, stats, trace, converged=True, reason="exact")
 
 
+@saying_names
 def posterior(
     distribution: Distribution,
     data: Any,
@@ -230,7 +231,11 @@ def posterior(
         "callback": callback,
     }
     near = prototype.approximate_posterior(rows, checked, prior, options)
-    return _believe(prototype, rows, checked, prior) if near is None else near
+    found = _believe(prototype, rows, checked, prior) if near is None else near
+    names = names_of_data(data)
+    if names is None or prototype.column_names is not None or len(names) != (prototype.columns or 1):
+        return found
+    return found.with_column_names(names)
 
 
 def _believe(prototype: Any, rows: Any, weights: Weights, prior: Any, *, mode_only: bool = False) -> Any:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
+from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -50,14 +51,15 @@ def with_names(text: str, names: tuple[Any, ...] | None) -> str:
 
 def saying_names(learn: Callable[P, R]) -> Callable[P, R]:
     """Let what is said of bad data name their columns, where the data do; a product names them itself."""
+    first = next(iter(signature(learn).parameters))
 
     @wraps(learn)
     def told(*given: P.args, **options: P.kwargs) -> R:
         try:
             return learn(*given, **options)
         except DataError as error:
-            asked = {**dict(zip(("distribution", "data"), given, strict=False)), **options}
-            own = getattr(asked.get("distribution"), "column_names", None)
+            asked = {**dict(zip((first, "data"), given, strict=False)), **options}
+            own = getattr(asked.get(first), "column_names", None)
             text = str(error)
             better = text if own is not None else with_names(text, names_of_data(asked.get("data")))
             if better == text:
@@ -82,12 +84,52 @@ def label_of(asked: Any, labels: tuple[Any, ...], owner: str) -> Any:
     raise ParameterError(f"{owner} has no column {shown:.60}. {offer(asked, labels)}")
 
 
+def near(asked: Any, known: Iterable[Any]) -> str | None:
+    """The name that a mistyped one most looks like, whatever the case of its letters; None where none does.
+
+    >>> near("bicc", ("bic", "aic")), near("vvv", ("EEE", "VVV")), near("x", ("bic", "aic"))
+    ('bic', 'VVV', None)
+    """
+    there = {str(name).lower(): str(name) for name in known}
+    found = get_close_matches(asked.lower(), there, 1, 0.6) if isinstance(asked, str) else []
+    return there[found[0]] if found else None
+
+
+def guessed(asked: Any, known: Iterable[Any]) -> str:
+    """The question whether the nearest name was meant, with a space behind it; "" where none is near."""
+    found = near(asked, known)
+    return "" if found is None else f"Did you mean {found!r}? "
+
+
+def lacking(wanted: Iterable[Any], there: Iterable[Any]) -> str:
+    """What to say of data without some of the columns that a model asks for: those, and what they may be called."""
+    known, asked = list(there), list(wanted)
+    missing, others = [name for name in asked if name not in known], [name for name in known if name not in asked]
+    meant = {name: near(name, others) for name in missing}
+    told = [f"{name!r} (is it their {meant[name]!r}?)" if meant[name] else repr(name) for name in missing[:12]]
+    more = f" and {len(missing) - 12} more" if len(missing) > 12 else ""
+    many, it = ("s", "them") if len(missing) > 1 else ("", "it")
+    which = f"column{many} {', '.join(told)}{more}"
+    return f"the data lack the {which}, which the model asks for by name. Rename or add {it}."
+
+
+def by_name(data: Any, names: tuple[Any, ...] | None) -> Any:
+    """Data with the columns of a model, in its order, where they have such names in another; else as they are."""
+    there = names_of_data(data)
+    if names is None or there is None or there == names or set(there).isdisjoint(names):
+        return data
+    if not set(names) <= set(there):
+        raise DataError(lacking(names, there))
+    columns = table.opened(data)
+    if not isinstance(columns, table.Frame):
+        return data
+    return table.Frame({name: columns.raw(name) for name in names}, len(columns))
+
+
 def offer(asked: Any, labels: Iterable[Any]) -> str:
     """What to say to a name that is none: the nearest one, or all of them."""
     known = tuple(labels)
-    near = get_close_matches(str(asked), [str(label) for label in known], 1, 0.6) if isinstance(asked, str) else []
     shown = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
-    guess = f"Did you mean {near[0]!r}? " if near else ""
     if known == tuple(range(len(known))):
         return f"It has columns by place, from 0 to {len(known) - 1}."
-    return f"{guess}It has the columns {shown}."
+    return f"{guessed(asked, known)}It has the columns {shown}."
