@@ -16,8 +16,8 @@ from suffice.core.em import Climb, Pass
 from suffice.core.parameters import Array
 from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
-from suffice.estimators.base import say
 from suffice.estimators.validation import AT_LEAST_ONE, AT_LEAST_ZERO, checked, generator, one_of, row_weights
+from suffice.estimators.verbose import say
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
