@@ -14,7 +14,7 @@ from suffice.combinators.trials import Found
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
 from suffice.core.fit import named_fit
-from suffice.core.names import names_of_data, saying_names
+from suffice.core.names import guessed, names_of_data, saying_names
 from suffice.core.readings import count
 from suffice.core.result import Fit
 from suffice.core.rich_text import Page
@@ -239,9 +239,7 @@ def select(
     >>> sf.select(sf.Normal(), x, n_components=[1, 2], random_state=0).best.distribution.n
     2
     """
-    if criterion not in CRITERIA:
-        msg = f"criterion is one of {', '.join(map(repr, CRITERIA))}; got {criterion!r}."
-        raise ParameterError(msg)
+    criterion = _check_criterion(criterion)
     folds, workers = _check_holdout(holdout, criterion), _check_workers(n_jobs)
     asked = candidates(component, n_components, structures, families)
     groups = Groups.of(asked, data, weights, prior, random_state, folds)
@@ -256,6 +254,17 @@ def select(
         text = "every candidate rests on members that are accidents of a few rows; ask for fewer, or give a prior."
         alerts = (*alerts, ("spurious", text))
     return Selection(Table(rows[i] for i in order), fits[0], criterion, fits, alerts)
+
+
+def _check_criterion(given: Any) -> str:
+    """The criterion, also in the spelling of the command line: heldout."""
+    known = {name.replace("_", ""): name for name in CRITERIA}
+    found = known.get(given.replace("_", "").replace("-", "")) if isinstance(given, str) else None
+    if found is None:
+        guess = guessed(given, CRITERIA)
+        msg = f"criterion is one of {', '.join(map(repr, CRITERIA))}; got {given!r:.40}. {guess}".rstrip()
+        raise ParameterError(msg)
+    return found
 
 
 def _check_holdout(holdout: Any, criterion: str) -> Any:

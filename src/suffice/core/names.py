@@ -11,12 +11,13 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from suffice.core.errors import DataError, ParameterError
+from suffice.core.errors import ArgumentError, DataError, ParameterError
 from suffice.frames import table
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+ELSEWHERE = {"sample_weight": "weights", "seed": "random_state", "init": "start"}  # names that other libraries have
 PLACES = re.compile(r"\b(columns?) (\d+(?:, \d+)*)(?![\d:]|, \d)")
 
 
@@ -50,11 +51,21 @@ def with_names(text: str, names: tuple[Any, ...] | None) -> str:
 
 
 def saying_names(learn: Callable[P, R]) -> Callable[P, R]:
-    """Let what is said of bad data name their columns, where the data do; a product names them itself."""
-    first = next(iter(signature(learn).parameters))
+    """Let what is said of bad data name their columns, where the data do; a product names them itself.
+
+    An option that there is not is refused, and the one that may be meant named.
+    """
+    known = tuple(signature(learn).parameters)
+    first = known[0]
 
     @wraps(learn)
     def told(*given: P.args, **options: P.kwargs) -> R:
+        unknown = next((name for name in options if name not in known), None)
+        if unknown is not None:
+            meant = ELSEWHERE.get(unknown)
+            guess = guessed(unknown, known) if meant not in known else f"Its name here is {meant!r}. "
+            msg = f"{learn.__name__} has no option {unknown!r}. {guess}It takes {', '.join(known)}."
+            raise ArgumentError(msg)
         try:
             return learn(*given, **options)
         except DataError as error:
