@@ -239,7 +239,7 @@ def select(
     >>> sf.select(sf.Normal(), x, n_components=[1, 2], random_state=0).best.distribution.n
     2
     """
-    criterion = _check_criterion(criterion)
+    criterion = criterion_of(criterion)
     folds, workers = _check_holdout(holdout, criterion), _check_workers(n_jobs)
     asked = candidates(component, n_components, structures, families)
     groups = Groups.of(asked, data, weights, prior, random_state, folds)
@@ -256,7 +256,7 @@ def select(
     return Selection(Table(rows[i] for i in order), fits[0], criterion, fits, alerts)
 
 
-def _check_criterion(given: Any) -> str:
+def criterion_of(given: Any) -> str:
     """The criterion, also in the spelling of the command line: heldout."""
     known = {name.replace("_", ""): name for name in CRITERIA}
     found = known.get(given.replace("_", "").replace("-", "")) if isinstance(given, str) else None
