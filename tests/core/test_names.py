@@ -177,3 +177,13 @@ def test_data_without_a_column_are_told_which_and_what_it_may_be_called():
     many = {f"x{j}": RNG.normal(size=9) for j in range(20)}
     with pytest.raises(sf.DataError, match="'x11' and 7 more"):
         sf.fit(sf.Product({name: sf.Normal() for name in many}), {"y": many["x0"], "x19": many["x1"]})
+
+
+def test_the_column_of_weights_is_none_of_the_names(tmp_path):
+    BOTH.assign(w=2.0).to_csv(tmp_path / "rows.csv", index=False)
+    files = sf.scan(tmp_path / "rows.csv")
+    assert sf.fit(sf.MultivariateNormal(), files, weights="w").names == ("width", "1")
+    assert sf.posterior(sf.MultivariateNormal(), files, weights="w", prior="weak").column_names == ("width", "1")
+    best = sf.select(sf.Normal(), files, weights="w", n_components=1, random_state=0).best
+    assert best.names == ("width", "1")
+    assert sf.fit(sf.MultivariateNormal(), files).names == ("width", "1", "w")

@@ -243,7 +243,7 @@ def select(
     folds, workers = _check_holdout(holdout, criterion), _check_workers(n_jobs)
     asked = candidates(component, n_components, structures, families)
     groups = Groups.of(asked, data, weights, prior, random_state, folds)
-    names = names_of_data(data)
+    names = names_of_data(data, without=weights)
     told = None if callback is None else lambda some: [callback(_row(_named(one, names))) for one in some]
     found, alerts = search(groups, workers, told)
     found = [_named(one, names) for one in found]

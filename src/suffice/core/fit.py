@@ -101,7 +101,7 @@ def fit(
                 stats = learned.suffstats(rows, checked)
             path = _at_once(learned, stats, ddof)
             found = _conclude(path, (rows, checked), prior, prototype, believed, (), named)
-            return named_fit(found, names_of_data(data))
+            return named_fit(found, names_of_data(data, without=weights))
         _refuse_ddof(prototype, ddof, stats)
         options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback}
         kept = None
@@ -129,7 +129,7 @@ def fit(
             found = replace(found, _mark=begun)
         if kept is not None and len(climbs) == n_init and not climbs[-1][0].interrupted:
             kept.remove()
-        return named_fit(found, names_of_data(data))
+        return named_fit(found, names_of_data(data, without=weights))
 
 
 def _climbs(
@@ -232,7 +232,7 @@ def posterior(
     }
     near = prototype.approximate_posterior(rows, checked, prior, options)
     found = _believe(prototype, rows, checked, prior) if near is None else near
-    names = names_of_data(data)
+    names = names_of_data(data, without=weights)
     if names is None or prototype.column_names is not None or len(names) != (prototype.columns or 1):
         return found
     return found.with_column_names(names)

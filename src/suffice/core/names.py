@@ -21,8 +21,11 @@ ELSEWHERE = {"sample_weight": "weights", "seed": "random_state", "init": "start"
 PLACES = re.compile(r"\b(columns?) (\d+(?:, \d+)*)(?![\d:]|, \d)")
 
 
-def names_of_data(data: Any) -> tuple[Any, ...] | None:
-    """The names of the columns of a frame, a scan, a mapping, a structured array or rows with names; else None."""
+def names_of_data(data: Any, without: Any = None) -> tuple[Any, ...] | None:
+    """The names of the columns of a frame, a scan, a mapping, a structured array or rows with names; else None.
+
+    ``without``: of files, the name of the column that has the weights, which is none of the rows'.
+    """
     try:
         if table.is_frame(data):
             return tuple(table.names(data))
@@ -35,7 +38,7 @@ def names_of_data(data: Any) -> tuple[Any, ...] | None:
     if isinstance(data, (list, tuple)):
         return tuple(data[0]) if len(data) and isinstance(data[0], Mapping) else None
     known = getattr(data, "names", None) if hasattr(data, "partitions") else None
-    return None if known is None else tuple(known)
+    return None if known is None else tuple(name for name in known if not isinstance(without, str) or name != without)
 
 
 def with_names(text: str, names: tuple[Any, ...] | None) -> str:
@@ -72,7 +75,11 @@ def saying_names(learn: Callable[P, R]) -> Callable[P, R]:
             asked = {**dict(zip((first, "data"), given, strict=False)), **options}
             own = getattr(asked.get(first), "column_names", None)
             text = str(error)
-            better = text if own is not None else with_names(text, names_of_data(asked.get("data")))
+            better = (
+                text
+                if own is not None
+                else with_names(text, names_of_data(asked.get("data"), without=asked.get("weights")))
+            )
             if better == text:
                 raise
             raise DataError(better) from error
