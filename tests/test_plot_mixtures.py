@@ -285,3 +285,24 @@ def test_the_note_below_a_table_gives_the_reason_that_applies(distribution, data
     (note,) = (line for line in page.splitlines() if "± –: not known" in line)
     assert why in note
     assert note.count(";") == 0
+
+
+@pytest.mark.parametrize("draw", ["trace", "traces"])
+def test_a_climb_that_is_flat_is_drawn_flat_and_read_as_it_is(ax, draw):
+    first = sf.fit(sf.Mixture(sf.Normal(), 2), ONE, random_state=0)
+    again = sf.fit(sf.Mixture(sf.Normal(), 2), ONE, start=first.distribution, tol=1e-14, accelerate=False)
+    assert np.ptp(again.trace.log_likelihood) < 1e-6
+    getattr(sf.plot, draw)(again, ax=ax)
+    ax.figure.canvas.draw()
+    assert ax.yaxis.get_offset_text().get_text() == ""
+    low, high = ax.get_ylim()
+    assert high - low >= 1e-3
+    labels = [float(one.get_text().replace("\N{MINUS SIGN}", "-")) for one in ax.get_yticklabels()]
+    np.testing.assert_allclose(labels, ax.get_yticks(), atol=1e-5)
+    assert len(set(labels)) == len(labels)
+
+
+def test_a_selection_is_drawn_by_either_spelling_of_a_criterion(ax):
+    chosen = sf.select(sf.Normal(), ONE[::4], n_components=[1, 2], criterion="held_out", random_state=0)
+    sf.plot.selection(chosen, "heldout", ax=ax)
+    assert "held-out" in head(ax)

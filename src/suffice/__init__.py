@@ -62,7 +62,10 @@ def __getattr__(name: str) -> Any:
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     else:
-        msg = f"suffice has no {name!r}; dir(suffice) lists what it has."
+        from suffice.core.names import guessed
+
+        guess = "" if name.startswith("_") else guessed(name, (*_HOME, *_MODULES))
+        msg = f"suffice has no {name!r}. {guess}dir(suffice) lists what it has."
         raise AttributeError(msg)
     globals()[name] = value
     return value

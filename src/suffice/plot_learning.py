@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from suffice.canvas import BLUE, DASHES, GREY, RED, axes, colour, dress, marker, plain, title
-from suffice.combinators.select import CRITERIA, Selection
+from suffice.combinators.select import CRITERIA, Selection, criterion_of
 from suffice.combinators.variational_posterior import VariationalPosterior
 from suffice.core.em import Trace
 from suffice.core.errors import ParameterError
+
+FLAT = 1e-3  # nats that a climb must rise by to be seen rising
 
 
 # ---- how many members -----------------------------------------------------------------------------------------------
@@ -28,10 +30,7 @@ def selection(chosen: Selection, criterion: str | None = None, ax: Any = None) -
     if not isinstance(chosen, Selection):
         msg = f"plot.selection draws what sf.select(…) gives; got {type(chosen).__name__}."
         raise ParameterError(msg)
-    name = criterion or chosen.criterion
-    if name not in CRITERIA:
-        msg = f"criterion is one of {', '.join(map(repr, CRITERIA))}; got {name!r}."
-        raise ParameterError(msg)
+    name = criterion_of(criterion or chosen.criterion)
     if not any(np.isfinite(row[name]) for row in chosen.table):
         msg = f"no candidate has {name!r}; ask sf.select(…, holdout=5) for it."
         raise ParameterError(msg)
@@ -104,7 +103,6 @@ def trace(found: Any, ax: Any = None) -> Any:
     ax.plot(x, path.bound, "o", label="the same from the statistics" if belief else "bound from the statistics", **ring)
     ax.axhline(path.log_likelihood[-1], color=GREY, lw=1, ls=":")
     ax.set(xlabel="pass" if refused <= 0 else "pass that was kept", ylabel=told)
-    ax.ticklabel_format(axis="y", useOffset=False)
     ax.xaxis.get_major_locator().set_params(integer=True)
     what = found.components.name if belief else found.distribution.name
     state = "converged" if found.converged else "NOT converged"
@@ -114,6 +112,7 @@ def trace(found: Any, ax: Any = None) -> Any:
     ax.legend(frameon=False, fontsize=9, loc="lower right")
     dress(ax)
     ax.margins(0.03, 0.08)
+    _in_nats(ax)
     return ax
 
 
@@ -157,8 +156,17 @@ def traces(found: Any, ax: Any = None) -> Any:
     ax.xaxis.get_major_locator().set_params(integer=True)
     dress(ax)
     ax.margins(0.03, 0.08)
+    _in_nats(ax)
     ax.legend(frameon=False, fontsize=8, loc="lower right")
     return ax
+
+
+def _in_nats(ax: Any) -> None:
+    """Let heights be read as they are; what is less than a thousandth of a nat is flat."""
+    ax.ticklabel_format(axis="y", useOffset=False, style="plain")
+    low, high = ax.get_ylim()
+    more = max(FLAT - (high - low), 0.0) / 2
+    ax.set_ylim(low - more, high + more)
 
 
 def _objective(path: Trace) -> Any:

@@ -79,3 +79,111 @@ def test_a_single_column_of_any_name_is_asked_by_it():
         assert fit.marginal("weights").mean == pytest.approx(float(np.ravel(fit.distribution.mean)[0]), rel=1e-12)
         holed = other.assign(weights=other["weights"].where(other.index != 3))
         assert fit.impute(holed)["weights"][3] == pytest.approx(fit.marginal("weights").mean, rel=1e-12)
+
+
+# ---- selections and beliefs ------------------------------------------------------------------------------------------
+BOTH = pd.DataFrame(COLUMNS)[["width", "1"]].assign(**{"1": 2.0 * COLUMNS["width"] + COLUMNS["1"]})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_selection_keeps_the_names_and_answers_by_them(kind):
+    told = []
+    rows = KINDS[kind]({name: BOTH[name].to_numpy() for name in BOTH})
+    found = sf.select(sf.MultivariateNormal(), rows, n_components=[1, 2], random_state=0, callback=told.append)
+    assert [fit.names for fit in found.fits] == [("width", "1")] * 2
+    alone = sf.fit(sf.MultivariateNormal(), BOTH)
+    one = next(fit for fit in found.fits if fit.distribution.n == 1)
+    asked = {"width": 3.0}
+    assert one.predict("1", given=asked).value == pytest.approx(alone.predict("1", given=asked).value)
+    assert "  width " in found.best.summary()
+    assert "column 0" not in found.best.summary()
+    assert len(told) == 2
+
+
+def test_what_a_selection_says_of_bad_columns_names_them():
+    flat = BOTH.assign(flat=3.0)
+    told = []
+    found = sf.select(sf.MultivariateNormal(), flat, n_components=[1], random_state=0, callback=told.append)
+    for alerts in (found.best.alerts, found.table[0]["alerts"], told[0]["alerts"]):
+        assert any("column 'flat' is constant" in text for _, text in alerts)
+    flat.loc[7, "1"] = np.inf
+    with pytest.raises(sf.DataError, match="row 7, column '1'"):
+        sf.select(sf.MultivariateNormal(), flat, n_components=[1], random_state=0)
+    with pytest.raises(sf.DataError, match="row 7, column '1'"):
+        sf.posterior(sf.Normal(), flat, prior="weak")
+
+
+BELIEFS = {
+    "joint": sf.MultivariateNormal(),
+    "independent": sf.Normal(),
+    "places": sf.Product([sf.Normal(), sf.Normal()]),
+    "mixture": sf.Mixture(sf.MultivariateNormal(), 2),
+}
+
+
+@pytest.mark.parametrize("model", BELIEFS)
+def test_a_belief_keeps_the_names_and_its_predictive_answers_by_them(model):
+    named, bare = (sf.posterior(BELIEFS[model], x, prior="weak", random_state=0) for x in (BOTH, BOTH.to_numpy()))
+    assert (named.column_names, bare.column_names) == (("width", "1"), None)
+    page = named.summary()
+    assert any(line.startswith("  width ") for line in page.splitlines())
+    assert "column 0" not in page
+    assert "column 0" in bare.summary() or model == "places"
+    predictive = named.predictive()
+    heights = bare.predictive().log_prob(BOTH.to_numpy())
+    np.testing.assert_allclose(predictive.log_prob(BOTH), heights, rtol=1e-12)
+    np.testing.assert_allclose(predictive.log_prob(BOTH[["1", "width"]]), heights, rtol=1e-12)
+    asked = predictive.predict("1", given={"width": 3.0}).value
+    assert asked == pytest.approx(bare.predictive().predict(1, given={0: 3.0}).value)
+    again = sf.io.loads(sf.io.dumps(named))
+    assert again.column_names == ("width", "1")
+    assert again.summary() == page
+
+
+def test_a_belief_about_a_mixture_finds_columns_by_name():
+    post = sf.posterior(BELIEFS["mixture"], BOTH, prior="weak", random_state=0)
+    turned = BOTH[["1", "width"]].assign(more=1.0)
+    np.testing.assert_array_equal(post.predict_proba(turned), post.predict_proba(BOTH))
+    np.testing.assert_array_equal(post.predict(pl.DataFrame(turned)), post.predict(BOTH.to_numpy()))
+    with pytest.raises(sf.DataError, match=r"lack the column 'width' \(is it their 'Width'\?\)"):
+        post.predict(turned.rename(columns={"width": "Width"}))
+
+
+def test_of_one_column_the_belief_says_its_name_and_the_predictive_is_of_numbers():
+    seen = pd.DataFrame({"cured": [1, 0, 1]})
+    for prior in (sf.Beta(1, 1), lambda p: 0 * p + 1.0):
+        post = sf.posterior(sf.Bernoulli(), seen, prior=prior)
+        assert "  cured " in post.summary()
+        assert post.predictive().p == pytest.approx(0.6)
+
+
+def test_a_belief_about_a_covariance_is_shown_with_its_variances():
+    post = sf.posterior(sf.MultivariateNormal(), BOTH, prior="weak")
+    mean, std = post.mean["cov"], post.std["cov"]
+    line = next(line for line in post.summary(width=120).splitlines() if line.startswith("  1 "))
+    assert f"var {mean[1, 1]:.4g} ± {std[1, 1]:.2g}" in line
+    assert "cov[width, 1]" in post.summary(width=120)
+
+
+def test_data_without_a_column_are_told_which_and_what_it_may_be_called():
+    fit = sf.fit(sf.MultivariateNormal(), pd.DataFrame(COLUMNS))
+    wrong = pd.DataFrame(COLUMNS).rename(columns={"width": "Width", "1": "other"})
+    with pytest.raises(sf.DataError) as raised:
+        fit.log_prob(wrong)
+    text = str(raised.value)
+    assert "the data lack the columns 'width' (is it their 'Width'?), '1', which" in text
+    assert "Product" not in text
+    assert "height" not in text
+    many = {f"x{j}": RNG.normal(size=9) for j in range(20)}
+    with pytest.raises(sf.DataError, match="'x11' and 7 more"):
+        sf.fit(sf.Product({name: sf.Normal() for name in many}), {"y": many["x0"], "x19": many["x1"]})
+
+
+def test_the_column_of_weights_is_none_of_the_names(tmp_path):
+    BOTH.assign(w=2.0).to_csv(tmp_path / "rows.csv", index=False)
+    files = sf.scan(tmp_path / "rows.csv")
+    assert sf.fit(sf.MultivariateNormal(), files, weights="w").names == ("width", "1")
+    assert sf.posterior(sf.MultivariateNormal(), files, weights="w", prior="weak").column_names == ("width", "1")
+    best = sf.select(sf.Normal(), files, weights="w", n_components=1, random_state=0).best
+    assert best.names == ("width", "1")
+    assert sf.fit(sf.MultivariateNormal(), files).names == ("width", "1", "w")

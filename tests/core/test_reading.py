@@ -168,8 +168,14 @@ REFUSED = {
     ),
     "uneven labels": (lambda: sf.fit(sf.Categorical(), [["a", "b"], ["c"]]), ["Categorical", "row 1 has 1"]),
     "rows of two kinds": (lambda: sf.fit(MIXED, [{"a": 1.0, "b": "p"}, [1.0, "p"]]), ["Product", "row 1", "alike"]),
-    "records without a name": (lambda: sf.fit(MIXED, [{"a": 1.0}, {"a": 2.0}]), ["Product", "'b'", "'a'"]),
-    "fields without a name": (lambda: sf.fit(MIXED, np.zeros(2, [("a", float)])), ["Product", "'b'", "'a'"]),
+    "records without a name": (
+        lambda: sf.fit(MIXED, [{"a": 1.0}, {"a": 2.0}]),
+        ["lack the column 'b'", "Rename or add"],
+    ),
+    "fields without a name": (
+        lambda: sf.fit(MIXED, np.zeros(2, [("a", float)])),
+        ["lack the column 'b'", "Rename or add"],
+    ),
 }
 
 

@@ -260,3 +260,17 @@ def test_a_candidate_without_a_value_leaves_the_order_of_the_others():
     rows = [{"bic": bic, "spurious": spurious} for bic, spurious in [(5, True), (np.nan, True), (3, True), (9, False)]]
     ranked = sorted(rows, key=lambda row: select._rank(row, "bic"))
     assert [row["bic"] for row in ranked[:3]] == [9, 3, 5]
+
+
+def test_how_much_worse_a_candidate_is_has_a_sign():
+    x = np.random.default_rng(0).normal(size=(12, 3))
+    found = sf.select(sf.MultivariateNormal(), x, n_components=[1, 3], random_state=0)
+    best, last = found.table  # which is spurious, though its BIC is lower
+    assert last["spurious"]
+    assert last["bic"] < best["bic"]
+    told = f"−{best['bic'] - last['bic']:.1f}"
+    assert found.summary(width=120).splitlines()[-2].split()[-1] == told
+    assert f">{told}<" in found._repr_html_()
+    outside = sf.select(sf.Normal(), two_groups(100), n_components=[1, 2], criterion="held_out", random_state=0)
+    worse = outside.table[0]["held_out"] - outside.table[1]["held_out"]
+    assert outside.summary(width=120).splitlines()[-1].split()[-1] == f"{worse:.4f}"

@@ -336,3 +336,45 @@ def test_a_climb_whose_passes_run_out_has_converged_where_the_last_gained_less_t
     assert sf.GaussianMixture(2, random_state=0, max_iter=enough).fit(X).converged_
     with pytest.warns(ConvergenceWarning):
         assert not sf.GaussianMixture(2, random_state=0, tol=gains[enough - 2] / 2, max_iter=enough).fit(X).converged_
+
+
+def test_alerts_say_what_not_to_trust():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(100, 2)), np.full((6, 2), 3.0)])
+    model = sf.GaussianMixture(2, covariance_type="diag", random_state=0)
+    assert not hasattr(model, "alerts_")
+    assert [code for code, _ in model.fit(X).alerts_] == ["collapsed"]
+    assert "member 1 (6 rows)" in model.alerts_[0][1]
+    assert sf.io.loads(sf.io.dumps(model)).alerts_ == model.alerts_
+    flat = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"]).assign(c=1.0)
+    told = dict(model.fit(flat).alerts_)
+    assert "column 'c' is constant" in told["constant"]
+    assert sf.GaussianMixture(3, random_state=0).fit(IRIS).alerts_ == ()
+
+
+@pytest.mark.parametrize("kind", [sf.GaussianMixture, sf.BayesianGaussianMixture])
+def test_alerts_say_that_it_did_not_converge(kind):
+    model = kind(n_components=3, max_iter=2, init_params="random", random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(IRIS)
+    assert dict(model.alerts_)["not converged"].startswith("it stopped after 2 passes, before")
+    assert "not converged" not in dict(model.set_params(max_iter=500).fit(IRIS).alerts_)
+
+
+def test_under_a_prior_the_bound_is_the_log_posterior_per_row():
+    prior = {
+        "weights": sf.Dirichlet(np.array([3.0])),
+        "components": sf.NormalInverseWishart(np.zeros(4), 1, 6, np.eye(4)),
+    }
+    model = sf.GaussianMixture(2, prior=prior, random_state=0, tol=1e-9, max_iter=500).fit(IRIS)
+    believed = float(model.distribution_.log_prior(prior))
+    assert abs(believed) > 1.0
+    assert_allclose(model.lower_bound_, model.score(IRIS) + believed / len(IRIS), rtol=1e-8)
+    first, second = (sf.GaussianMixture(2, prior=prior, random_state=0).fit(part) for part in (IRIS[::2], IRIS[1::2]))
+    with pytest.warns(sf.SufficeWarning):
+        first.merge(second)
+    height = float(np.sum(first.distribution_.log_likelihood(first.statistics_)))
+    believed = float(first.distribution_.log_prior(prior))
+    assert_allclose(first.lower_bound_, (height + believed) / len(IRIS), rtol=1e-12)
+    before = float(first.distribution_.log_prior(prior)) / len(IRIS) + first.score(IRIS)
+    assert_allclose(first.partial_fit(IRIS).lower_bound_, before, rtol=1e-10)

@@ -230,3 +230,14 @@ def test_a_warm_start_honours_changed_options():
 def test_sparse_matrices_are_refused(model):
     with pytest.raises(TypeError, match="dense data is required"):
         model.fit(csr_array(np.eye(4)))
+
+
+def test_alerts_are_those_of_the_fit_and_the_fit_goes_when_rows_come():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(100, 1)), np.full((6, 1), 3.0)])
+    model = sf.MixtureModel(sf.Normal(), 2, start=np.repeat([0, 1], [100, 6]), random_state=0).fit(X)
+    assert model.alerts_ == model.fit_.alerts
+    assert "collapsed" in dict(model.alerts_)
+    model.partial_fit(rng.normal(size=(100, 1)))
+    assert not hasattr(model, "fit_")
+    assert "not converged" in dict(model.alerts_)

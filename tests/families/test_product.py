@@ -183,7 +183,7 @@ def test_alerts_and_the_page_name_the_column():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ({"age": DATA["age"]}, "needs the columns 'age', 'x', 'y', 'smokes', 'visits'; the data have 'age'"),
+        ({"age": DATA["age"]}, "the data lack the columns 'x', 'y', 'smokes', 'visits', which the model asks for"),
         (DATA | {"visits": DATA["visits"][:3]}, "different lengths"),
         (DATA | {"visits": np.full(N, -1.0)}, "column 'visits': Poisson takes .* row 0 has -1"),
         (DATA | {"age": np.full(N, "old")}, "column 'age': Normal needs numbers"),

@@ -9,15 +9,20 @@ from typing import Any
 import click
 
 
-def opened(files: Sequence[str]) -> Any:
-    """The rows of some files, and what to know of them as notes."""
+def opened(files: Sequence[str], *, learned: bool = False) -> Any:
+    """The rows of some files, and what to know of them as notes; ``learned``: from which there must be some."""
     import suffice as sf
     from suffice.cli.terminal import note
+    from suffice.core.errors import DataError
 
     said = click.get_current_context().meta
     found = sf.scan(list(files), delimiter=said.get("suffice.delimiter"), missing=said.get("suffice.missing", ()))
     for _, text in found.alerts:
         note(f"note: {text}")
+    if learned and not len(found):
+        which = f"{files[0]} has" if len(files) == 1 else f"the {len(files)} files have"
+        msg = f"{which} no rows, only the names of columns: there is nothing to learn from."
+        raise DataError(msg)
     return found
 
 
@@ -46,10 +51,11 @@ def column(data: Any, name: str) -> Any:
 def row_at(file: str, row: int) -> Any:
     """One row of a file, as a table of one."""
     from suffice.core.errors import DataError
+    from suffice.core.readings import many
 
     data = opened([file])
     if row >= len(data):
-        msg = f"{file} has {len(data):,} rows, numbered from 0; there is no row {row:,}."
+        msg = f"{file} has {many(len(data), 'row')}, numbered from 0; there is no row {row:,}."
         raise DataError(msg)
     return tabled(data.frame(row, row + 1))
 

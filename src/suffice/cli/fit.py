@@ -10,6 +10,14 @@ import click
 CRITERIA = {"bic": "bic", "aic": "aic", "icl": "icl", "heldout": "held_out"}
 
 
+class Criterion(click.Choice):  # type: ignore[type-arg]
+    """What chooses, also in the spelling of Python: held_out."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Find the choice that a word means."""
+        return super().convert(value.replace("_", "").replace("-", ""), param, ctx)
+
+
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--target", metavar="COLUMN", help="Learn to tell this column from the others (a classifier).")
@@ -24,7 +32,7 @@ CRITERIA = {"bic": "bic", "aic": "aic", "icl": "icl", "heldout": "held_out"}
     metavar="NAME",
     help="Covariances with --joint: full, diag, tied, …, EII … VVV, or all; may be repeated.",
 )
-@click.option("--criterion", type=click.Choice(list(CRITERIA)), default="bic", show_default=True, help="What chooses.")
+@click.option("--criterion", type=Criterion(list(CRITERIA)), default="bic", show_default=True, help="What chooses.")
 @click.option(
     "--prior",
     type=click.Choice(["weak", "none"]),
@@ -90,7 +98,7 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
             "delete it to begin anew."
         )
         raise ParameterError(msg)
-    data = opened(files)
+    data = opened(files, learned=True)
     names = data.names
     chosen = overrides(names, options["families"], options["ignore"])
     weights = None

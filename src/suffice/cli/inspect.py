@@ -27,7 +27,7 @@ def inspect(
     from suffice.cli.families import overrides
     from suffice.cli.terminal import document
 
-    data = opened(files)
+    data = opened(files, learned=True)
     names = data.names
     schema = sf.infer(data, overrides(names, families, ignore), joint=joint)
     if as_json:
@@ -53,12 +53,13 @@ def _page(files: Any, rows: int, schema: Any) -> None:
     from rich.text import Text
 
     from suffice.cli.terminal import say, table
-    from suffice.core.readings import percent
+    from suffice.core.readings import many, percent
     from suffice.core.shown import shown
 
     left = len(schema.left_out)
     what = shown(files[0]) if len(files) == 1 else f"{len(files)} files"
-    say(f"{what}: {rows:,} rows, {len(schema.findings)} columns" + (f", {left} left out" if left else ""), "bold")
+    wide = many(len(schema.findings), "column")
+    say(f"{what}: {many(rows, 'row')}, {wide}" + (f", {left} left out" if left else ""), "bold")
     say()
     lines = []
     for one in schema.findings:

@@ -13,6 +13,7 @@ from typing import Any, Self
 import click
 
 from suffice.cli.terminal import banks, is_terminal, note, plain, say
+from suffice.core.readings import many
 from suffice.core.shown import shown
 
 KINDS = {".csv": "csv", ".parquet": "parquet", ".json": "json"}
@@ -91,7 +92,7 @@ class Rows:
                 self._stream.close()
             if kind is None and self.draft.exists():
                 self.draft.replace(str(self.path))
-                note(f"{self.count:,} rows written to {self.path}")
+                note(f"{many(self.count, 'row')} written to {self.path}")
             else:
                 self.draft.unlink(missing_ok=True)
         elif self._stream is not None:

@@ -29,6 +29,7 @@ def score(model: str, files: tuple[str, ...], out: str | None, as_json: bool) ->
     from suffice.cli.model import loaded
     from suffice.cli.output import Rows, arrow
     from suffice.cli.terminal import note
+    from suffice.core.readings import many
 
     found = loaded(model)
     total, count = 0.0, 0
@@ -38,7 +39,7 @@ def score(model: str, files: tuple[str, ...], out: str | None, as_json: bool) ->
             answers.write(arrow({"row": np.arange(count, count + len(scores)), "log_prob": scores}))
             total, count = total + float(scores.sum()), count + len(scores)
     if count and not as_json:
-        note(f"log-likelihood {total:,.2f} of {count:,} rows, {total / count:.4f} per row")
+        note(f"log-likelihood {total:,.2f} of {many(count, 'row')}, {total / count:.4f} per row")
 
 
 @click.command()
@@ -92,6 +93,7 @@ def impute(model: str, files: tuple[str, ...], draw: bool, seed: int, out: str |
     from suffice.cli.model import loaded
     from suffice.cli.output import Rows
     from suffice.cli.terminal import note
+    from suffice.core.readings import many
 
     found = loaded(model)
     filled, left = 0, 0
@@ -101,7 +103,9 @@ def impute(model: str, files: tuple[str, ...], draw: bool, seed: int, out: str |
             before, after = _holes(frame), _holes(rows)
             filled, left = filled + before - after, left + after
             answers.write(rows)
-    note(f"{filled:,} holes filled" + (f", {left:,} left in columns that the model does not have" if left else ""))
+    note(
+        f"{many(filled, 'hole')} filled" + (f", {left:,} left in columns that the model does not have" if left else "")
+    )
 
 
 @click.command()

@@ -51,7 +51,7 @@ def report(model: str, files: tuple[str, ...], target: str | None, seed: int, ou
     from suffice.cli.model import loaded
 
     written_beside(out)
-    found, data = loaded(model), opened(files)
+    found, data = loaded(model), opened(files, learned=True)
     classes = None if target is None else column(data, known(target, data.names, "--target"))
     reported(found.value, data, out, seed, target=classes)
 

@@ -6,7 +6,10 @@ nothing that a terminal would obey, and none of it is read as markup.
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,6 +20,12 @@ from suffice.core.shown import places, shown
 
 WIDE = 10_000  # columns of a pipe: whoever reads it does not want lines to be broken
 BAR = 24  # cells of a whole bar
+MISSING = re.compile(r"scan\(…, missing=\[(.+?)\]\)")
+WORDS = {  # what the library advises in Python, and here
+    "infer(df, column=Normal())": "--family COLUMN=Normal",
+    "TMPDIR or scan(…, spool=)": "TMPDIR",
+    "prior='weak'": "--prior weak",
+}
 
 
 def is_terminal() -> bool:
@@ -64,7 +73,26 @@ def paged(text: str) -> None:
 
 def note(text: str, style: str = "dim") -> None:
     """Print a remark on standard error."""
-    _put(console(error=True), harmless(text), style)
+    _put(console(error=True), harmless(spoken(text)), style)
+
+
+def spoken(text: str) -> str:
+    """What the library says of its own functions, in options of the command line.
+
+    >>> spoken("If that means a missing cell, scan(…, missing=['not seen']).")
+    "If that means a missing cell, --missing 'not seen'."
+    """
+    text = MISSING.sub(lambda found: f"--missing {shlex.quote(_literal(found[1]))}", text)
+    for python, words in WORDS.items():
+        text = text.replace(python, words)
+    return text
+
+
+def _literal(text: str) -> str:
+    try:
+        return str(ast.literal_eval(text))
+    except (SyntaxError, ValueError):  # a long word, which was cut
+        return text
 
 
 def problem(text: str, title: str = "suffice: ") -> None:
@@ -72,7 +100,7 @@ def problem(text: str, title: str = "suffice: ") -> None:
     from rich.text import Text
 
     page = console(error=True)
-    page.print(Text.assemble((title, "bold red"), harmless(text)), soft_wrap=not page.is_terminal)
+    page.print(Text.assemble((title, "bold red"), harmless(spoken(text))), soft_wrap=not page.is_terminal)
 
 
 def heading(text: str) -> None:

@@ -13,6 +13,7 @@ from suffice.core.doubts import unseen as without_cells
 from suffice.core.errors import SufficeError, SufficeWarning
 from suffice.core.latent import BLOCK_CELLS
 from suffice.core.parameters import Array
+from suffice.core.readings import count
 from suffice.core.sketch import taken
 from suffice.core.statistics import Parts, pooled
 
@@ -79,7 +80,7 @@ def unseen(classes: Any, stats: Any) -> Iterator[Alert]:
         yield "unseen", without_cells([classes.components.column_label(int(column)) for column in nobody])
     for index, column in np.argwhere((weight == 0) & (stats.count > 0)[:, None] & weight.any(axis=0)).tolist():
         text = (
-            f"class {classes.label_of(index)} ({stats.count[index]:g} rows) has no cell of column "
+            f"class {classes.label_of(index)} ({count(stats.count[index], 'row')}) has no cell of column "
             f"{classes.components.column_label(column)}: there it is described as all rows together are. Leave the "
             "column out, or tell by a column of its own whether the cell is missing."
         )

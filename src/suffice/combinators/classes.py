@@ -21,6 +21,7 @@ from suffice.core.fit import fit
 from suffice.core.latent import Joint, share_out
 from suffice.core.member import check_named
 from suffice.core.parameters import Array
+from suffice.core.readings import count
 from suffice.core.statistics import Parts, levelled, pooled
 from suffice.core.streamed import Streamed
 from suffice.core.weights import Weights
@@ -288,7 +289,7 @@ class Classes(Mixture, register=False):
         held = np.flatnonzero(self.components.held(floors) & seen)
         together = self.components.coupled and len(held) == seen.sum() > 1  # one spread for all: told once
         for index in held[:1] if together else held:
-            who = "every class" if together else f"class {self.label_of(index)} ({stats.count[index]:g} rows)"
+            who = "every class" if together else f"class {self.label_of(index)} ({count(stats.count[index], 'row')})"
             text = (
                 f"{who} has a spread of nearly 0 in some direction: a column is constant in it, or follows from "
                 "others. It was raised to a floor, a small part of the spread of all rows. Drop a column, choose a "

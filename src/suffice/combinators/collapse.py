@@ -12,6 +12,7 @@ from suffice.combinators.mixture_beliefs import LEAST_WEIGHT
 from suffice.combinators.order import twins
 from suffice.core.distribution import Alert
 from suffice.core.parameters import Array
+from suffice.core.readings import count
 
 EMPTY = 1e-8  # share of the rows below which a member has none
 NARROW = 1e-4  # of the variance of all rows in some direction: a hundredth of their spread, and rows there are a chance
@@ -64,7 +65,7 @@ def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
     empty = stats.count <= EMPTY * total
     for index in np.flatnonzero(held & ~empty):
         text = (
-            f"member {index} ({stats.rows[index]:.3g} rows) shrank until it reached the floor under its spread: it "
+            f"member {index} ({_rows(stats, index)}) shrank until it reached the floor under its spread: it "
             "describes repeated, nearly repeated or far-off rows, not a cluster, and the likelihood owes to it. Use "
             "fewer components, a structure that shares its spread, or a prior; look at rows that are far off."
         )
@@ -73,14 +74,14 @@ def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
     few = stats.rows < _needed(mixture)
     for index in np.flatnonzero(lonely & ~few):
         text = (
-            f"member {index} rests on {stats.rows[index]:.3g} rows and is nearly singular: in some direction its "
+            f"member {index} rests on {_rows(stats, index)} and is nearly singular: in some direction its "
             f"variance is less than {NARROW:g} of that of all rows. It may be an accident. Use fewer components, a "
             "structure that shares its spread, or a prior."
         )
         found.append(("near-singular", text))
     for index in np.flatnonzero(lonely & few):
         text = (
-            f"member {index} rests on {stats.rows[index]:.3g} rows, too few to tell a cluster from an accident. Use "
+            f"member {index} rests on {_rows(stats, index)}, too few to tell a cluster from an accident. Use "
             "fewer components or a prior."
         )
         found.append(("few rows", text))
@@ -101,6 +102,11 @@ def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
         which = _named(np.isin(np.arange(mixture.n), group))
         found.append(("unidentified", f"{which} are equal, so the data do not tell them apart. Use fewer components."))
     return _brief(found)
+
+
+def _rows(stats: Any, index: Any) -> str:
+    """The rows of a member, to three digits."""
+    return count(float(f"{stats.rows[index]:.3g}"), "row")
 
 
 def _named(which: Array) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from suffice.combinators.compound import Table
 from suffice.core.data import cells, listed
 from suffice.core.errors import DataError, ParameterError
+from suffice.core.names import lacking
 from suffice.frames.table import Coded, Frame, is_frame
 
 
@@ -133,12 +134,7 @@ def by_name(blocks: Mapping[Any, Any], x: Any, *, single: bool) -> list[Any]:
     """The rows of each block, from columns with names."""
     wanted = [name for key in blocks for name in names_of(key)]
     if any(name not in x for name in wanted):
-        there = ", ".join(map(repr, x.keys()))
-        msg = (
-            f"Product needs the columns {', '.join(map(repr, wanted))}; the data have {there or 'none'}. "
-            "Name them alike."
-        )
-        raise DataError(msg)
+        raise DataError(lacking(wanted, x.keys()))
     columns: list[Any] = []
     for key, block in blocks.items():
         values = [_array(x[name], f"column {name!r}") for name in names_of(key)]

@@ -74,6 +74,7 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
 
     def __post_init__(self) -> None:
         """Bring the members into one form: a stack, or prototypes that wait to see the columns."""
+        self._settle_names()
         components, k = self.components, self.n
         if isinstance(components, Distribution) and not components.lone:
             k = components.members

@@ -21,7 +21,7 @@ def portrait(post: Any) -> Portrait:
     """What there is to say of the members with rows; those without are one note."""
     n, k, count = float(post.count.sum()), len(post.count), post.count
     live = np.flatnonzero(count >= ROW)
-    own: Portrait = post.mixture.portrait()
+    own: Portrait = post.mixture.portrait(post.column_names)
     state = "converged" if post.converged else "NOT converged"
     evidence = Statistic("log evidence", post.log_evidence, f"log evidence ≥ {score(post.log_evidence)}")
     shares = tuple(
@@ -73,7 +73,7 @@ def _members(post: Any) -> list[list[Entry]]:
     for j, one in enumerate(post.mixture.parts):
         count = Entry("rows", float(post.count[j]), 0.0, text=f"{post.count[j]:,.1f}")
         lead = [count, Entry("weight", float(weights[j]), float(spread[j]))]
-        found.append([*lead, *_believed(post.mixture.beliefs, one, j)])
+        found.append([*lead, *_believed(post.mixture.beliefs, one, j, post.column_names)])
     return found
 
 

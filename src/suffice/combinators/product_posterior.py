@@ -11,6 +11,7 @@ from suffice.core.belief_portrait import Belief, assembled, believed
 from suffice.core.distribution import Alert
 from suffice.core.parameters import Array
 from suffice.core.portrait import Portrait
+from suffice.core.posterior import named_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +20,7 @@ class ProductPosterior(Belief):
 
     likelihood: Any
     beliefs: dict[Any, Any]
+    column_names: tuple[Any, ...] | None = None
 
     def __getitem__(self, column: Any) -> Any:
         """Return the posterior of one part."""
@@ -38,7 +40,9 @@ class ProductPosterior(Belief):
     def alerts(self) -> tuple[Alert, ...]:
         """The alerts of each part, with its column."""
         return tuple(
-            (c, f"column {key!r}: {text}") for key, belief in self.beliefs.items() for c, text in belief.alerts
+            (c, f"column {key!r}: {text}")
+            for key, belief in zip(self._told.blocks, self.beliefs.values(), strict=True)
+            for c, text in belief.alerts
         )
 
     @property
@@ -65,14 +69,22 @@ class ProductPosterior(Belief):
         rng = np.random.default_rng(random_state)
         return self._ask(lambda belief: belief.sample(n, rng))
 
+    @property
+    def _told(self) -> Any:
+        """The likelihood with the names of the data's columns."""
+        return self.likelihood if self.column_names is None else self.likelihood.with_column_names(self.column_names)
+
     def portrait(self) -> Portrait:
         """What there is to say about the beliefs, as values."""
-        parts = [believed(one, key if isinstance(key, tuple) else (key,)) for key, one in self.beliefs.items()]
+        keys = self._told.blocks
+        pairs = zip(keys, self.beliefs.values(), strict=True)
+        parts = [believed(one, key if isinstance(key, tuple) else (key,)) for key, one in pairs]
         return assembled("Beliefs about independent columns", self, tuple(one for part in parts for one in part), "")
 
     def predictive(self) -> Any:
         """The distribution of a new row: the product of the parts' predictives."""
-        return self.likelihood.rebuilt(belief.predictive() for belief in self.beliefs.values())
+        found = self.likelihood.rebuilt(belief.predictive() for belief in self.beliefs.values())
+        return named_columns(found, self.column_names)
 
     def expected_member(self) -> tuple[Any, Array]:
         """Members m and offsets (k, d) with E[log p(x | θ)] = log m(x) + offset of each cell."""

@@ -162,6 +162,14 @@ def _agreement(left: Array, right: Array, held: Array) -> float:
 # ---- one group -------------------------------------------------------------------------------------------------------
 def searched(group: Group) -> list[Found]:
     """Fit every candidate of a group."""
+    try:
+        return _searched(group)
+    except DataError:
+        group.candidates[0].mixture.shaped(group.rows).components.suffstats(group.rows, group.weights)
+        raise  # what names the row of the data was raised before, not that of the picture
+
+
+def _searched(group: Group) -> list[Found]:
     with blas.one_thread():  # its threads would change bits, and compete with other workers
         trials = [Trials(group, candidate) for candidate in group.candidates]
         for one in trials:

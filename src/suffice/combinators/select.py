@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from suffice.combinators.search import Groups, search
 from suffice.combinators.trials import Found
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
+from suffice.core.fit import named_fit
+from suffice.core.names import guessed, names_of_data, saying_names
 from suffice.core.readings import count
 from suffice.core.result import Fit
 from suffice.core.rich_text import Page
@@ -103,9 +105,9 @@ class Table(Sequence[dict[str, Any]]):
         found = [[*lead, *(HEADS[name] for name in numbers), *([f"Δ {HEADS[criterion]}"] if criterion else [])]]
         for row in self.rows[:most]:
             own = [shown(row[keys[name]] or "–", 24) for name in lead] + [_cell(name, row[name]) for name in numbers]
-            worse = abs(row[criterion] - self.rows[0][criterion]) if criterion else 0.0
-            digits = 4 if criterion == "held_out" else 1
-            own += ([f"{worse:.{digits}f}" if np.isfinite(worse) else "–"]) if criterion else []
+            if criterion:
+                sign = CRITERIA[criterion]
+                own.append(_cell(criterion, sign * (row[criterion] - self.rows[0][criterion]) + 0.0))
             found.append(own)
         return found
 
@@ -190,6 +192,7 @@ class Selection(Page):
         return self.summary()
 
 
+@saying_names
 def select(
     component: Any,
     data: Any,
@@ -238,14 +241,14 @@ def select(
     >>> sf.select(sf.Normal(), x, n_components=[1, 2], random_state=0).best.distribution.n
     2
     """
-    if criterion not in CRITERIA:
-        msg = f"criterion is one of {', '.join(map(repr, CRITERIA))}; got {criterion!r}."
-        raise ParameterError(msg)
+    criterion = criterion_of(criterion)
     folds, workers = _check_holdout(holdout, criterion), _check_workers(n_jobs)
     asked = candidates(component, n_components, structures, families)
     groups = Groups.of(asked, data, weights, prior, random_state, folds)
-    told = None if callback is None else lambda some: [callback(_row(one)) for one in some]
+    names = names_of_data(data, without=weights)
+    told = None if callback is None else lambda some: [callback(_row(_named(one, names))) for one in some]
     found, alerts = search(groups, workers, told)
+    found = [_named(one, names) for one in found]
     rows = [_row(one) for one in found]
     order = sorted(range(len(found)), key=lambda i: _rank(rows[i], criterion))
     fits = tuple(found[i].fit for i in order)
@@ -253,6 +256,17 @@ def select(
         text = "every candidate rests on members that are accidents of a few rows; ask for fewer, or give a prior."
         alerts = (*alerts, ("spurious", text))
     return Selection(Table(rows[i] for i in order), fits[0], criterion, fits, alerts)
+
+
+def criterion_of(given: Any) -> str:
+    """The criterion, also in the spelling of the command line: heldout."""
+    known = {name.replace("_", ""): name for name in CRITERIA}
+    found = known.get(given.replace("_", "").replace("-", "")) if isinstance(given, str) else None
+    if found is None:
+        guess = guessed(given, CRITERIA)
+        msg = f"criterion is one of {', '.join(map(repr, CRITERIA))}; got {given!r:.40}. {guess}".rstrip()
+        raise ParameterError(msg)
+    return found
 
 
 def _check_holdout(holdout: Any, criterion: str) -> Any:
@@ -279,6 +293,11 @@ def _rank(row: dict[str, Any], criterion: str) -> tuple[bool, bool, float]:
     value = CRITERIA[criterion] * row[criterion]
     unknown = bool(np.isnan(value))
     return unknown, row["spurious"], 0.0 if unknown else value
+
+
+def _named(found: Found, names: Any) -> Found:
+    """The candidate with a fit that knows the names of the data's columns."""
+    return replace(found, fit=named_fit(found.fit, names))
 
 
 def _row(found: Found) -> dict[str, Any]:

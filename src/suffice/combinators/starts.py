@@ -18,7 +18,9 @@ from suffice.core.distribution import Alert, Distribution
 from suffice.core.em import Climb, InterruptedStart, merit
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.latent import share_out
+from suffice.core.names import guessed
 from suffice.core.parameters import Array
+from suffice.core.readings import count
 from suffice.core.sketch import picture, points, taken
 from suffice.core.weights import Weights
 from suffice.engines import blas, local
@@ -186,7 +188,8 @@ def _from_picture(
     model: Any, rows: Any, weights: Weights, rng: Any, how: Any, prior: Any
 ) -> tuple[Any, tuple[Alert, ...]]:
     if how not in (None, SPARE, "k-means++", "random"):
-        msg = f"start={how!r} is not known; it is 'k-means++', 'random', labels, responsibilities or a distribution."
+        guess, known = guessed(how, ("k-means++", "random")), "'k-means++', 'random', labels, responsibilities"
+        msg = f"start={how!r:.40} is not known. {guess}It is {known} or a distribution."
         raise ParameterError(msg)
     copies = 1 + JUDGES if model.components.quadratic and prior is None else 1
     small, w = _picture(model, rows, weights, rng, copies)
@@ -198,7 +201,7 @@ def _from_picture(
     model = _floored(model, small, w)
     notes: tuple[Alert, ...] = ()
     if len(small) <= model.n and model.n > 1:
-        text = f"{model.n} components, but only {len(small)} distinct rows: too few to tell what is a cluster."
+        text = f"{model.n} components, but only {count(len(small), 'distinct row')}: too few to tell what is a cluster."
         notes = (("few rows", text),)
     with blas.one_thread(), kernels.job(int(np.prod(np.shape(rows)))):  # what the fit will load serves its starts too
         found = _tried(model, Course(model, small, w, prior, judges), rng, how)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,10 @@ from suffice.combinators.variational import VariationalMixture, largest_first, o
 from suffice.core.distribution import Alert
 from suffice.core.em import Climb, Trace, climb
 from suffice.core.errors import UnsupportedError
+from suffice.core.names import by_name, with_names
 from suffice.core.parameters import Array
 from suffice.core.portrait import Portrait
+from suffice.core.posterior import named_columns
 from suffice.core.rich_text import Page
 from suffice.core.weights import Weights
 from suffice.distributions.dirichlet import Dirichlet
@@ -43,6 +45,8 @@ class VariationalPosterior(Page):
         What each pass saw; ``trace.objective`` is the bound.
     alerts
         ``(code, text)`` pairs: what a reader must know before trusting it.
+    column_names
+        The names of the data's columns, by which the predictive answers and rows are read; None where they had none.
     """
 
     mixture: VariationalMixture = field(repr=False)
@@ -51,6 +55,12 @@ class VariationalPosterior(Page):
     trace: Trace = field(repr=False)
     converged: bool = True
     alerts: tuple[Alert, ...] = ()
+    column_names: tuple[Any, ...] | None = None
+
+    def with_column_names(self, names: tuple[Any, ...]) -> VariationalPosterior:
+        """The same belief, which calls the columns by these names, and finds them by these in rows."""
+        alerts = tuple((code, with_names(text, names)) for code, text in self.alerts)
+        return replace(self, column_names=names, alerts=alerts)
 
     @property
     def weights(self) -> Array:
@@ -98,15 +108,16 @@ class VariationalPosterior(Page):
 
     def predictive(self) -> Mixture:
         """The distribution of a new row: the members' predictives, mixed by the expected weights."""
-        return self.mixture.predictive
+        found: Mixture = named_columns(self.mixture.predictive, self.column_names)
+        return found
 
     def predict_proba(self, x: Any) -> Array:
         """The probability that each member made a row, (n, k), as the bound shares rows out."""
-        return self.mixture.predict_proba(x)
+        return self.mixture.predict_proba(by_name(x, self.column_names))
 
     def predict(self, x: Any) -> Any:
         """The most probable member of each row, (n,)."""
-        return self.mixture.predict(x)
+        return self.mixture.predict(by_name(x, self.column_names))
 
     def portrait(self) -> Portrait:
         """What there is to say about the belief, as values: members that have rows, at their expected parameters."""

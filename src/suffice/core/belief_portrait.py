@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 
-from suffice.core.fit_portrait import LEVEL, LONG, column_names
+from suffice.core.fit_portrait import LEVEL, LONG, column_names, under_column
 from suffice.core.html import of_portrait
+from suffice.core.names import with_names
 from suffice.core.portrait import Head, Parameter, Portrait, Row, Statistic
 from suffice.core.readings import Reading, number, score
 from suffice.core.rich_text import Page
@@ -18,7 +20,21 @@ HEADS = ("mean", "std", "95 % interval")
 
 
 class Belief(Page):
-    """A base of posteriors: it shows what is believed of each parameter."""
+    """A base of posteriors: it shows what is believed of each parameter.
+
+    ``column_names`` are those of the data's columns, where they have some and the likelihood has none.
+    """
+
+    column_names: tuple[Any, ...] | None
+    alerts: Any
+
+    def with_column_names(self, names: tuple[Any, ...]) -> Any:
+        """The same belief, which calls the columns by these names."""
+        found = copy(self)  # with all that was computed of it
+        if "alerts" in vars(self):
+            vars(found)["alerts"] = tuple((code, with_names(text, names)) for code, text in self.alerts)
+        vars(found)["column_names"] = names
+        return found
 
     def portrait(self: Any) -> Portrait:
         """What there is to say about the belief, as values."""
@@ -40,7 +56,7 @@ class Belief(Page):
 def of_belief(post: Any, of: str) -> Portrait:
     """The portrait of a belief about one family."""
     belief = getattr(post, "belief", None)
-    numbers = believed(post)
+    numbers = believed(post, post.column_names)
     text = repr(belief)
     kind = "Belief" if belief is None else text if len(text) <= LONG else type(belief).__name__
     return assembled(f"{kind} about {_about(numbers)} of {of}", post, numbers, of)
@@ -71,7 +87,9 @@ def _about(numbers: tuple[Parameter, ...]) -> str:
 
 
 def _piece(one: Parameter) -> str:
-    return f"{shown(one.label, LEVEL)} {number(one.value)} ± {number(one.error, 2)}"
+    own = shown(one.column)  # of a vector, whose numbers say of which columns they are: the row says it, too
+    label = "var" if one.label == f"cov[{own}, {own}]" else one.label.removesuffix(f"[{own}]")
+    return f"{shown(label, LEVEL)} {number(one.value)} ± {number(one.error, 2)}"
 
 
 def believed(post: Any, names: Any = None) -> tuple[Parameter, ...]:
@@ -83,10 +101,10 @@ def believed(post: Any, names: Any = None) -> tuple[Parameter, ...]:
     for name, mean in means.items():
         value = np.asarray(mean, dtype=float)
         spread = np.broadcast_to(np.asarray(spreads[name], dtype=float), value.shape)
-        low, high = (np.broadcast_to(np.asarray(end, dtype=float), value.shape) for end in ends[name])
+        both = ends.get(name, (np.nan, np.nan))  # that of a covariance is told as that of each std
+        low, high = (np.broadcast_to(np.asarray(end, dtype=float), value.shape) for end in both)
         for place in np.ndindex(*value.shape):
-            label = str(likelihood.label(name, place))
-            column = columns[place[0]] if place and len(columns) > 1 and place[0] < len(columns) else columns[0]
+            column, label = under_column(likelihood, columns, name, place)
             if label:
                 at = (float(value[place]), float(spread[place]), float(low[place]), float(high[place]))
                 found.append(Parameter(column, label, *at))

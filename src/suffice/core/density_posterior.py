@@ -37,6 +37,7 @@ class DensityPosterior(Belief):
     space: Space = field(repr=False)
     starts: tuple[Array, ...] = field(repr=False, default=())
     mode_only: bool = field(repr=False, default=False)  # then a prior without a finite integral will do
+    column_names: tuple[Any, ...] | None = field(repr=False, default=None)
 
     def __post_init__(self) -> None:
         """Look at the prior, so that a wrong one is refused at once."""

@@ -101,7 +101,7 @@ def fit(
                 stats = learned.suffstats(rows, checked)
             path = _at_once(learned, stats, ddof)
             found = _conclude(path, (rows, checked), prior, prototype, believed, (), named)
-            return named_fit(found, names_of_data(data))
+            return named_fit(found, names_of_data(data, without=weights))
         _refuse_ddof(prototype, ddof, stats)
         options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback}
         kept = None
@@ -130,7 +130,7 @@ def fit(
             found = replace(found, _mark=begun)
         if kept is not None and len(climbs) == n_init and not climbs[-1][0].interrupted:
             kept.remove()
-        return named_fit(found, names_of_data(data))
+        return named_fit(found, names_of_data(data, without=weights))
 
 
 def _climbs(
@@ -187,6 +187,7 @@ def _at_once(learned: Any, stats: Any, ddof: float) -> Climb:
     return Climb(learned, stats, trace, converged=True, reason="exact")
 
 
+@saying_names
 def posterior(
     distribution: Distribution,
     data: Any,
@@ -231,7 +232,11 @@ def posterior(
         "callback": callback,
     }
     near = prototype.approximate_posterior(rows, checked, prior, options)
-    return _believe(prototype, rows, checked, prior) if near is None else near
+    found = _believe(prototype, rows, checked, prior) if near is None else near
+    names = names_of_data(data, without=weights)
+    if names is None or prototype.column_names is not None or len(names) != (prototype.columns or 1):
+        return found
+    return found.with_column_names(names)
 
 
 def _believe(prototype: Any, rows: Any, weights: Weights, prior: Any, *, mode_only: bool = False) -> Any:

@@ -144,21 +144,25 @@ def parameters(dist: Any, columns: tuple[Any, ...], errors: Any) -> tuple[Parame
         error = np.full(values.shape, np.nan) if errors is None else np.broadcast_to(errors[name], values.shape)
         low, high = (error, error) if bounds is None else (np.broadcast_to(one, values.shape) for one in bounds[name])
         for place in np.ndindex(*values.shape):
-            label = str(dist.label(name, place))
+            column, label = under_column(dist, columns, name, place)
             if not label:
                 continue
-            if dist.row_vector and isinstance(columns[0], str) and label.startswith(f"{name}["):
-                label = f"{name}[{', '.join(shown(columns[i]) for i in place)}]"
-            wide = not dist.row_vector and len(dist.batch) > 0
-            column = (
-                columns[place[0]] if (wide or dist.row_vector) and place and place[0] < len(columns) else columns[0]
-            )
-            if wide:
-                rest = label.removeprefix(f"{name}[{place[0]}").removeprefix(", ")
-                label = name + (f"[{rest}" if rest != "]" else "")
             ends = (float(low[place]), float(high[place])) if np.isfinite(error[place]) else (np.nan, np.nan)
             found.append(Parameter(column, label, float(values[place]), float(error[place]), *ends, name in dist.fixed))
     return tuple(found)
+
+
+def under_column(dist: Any, columns: tuple[Any, ...], name: str, place: tuple[int, ...]) -> tuple[Any, str]:
+    """The column that one number of a parameter is shown under, and what it is called there; "" where it is not."""
+    label = str(dist.label(name, place))
+    if dist.row_vector and isinstance(columns[0], str) and label.startswith(f"{name}["):
+        label = f"{name}[{', '.join(shown(columns[i]) for i in place)}]"
+    wide = not dist.row_vector and len(dist.batch) > 0
+    column = columns[place[0]] if (wide or dist.row_vector) and place and place[0] < len(columns) else columns[0]
+    if wide and label:
+        rest = label.removeprefix(f"{name}[{place[0]}").removeprefix(", ")
+        label = name + (f"[{rest}" if rest != "]" else "")
+    return column, label
 
 
 def by_column(dist: Any, columns: tuple[Any, ...], numbers: tuple[Parameter, ...], errors: Any) -> tuple[Row, ...]:

@@ -6,21 +6,26 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
+from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from suffice.core.errors import DataError, ParameterError
+from suffice.core.errors import ArgumentError, DataError, ParameterError
 from suffice.frames import table
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+ELSEWHERE = {"sample_weight": "weights", "seed": "random_state", "init": "start"}  # names that other libraries have
 PLACES = re.compile(r"\b(columns?) (\d+(?:, \d+)*)(?![\d:]|, \d)")
 
 
-def names_of_data(data: Any) -> tuple[Any, ...] | None:
-    """The names of the columns of a frame, a scan, a mapping, a structured array or rows with names; else None."""
+def names_of_data(data: Any, without: Any = None) -> tuple[Any, ...] | None:
+    """The names of the columns of a frame, a scan, a mapping, a structured array or rows with names; else None.
+
+    ``without``: of files, the name of the column that has the weights, which is none of the rows'.
+    """
     try:
         if table.is_frame(data):
             return tuple(table.names(data))
@@ -33,7 +38,7 @@ def names_of_data(data: Any) -> tuple[Any, ...] | None:
     if isinstance(data, (list, tuple)):
         return tuple(data[0]) if len(data) and isinstance(data[0], Mapping) else None
     known = getattr(data, "names", None) if hasattr(data, "partitions") else None
-    return None if known is None else tuple(known)
+    return None if known is None else tuple(name for name in known if not isinstance(without, str) or name != without)
 
 
 def with_names(text: str, names: tuple[Any, ...] | None) -> str:
@@ -49,17 +54,32 @@ def with_names(text: str, names: tuple[Any, ...] | None) -> str:
 
 
 def saying_names(learn: Callable[P, R]) -> Callable[P, R]:
-    """Let what is said of bad data name their columns, where the data do; a product names them itself."""
+    """Let what is said of bad data name their columns, where the data do; a product names them itself.
+
+    An option that there is not is refused, and the one that may be meant named.
+    """
+    known = tuple(signature(learn).parameters)
+    first = known[0]
 
     @wraps(learn)
     def told(*given: P.args, **options: P.kwargs) -> R:
+        unknown = next((name for name in options if name not in known), None)
+        if unknown is not None:
+            meant = ELSEWHERE.get(unknown)
+            guess = guessed(unknown, known) if meant not in known else f"Its name here is {meant!r}. "
+            msg = f"{learn.__name__} has no option {unknown!r}. {guess}It takes {', '.join(known)}."
+            raise ArgumentError(msg)
         try:
             return learn(*given, **options)
         except DataError as error:
-            asked = {**dict(zip(("distribution", "data"), given, strict=False)), **options}
-            own = getattr(asked.get("distribution"), "column_names", None)
+            asked = {**dict(zip((first, "data"), given, strict=False)), **options}
+            own = getattr(asked.get(first), "column_names", None)
             text = str(error)
-            better = text if own is not None else with_names(text, names_of_data(asked.get("data")))
+            better = (
+                text
+                if own is not None
+                else with_names(text, names_of_data(asked.get("data"), without=asked.get("weights")))
+            )
             if better == text:
                 raise
             raise DataError(better) from error
@@ -82,12 +102,52 @@ def label_of(asked: Any, labels: tuple[Any, ...], owner: str) -> Any:
     raise ParameterError(f"{owner} has no column {shown:.60}. {offer(asked, labels)}")
 
 
+def near(asked: Any, known: Iterable[Any]) -> str | None:
+    """The name that a mistyped one most looks like, whatever the case of its letters; None where none does.
+
+    >>> near("bicc", ("bic", "aic")), near("vvv", ("EEE", "VVV")), near("x", ("bic", "aic"))
+    ('bic', 'VVV', None)
+    """
+    there = {str(name).lower(): str(name) for name in known}
+    found = get_close_matches(asked.lower(), there, 1, 0.6) if isinstance(asked, str) else []
+    return there[found[0]] if found else None
+
+
+def guessed(asked: Any, known: Iterable[Any]) -> str:
+    """The question whether the nearest name was meant, with a space behind it; "" where none is near."""
+    found = near(asked, known)
+    return "" if found is None else f"Did you mean {found!r}? "
+
+
+def lacking(wanted: Iterable[Any], there: Iterable[Any]) -> str:
+    """What to say of data without some of the columns that a model asks for: those, and what they may be called."""
+    known, asked = list(there), list(wanted)
+    missing, others = [name for name in asked if name not in known], [name for name in known if name not in asked]
+    meant = {name: near(name, others) for name in missing}
+    told = [f"{name!r} (is it their {meant[name]!r}?)" if meant[name] else repr(name) for name in missing[:12]]
+    more = f" and {len(missing) - 12} more" if len(missing) > 12 else ""
+    many, it = ("s", "them") if len(missing) > 1 else ("", "it")
+    which = f"column{many} {', '.join(told)}{more}"
+    return f"the data lack the {which}, which the model asks for by name. Rename or add {it}."
+
+
+def by_name(data: Any, names: tuple[Any, ...] | None) -> Any:
+    """Data with the columns of a model, in its order, where they have such names in another; else as they are."""
+    there = names_of_data(data)
+    if names is None or there is None or there == names or set(there).isdisjoint(names):
+        return data
+    if not set(names) <= set(there):
+        raise DataError(lacking(names, there))
+    columns = table.opened(data)
+    if not isinstance(columns, table.Frame):
+        return data
+    return table.Frame({name: columns.raw(name) for name in names}, len(columns))
+
+
 def offer(asked: Any, labels: Iterable[Any]) -> str:
     """What to say to a name that is none: the nearest one, or all of them."""
     known = tuple(labels)
-    near = get_close_matches(str(asked), [str(label) for label in known], 1, 0.6) if isinstance(asked, str) else []
     shown = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
-    guess = f"Did you mean {near[0]!r}? " if near else ""
     if known == tuple(range(len(known))):
         return f"It has columns by place, from 0 to {len(known) - 1}."
-    return f"{guess}It has the columns {shown}."
+    return f"{guessed(asked, known)}It has the columns {shown}."

@@ -27,6 +27,7 @@ class Posterior(Belief):
     log_evidence: Any
     alerts: tuple[tuple[str, str], ...] = ()
     prior: Any = None
+    column_names: tuple[Any, ...] | None = None
 
     @property
     def mean(self) -> Any:
@@ -56,7 +57,13 @@ class Posterior(Belief):
         return self.belief.log_prob(parameter)
 
     def predictive(self) -> Any:
-        """The distribution of a new row, the parameters averaged over the belief."""
+        """The distribution of a new row, the parameters averaged over the belief; columns by name where they have some.
+
+        That of a single column is one of numbers or labels, whatever the column is called.
+        """
+        return named_columns(self._averaged(), self.column_names)
+
+    def _averaged(self) -> Any:
         axes = self.likelihood.lacking
         return self.likelihood.stacked.predict_with(self.belief.stacked).squeezed(axes)
 
@@ -95,6 +102,12 @@ class Posterior(Belief):
             told = f", expected {several}" if isinstance(mean, dict) else f", mean {mean:.6g}"
         about = f"{self.belief!r} about {' and '.join(values)} of {self.likelihood.name}"
         return f"Posterior({about}{told}, log_evidence {_short(self.log_evidence)})"
+
+
+def named_columns(predictive: Any, names: Any) -> Any:
+    """A distribution of several columns, which have the names of the data's."""
+    several = names is not None and len(names) > 1 and predictive.column_names is None
+    return predictive.with_column_names(names) if several else predictive
 
 
 def plain(answer: Any) -> Any:

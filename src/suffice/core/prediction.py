@@ -10,6 +10,7 @@ import numpy as np
 from suffice.core.asked import Asked, plain
 from suffice.core.names import label_of
 from suffice.core.parameters import Array, check_level
+from suffice.core.readings import many
 
 SHOWN = 6
 
@@ -43,7 +44,7 @@ class Prediction:
         if n is None:
             return f"Prediction({self.column}: {self._cell(None)})"
         shown = "; ".join(self._cell(i) for i in range(min(n, SHOWN)))
-        return f"Prediction({self.column}, {n} rows: {shown}{'; …' if n > SHOWN else ''})"
+        return f"Prediction({self.column}, {many(n, 'row')}: {shown}{'; …' if n > SHOWN else ''})"
 
     def _cell(self, row: int | None) -> str:
         def at(values: Any) -> Any:

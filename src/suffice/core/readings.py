@@ -29,6 +29,11 @@ def count(n: float, what: str) -> str:
     return f"{number} {what}" + ("" if number == "1" else "es" if what.endswith("s") else "s")
 
 
+def many(n: int, what: str) -> str:
+    """A whole number of things, however large: "1 row", "12,000 rows"."""
+    return f"{n:,} {what}{'s'[: n != 1]}"
+
+
 def score(value: float) -> str:
     """A likelihood or criterion: models are compared by differences of about 1, however large n is."""
     return minus(f"{value:.1f}") if np.isfinite(value) else "–" if np.isnan(value) else minus(f"{value:g}")

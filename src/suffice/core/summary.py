@@ -99,7 +99,7 @@ def _parameters(portrait: Portrait, width: int, most: int = NUMBERS) -> list[str
     name = portrait.rows[0].column if len(portrait.rows) == 1 else "value"
     rows = [("" if name == "value" else shown(name, max(width // 3, 8)), *portrait.heads)]
     for one in numbers:
-        ends = f"{number(one.low, 5)} … {number(one.high, 5)}" if np.isfinite(one.error) and not one.fixed else ""
+        ends = f"{number(one.low, 5)} … {number(one.high, 5)}" if not (np.isnan(one.low) or one.fixed) else ""
         error = "fixed" if one.fixed else number(one.error, 5)
         rows.append((shown(one.label, max(width // 3, 8)), number(one.value, 5), error, ends))
     if not portrait.judged:  # of a distribution without a fit nobody knows how sure it is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, ClassVar, Self, cast
@@ -63,9 +64,23 @@ class Value:
             number = int if domain.integer else float
             object.__setattr__(self, name, number(value) if value.ndim == 0 else value)
         object.__setattr__(self, "batch", batch)
+        self._settle_names()
         for kind in (self.fixed, self.tied):
             for name in kind:
                 self.check_name(name)
+
+    def _settle_names(self) -> None:
+        """Make sets of the names of fixed and tied parameters, however they were given."""
+        for field_name in ("fixed", "tied"):
+            given: Any = getattr(self, field_name)
+            if isinstance(given, frozenset):
+                continue
+            names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+            if not all(isinstance(name, str) for name in names):
+                how = f"{self.name}(…).{'fix' if field_name == 'fixed' else 'tie'}('…')"
+                msg = f"{self.name}: {field_name} are names of parameters, as in {how}; got {given!r:.60}."
+                raise ParameterError(msg)
+            object.__setattr__(self, field_name, frozenset(names))
 
     def assured(self, **parameters: Array) -> Self:
         """The same with other parameters of the same shapes, which are sure to lie in their domains."""

@@ -263,5 +263,8 @@ class GaussianLearning(Gaussian, register=False):
         flat = np.einsum("kii->ki", whole.scatter) <= np.square(2 * spread_floor(whole.mean)) * whole.weight
         if self.lone or not whole.weight[0] > 0 or not flat.any():
             return ()
-        which = ", ".join(map(str, np.flatnonzero(flat[0])))
-        return (("constant", f"column {which} is constant: it tells no member from another. Drop it."),)
+        where = np.flatnonzero(flat[0])
+        which = f"{'column' if len(where) == 1 else 'columns'} {', '.join(map(str, where))}"
+        says = "is constant: it tells" if len(where) == 1 else "are constant: they tell"
+        drop = "it" if len(where) == 1 else "them"
+        return (("constant", f"{which} {says} no member from another. Drop {drop}."),)

@@ -33,15 +33,14 @@ class LabelPosterior(Posterior):
         shape = found.likelihood.batch
         lead = stated.ndim - len(shape)
         stated = np.broadcast_to(stated[(0,) * lead] if lead > 0 else stated, shape)
-        return cls(found.likelihood, found.belief, found.log_evidence, found.alerts, found.prior, stated)
+        return cls(found.likelihood, found.belief, found.log_evidence, found.alerts, found.prior, stated=stated)
 
     def estimate(self) -> Any:
         """The likelihood at the mode of the belief."""
         return self._pricing(super().estimate(), 1.0)
 
-    def predictive(self) -> Any:
-        """The distribution of a new row, the probabilities averaged over the belief."""
-        return self._pricing(super().predictive(), 0.0)
+    def _averaged(self) -> Any:
+        return self._pricing(super()._averaged(), 0.0)
 
     def chosen(self, order: Any) -> Any:
         """The beliefs about some members of a stack, in this order."""

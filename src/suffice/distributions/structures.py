@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from suffice.core.errors import ParameterError
+from suffice.core.names import guessed
 from suffice.core.parameters import Array
 from suffice.distributions.covariance import (
     RELATIVE_FLOOR,
@@ -51,7 +52,8 @@ def structure(name: Any) -> Structure:
     """The structure of that name."""
     if not isinstance(name, str) or name not in STRUCTURES:
         known = ", ".join(map(repr, STRUCTURES))
-        msg = f"MultivariateNormal: structure must be one of {known}; got {name!r}."
+        guess = guessed(name, STRUCTURES)
+        msg = f"MultivariateNormal: structure must be one of {known}; got {name!r:.40}. {guess}".rstrip()
         raise ParameterError(msg)
     return STRUCTURES[name]
 

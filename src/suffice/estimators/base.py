@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,9 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.combinators.course import belief
 from suffice.combinators.merging import added
-from suffice.core.em import Climb, Pass, climb, merit
+from suffice.core.distribution import Alert
+from suffice.core.doubts import under
+from suffice.core.em import Climb, climb, merit
 from suffice.core.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
+from suffice.core.names import with_names
 from suffice.core.parameters import Array
+from suffice.core.readings import count
 from suffice.core.weights import Weights
 from suffice.estimators.validation import (
     AT_LEAST_ONE,
@@ -28,6 +31,7 @@ from suffice.estimators.validation import (
     generator,
     row_weights,
 )
+from suffice.estimators.verbose import Told
 
 FORGETTING = 0.6  # step of online EM: (weight of the new rows / weight of all rows so far) to this power
 
@@ -224,7 +228,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         prior = model.settle_prior(self.prior, rows, weights)
         here = self._begin(model, rows, weights, generator(self.random_state), prior) if first else model
         stats = here.suffstats(rows, weights)
-        bound = here.evidence(stats) / self._per(weights)
+        bound = (here.evidence(stats) + _log_prior(here, prior)) / self._per(weights)
         seen = self.n_seen_ if hasattr(self, "statistics_") else 0.0
         total = seen + weights.total
         if seen:
@@ -233,6 +237,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         self.distribution_, self.statistics_, self.n_seen_ = here.estimate(stats, prior), stats, total
         self.lower_bound_, self.lower_bounds_ = bound, [*getattr(self, "lower_bounds_", []), bound]
         self.converged_, self.n_iter_ = False, getattr(self, "n_iter_", 0) + 1
+        self.__dict__.pop("fit_", None)  # of other rows
         self._show()
 
     @checked
@@ -283,7 +288,8 @@ class MixtureShell(DensityMixin, BaseEstimator):
         self.distribution_, self.statistics_ = self.distribution_.estimate(stats, self.prior), stats
         self.n_seen_ = self.n_seen_ + other.n_seen_
         total = Weights.of(np.array([self.n_seen_]), 1)
-        self.lower_bound_ = float(np.sum(self.distribution_.log_likelihood(stats))) / self._per(total)
+        height = float(np.sum(self.distribution_.log_likelihood(stats)))
+        self.lower_bound_ = (height + _log_prior(self.distribution_, self.prior)) / self._per(total)
         self.lower_bounds_, self.converged_ = [*self.lower_bounds_, self.lower_bound_], False
         self.__dict__.pop("fit_", None)
         self._show()
@@ -295,6 +301,22 @@ class MixtureShell(DensityMixin, BaseEstimator):
         return self
 
     # ---- asking ---------------------------------------------------------------------------------------------------
+    @property
+    def alerts_(self) -> tuple[Alert, ...]:
+        """``(code, text)`` pairs: what a reader must know before trusting what was learned."""
+        check_is_fitted(self)
+        stats = getattr(self, "statistics_", None)
+        found = () if stats is None else self.distribution_.alerts(stats)
+        found = tuple(under(self.prior, alert) for alert in found)
+        if not self.converged_:
+            text = (
+                f"it stopped after {count(self.n_iter_, 'pass')}, before the lower bound was flat; raise max_iter, or "
+                "go on with warm_start=True."
+            )
+            found = (*found, ("not converged", text))
+        names = getattr(self, "feature_names_in_", None)
+        return found if names is None else tuple((code, with_names(text, tuple(names))) for code, text in found)
+
     def predict(self, X: Any) -> Array:
         """The most probable member of each row, (n,)."""
         mixture, rows = self._asked(X)
@@ -352,32 +374,6 @@ def warn_of_interruption(estimator: Any, climbs: int, asked: int, level: int) ->
     """Tell the caller of ``fit``, so many levels up, that the user stopped it: what there is stands."""
     text = f"interrupted after {climbs} of {asked} starts; what stands here is the best of them."
     warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=level)
-
-
-def say(text: str) -> None:
-    """Print a line that the caller asked for."""
-    sys.stdout.write(f"{text}\n")
-
-
-class Told:
-    """Prints the passes of a climb."""
-
-    def __init__(self, verbose: int, interval: int, total: float, number: int) -> None:
-        self.verbose, self.interval, self.total, self.last = verbose, interval, total, float("nan")
-        say(f"Initialization {number}")
-
-    def __call__(self, one: Pass) -> None:
-        """Print a pass, where it is its turn."""
-        value = one.objective / self.total
-        if one.number % self.interval == 0:
-            more = f"\t lower bound {value:.5f}\t change {value - self.last:.5f}" if self.verbose >= 2 else ""
-            say(f"  Iteration {one.number}{more}")
-        self.last = value
-
-    def end(self, path: Any) -> None:
-        """Print how it ended."""
-        state = "converged" if path.converged else "did not converge"
-        say(f"Initialization {state}. lower bound {path.trace.objective[-1] / self.total:.5f}")
 
 
 def _taken(rows: Any, order: Array) -> Any:

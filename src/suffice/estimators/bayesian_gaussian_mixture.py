@@ -79,6 +79,8 @@ class BayesianGaussianMixture(MixtureShell):
     converged_, n_iter_, lower_bound_, lower_bounds_
         How the best climb went: its passes over the rows, and the bound of the log evidence that they saw, with the
         constants that scikit-learn leaves out.
+    alerts_
+        ``(code, text)`` pairs: what to know before trusting it.
     distribution_, statistics_, n_seen_
         The belief as a value, whose ``predictive`` is the distribution of a new row, the statistics of the last pass,
         and the weight of the rows behind them.

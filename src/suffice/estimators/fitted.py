@@ -8,13 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from suffice.core.distribution import Alert
 from suffice.core.fit import fit, named_fit
 from suffice.core.result import Fit
 from suffice.core.sketch import taken
 from suffice.core.weights import Weights
 from suffice.estimators.asking import Asking
-from suffice.estimators.base import Criteria, MixtureShell, Told
+from suffice.estimators.base import Criteria, MixtureShell
 from suffice.estimators.validation import AT_LEAST_ONE, generator, row_weights, rules_of
+from suffice.estimators.verbose import Told
 
 
 class FitShell(Asking, Criteria, MixtureShell):
@@ -122,6 +124,11 @@ class FitShell(Asking, Criteria, MixtureShell):
             return float(one.trace.objective[-1]) - (one.distribution.owed(one.statistics) if sound else 0.0)
 
         return max(fits, key=merit)
+
+    @property
+    def alerts_(self) -> tuple[Alert, ...]:
+        """``(code, text)`` pairs: what a reader must know before trusting what was learned."""
+        return self.fit_.alerts if hasattr(self, "fit_") else super().alerts_
 
     def _show(self) -> None:
         self.weights_ = self.distribution_.weights.copy()

@@ -67,7 +67,10 @@ class GaussianMixture(Criteria, MixtureShell):
     weights_, means_, covariances_, precisions_, precisions_cholesky_
         The parameters, in scikit-learn's shapes.
     converged_, n_iter_, lower_bound_, lower_bounds_
-        How the best climb went: its passes over the rows, and the mean log-likelihood per row that they saw.
+        How the best climb went: its passes over the rows, and the mean log-likelihood per row that they saw; with a
+        prior, the log posterior (log-likelihood + log density of the prior) over the number of rows.
+    alerts_
+        ``(code, text)`` pairs: what to know before trusting it, such as members that collapsed or rest on few rows.
     distribution_, statistics_, n_seen_
         The mixture as a value, the statistics of the last pass, and the weight of the rows behind them.
 

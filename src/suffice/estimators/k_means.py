@@ -16,8 +16,9 @@ from suffice.core.em import Climb, Pass
 from suffice.core.parameters import Array
 from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
-from suffice.estimators.base import say, warn_of_interruption
+from suffice.estimators.base import warn_of_interruption
 from suffice.estimators.validation import AT_LEAST_ONE, AT_LEAST_ZERO, checked, generator, one_of, row_weights
+from suffice.estimators.verbose import say
 
 NONE = 1e-24  # of the columns' mean variance: squared moves of less are rounding
 

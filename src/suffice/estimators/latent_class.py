@@ -36,7 +36,7 @@ class LatentClass(FitShell):
         The probability of each class, (k,).
     levels_, probabilities_
         For each column its levels, and their probabilities in each class, (levels, k).
-    fit_, distribution_, statistics_, n_seen_, converged_, n_iter_, lower_bound_, lower_bounds_
+    fit_, distribution_, statistics_, n_seen_, converged_, n_iter_, lower_bound_, lower_bounds_, alerts_
         As in :class:`MixtureModel`.
 
     Examples

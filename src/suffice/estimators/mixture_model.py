@@ -51,7 +51,9 @@ class MixtureModel(FitShell):
     distribution_, weights_, statistics_, n_seen_
         The mixture as a value, its weights, the statistics of the last pass, and the weight of the rows behind them.
     converged_, n_iter_, lower_bound_, lower_bounds_
-        How the climb went; bounds are per row.
+        How the climb went: the log-likelihood per row that its passes saw, with a prior the log posterior per row.
+    alerts_
+        ``(code, text)`` pairs: what to know before trusting it, those of ``fit_``.
 
     Examples
     --------

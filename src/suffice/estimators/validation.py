@@ -45,7 +45,15 @@ def interval(kind: Any, low: float, high: float | None) -> Any:
 
 def one_of(*names: str) -> Any:
     """A rule for an option that is one of some names."""
-    return StrOptions(set(names))
+    return _Names(names)
+
+
+class _Names(StrOptions):
+    """Names in an order, which messages keep."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(set(names))
+        self.options = names
 
 
 def fits() -> Any:

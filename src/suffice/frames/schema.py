@@ -184,6 +184,9 @@ def infer(
     if joint:
         findings = [one.together() for one in findings]
     parts = _blocks(findings, chosen)
+    if not parts and n == 0:
+        msg = "infer: the table has no rows to judge its columns by. Name families: infer(df, column=Normal())."
+        raise DataError(msg)
     if not parts:
         reasons = "; ".join(f"{one.name!r}: {one.why}" for one in findings) or "it has no columns"
         msg = f"infer: no column of the table can be described ({reasons}). Name a family: infer(df, column=Normal())."

@@ -185,6 +185,7 @@ def _check_posterior(posterior: Any) -> None:
     shape = () if likelihood.lone else (likelihood.members,)
     require(np.shape(posterior.log_evidence) == shape, "there is one log_evidence for each member.")
     require(np.asarray(posterior.log_evidence).dtype.kind == "f", "log_evidence is a number.")
+    _check_names(posterior.column_names, likelihood)
     if hasattr(posterior, "stated"):
         require(np.shape(posterior.stated) in ((), likelihood.batch), "'stated' is a number for each column.")
         require((np.asarray(posterior.stated, dtype=float) >= 0).all(), "'stated' is at least 0.")
@@ -199,9 +200,15 @@ def _ask(posterior: Any) -> None:
         posterior.predictive()
 
 
+def _check_names(names: Any, model: Any) -> None:
+    columns = model.columns or 1
+    require(names is None or len(names) == columns, f"there is a name for each of {columns} columns.")
+
+
 def _check_product(posterior: Any) -> None:
     keys = getattr(posterior.likelihood, "blocks", {})
     require(keys and list(posterior.beliefs) == list(keys), "there is a belief about each part, in their order.")
+    _check_names(posterior.column_names, posterior.likelihood)
     _ask(posterior)
 
 
@@ -301,6 +308,7 @@ def _check_finding(finding: Any) -> None:
 
 def _check_believed(posterior: Any) -> None:
     belong(posterior.mixture, posterior.statistics)
+    _check_names(posterior.column_names, posterior.mixture)
 
 
 def _check_selection(selection: Any) -> None:

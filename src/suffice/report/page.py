@@ -13,7 +13,7 @@ from suffice.canvas import axes
 from suffice.combinators.columns import keyed, settled
 from suffice.combinators.select import Selection
 from suffice.core.errors import DataError, SufficeError
-from suffice.core.readings import number, percent, score
+from suffice.core.readings import many, number, percent, score
 from suffice.core.result import Fit
 from suffice.core.shown import shown
 from suffice.core.sketch import fingerprint
@@ -70,7 +70,8 @@ class Page:
         if self.fit is not None:
             return shown(self.told.title, 300)
         kind = "" if self.found is self.exhibit.model else f"{type(self.found).__name__}: "
-        return shown(f"{kind}{self.told.title}, {self.exhibit.n:,} rows × {len(self.exhibit.names)} columns", 300)
+        wide = f"{many(self.exhibit.n, 'row')} × {many(len(self.exhibit.names), 'column')}"
+        return shown(f"{kind}{self.told.title}, {wide}", 300)
 
     def _statistics(self) -> list[tuple[str, str]]:
         found = [("rows", f"{self.exhibit.n:,}"), ("columns", f"{len(self.exhibit.names):,}")]
