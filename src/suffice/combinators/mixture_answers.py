@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,8 @@ class MixtureAnswers:
     """Questions to a mixture, as a base class of it."""
 
     n: Any  # of the mixture itself, as all of these
+    components: Any
+    free: Any
     weights: Any
     parts: Any
     begin: Any
@@ -59,7 +62,22 @@ class MixtureAnswers:
             return self.standard_errors(stats)
         from suffice.combinators.information import mixture_errors
 
-        return mixture_errors(self, *data)
+        return mixture_errors(self.snapped(stats), *data)
+
+    def snapped(self, stats: Any, row: float | None = None) -> Any:
+        """The same mixture with weights and parameters on their bounds, where rows do not tell them from these.
+
+        ``row`` is the weight of one row; None: as the statistics count rows.
+        """
+        from suffice.combinators.collapse import without_rows
+
+        weights = np.where(without_rows(stats), 0.0, self.weights)
+        learned = "weights" in self.free and 0 < np.count_nonzero(weights) < self.n
+        return replace(
+            self,
+            weights=weights / weights.sum() if learned else self.weights,
+            components=self.components.snapped(stats.members, stats.row if row is None else row),
+        )
 
     def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
         """Estimate ± reach × standard error of each parameter, inside its domain."""
