@@ -13,6 +13,7 @@ from suffice.core.beside import weights_of
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.foretold import between
 from suffice.core.latent import share_out
+from suffice.core.member import WITHIN
 from suffice.core.parameters import Array
 from suffice.core.streamed import read
 from suffice.core.weights import Weights
@@ -96,6 +97,12 @@ class MixtureAnswers:
         from suffice.combinators.portraits import of_mixture
 
         return of_mixture(self, names, fit)
+
+    def numbers(self, names: Any = None, errors: Any = None, reach: float = WITHIN) -> tuple[Any, ...]:
+        """The weight and every number of each member, as `Parameter` values."""
+        from suffice.combinators.portraits import numbers_of_mixture
+
+        return numbers_of_mixture(self, names, errors, reach)
 
     def _repr_html_(self) -> str:
         """Show it as a table in a notebook."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from suffice.combinators.stack import Stack
 from suffice.core.information import chart
+from suffice.core.readings import measured, number
 from suffice.core.shown import left, places, right, sentence, shown, wrapped
 from suffice.core.summary import column_place, labelled, named
 
@@ -185,11 +186,7 @@ def _middle(items: list[int], most: int) -> list[int | None]:
     return list(items) if len(items) <= most else [*items[: most // 2], None, *items[-(most // 2) :]]
 
 
-def _number(value: float, digits: int = 4) -> str:
-    return f"{value:.{digits}g}" if np.isfinite(value) else "–" if np.isnan(value) else "∞"
-
-
 def _shown(entry: Entry) -> str:
     if entry.text:
         return entry.text
-    return _number(entry.value) if entry.error == 0 else f"{_number(entry.value)} ± {_number(entry.error, 2)}"
+    return f"{number(entry.value)} ± –" if np.isnan(entry.error) else measured(entry.value, entry.error)

@@ -9,7 +9,7 @@ import numpy as np
 from suffice.core.fit_portrait import LEVEL, LONG, column_names
 from suffice.core.html import of_portrait
 from suffice.core.portrait import Head, Parameter, Portrait, Row, Statistic
-from suffice.core.readings import Reading, number, score
+from suffice.core.readings import Reading, measured, score
 from suffice.core.rich_text import Page
 from suffice.core.shown import shown
 from suffice.core.summary import page
@@ -71,7 +71,7 @@ def _about(numbers: tuple[Parameter, ...]) -> str:
 
 
 def _piece(one: Parameter) -> str:
-    return f"{shown(one.label, LEVEL)} {number(one.value)} ± {number(one.error, 2)}"
+    return f"{shown(one.label, LEVEL)} {measured(one.value, one.error)}"
 
 
 def believed(post: Any, names: Any = None) -> tuple[Parameter, ...]:

@@ -20,6 +20,7 @@ from suffice.engines import local
 from suffice.kernels import choosing
 
 TRACE = 1e-3  # of a row: a probability that stands for less than it is on its way to 0, and passes ended before it came
+WITHIN = 1.959963984540054  # standard errors to both sides of 95 %
 SHARPEST = 1e5  # no member is narrower than a three-hundredth of all rows, as far as its family has no floor of its own
 
 
@@ -203,6 +204,12 @@ class Member(Answers):
         from suffice.core.fit_portrait import of_family
 
         return of_family(self, names, fit)
+
+    def numbers(self: Any, names: Any = None, errors: Any = None, reach: float = WITHIN) -> tuple[Any, ...]:
+        """Every number as a `Parameter`, with standard errors and intervals of ``reach`` of them to both sides."""
+        from suffice.core.fit_portrait import column_names, parameters
+
+        return parameters(self, column_names(self, names), errors, reach)
 
     @property
     def tries(self: Any) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from suffice.core.distribution import Alert
 from suffice.core.em import Trace
 from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.estimates import Estimates
 from suffice.core.names import names_of_data
 from suffice.core.parameters import check_level
 from suffice.core.portrait import Portrait
@@ -128,6 +129,22 @@ class Fit(Page):
             self.standard_errors, float(ndtri((1 + level) / 2))
         )
         return bounds
+
+    def estimates(self, level: float = 0.95) -> Estimates:
+        """Every parameter with its standard error and interval, as rows that print as a table.
+
+        Examples
+        --------
+        >>> sf.fit(sf.Normal(), [1.0, 2.0, 3.0]).estimates()
+        column  parameter  estimate  std. error         95 %
+        value   mean           2.00        0.47  1.08 … 2.92
+        value   std            0.82        0.33  0.16 … 1.47
+        """
+        from scipy.special import ndtri
+
+        check_level(level)
+        reach = float(ndtri((1 + level) / 2))
+        return Estimates.of(self.distribution.numbers(self.names, self.standard_errors, reach), level)
 
     # ---- questions, by name ---------------------------------------------------------------------------------------
     @cached_property

@@ -13,6 +13,7 @@ from suffice.core.errors import SufficeError
 from suffice.core.imputation import by_pattern
 from suffice.core.latent import BLOCK_CELLS
 from suffice.core.parameters import Array
+from suffice.core.readings import number
 from suffice.core.sketch import taken
 from suffice.engines.once import cached_property
 
@@ -56,8 +57,8 @@ class Surprisal:
         """What a cell of each column has on average: in these rows, or where they are few, in draws of the model."""
         if len(self) < FEW:
             with suppress(SufficeError):  # a model that cannot be drawn from
-                return usual(surprisal(self._model, self._model.sample(DRAWS, 0)).matrix)
-        return usual(self.matrix)
+                return averages(surprisal(self._model, self._model.sample(DRAWS, 0)).matrix)
+        return averages(self.matrix)
 
     def strangest(self, n: int = SHOWN) -> list[tuple[int, Any]]:
         """The n strangest rows, by falling surprisal, each with the column that exceeds most what is usual in it."""
@@ -76,7 +77,7 @@ class Surprisal:
         """Show the strangest rows and which cell makes them so."""
         n = len(self.rows)
         finite = self.rows[np.isfinite(self.rows)]
-        middle = f", median {np.median(finite):.4g} nats" if len(finite) else ""
+        middle = f", median {number(np.median(finite))} nats" if len(finite) else ""
         lines = [f"Surprisal of {n} row{'s'[: n != 1]}{middle}"]
         values = self._asked.columns
         for row, column in self.strangest():
@@ -84,9 +85,10 @@ class Surprisal:
             if column is not None:
                 place = self.names.index(column)
                 cell = list(values.values())[place][row]
-                shown = f"{cell:.6g}" if isinstance(cell, (float, np.floating)) else f"{cell!s:.40}"
-                why = f", most by {column} = {shown} ({self.matrix[row, place]:.4g}; usual is {self.usual[place]:.2g})"
-            lines.append(f"  row {row}: {self.rows[row]:.4g}{why}")
+                shown = number(cell, 6) if isinstance(cell, (float, np.floating)) else f"{cell!s:.40}"
+                told, usual = number(self.matrix[row, place]), number(self.usual[place], 2)
+                why = f", most by {column} = {shown} ({told}; usual is {usual})"
+            lines.append(f"  row {row}: {number(self.rows[row])}{why}")
         return "\n".join(lines)
 
 
@@ -116,7 +118,7 @@ def surprisal(model: Any, data: Any) -> Surprisal:
     return Surprisal(found, matrix, keys, asked, model)
 
 
-def usual(matrix: Array) -> Array:
+def averages(matrix: Array) -> Array:
     """What a cell of each column has on average, (d,): of a matrix like `Surprisal.matrix`, as far as it is finite."""
     there = np.isfinite(matrix)
     return np.asarray(np.where(there, matrix, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1))

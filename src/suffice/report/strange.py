@@ -10,7 +10,7 @@ from suffice.anatomy import without
 from suffice.core.parameters import Array
 from suffice.core.readings import number
 from suffice.core.shown import minus, shown
-from suffice.core.surprisal import usual
+from suffice.core.surprisal import averages
 from suffice.exhibit import Exhibit
 from suffice.report.words import cell, reading
 
@@ -60,7 +60,7 @@ def _usual(exhibit: Exhibit) -> Array:
     few = exhibit.fewer(USUAL)
     found = surprises(few)
     seen = np.stack([np.zeros(few.n, bool) if one.kind == "vector" else one.seen for one in few.columns], axis=1)
-    return usual(np.where(seen, found, np.nan))
+    return averages(np.where(seen, found, np.nan))
 
 
 def _cell(exhibit: Exhibit, place: int, which: int, excess: float) -> dict[str, str]:
