@@ -196,9 +196,11 @@ class Fit(Page):
         """The most probable member of each row; or with ``given`` a column, foretold from others.
 
         ``predict(rows)`` asks a mixture who made each row. ``predict("species", given={"bill_length": 40.0})`` asks
-        any joint model about a column; see :meth:`Distribution.predict`.
+        any joint model about a column, see :meth:`Distribution.predict`, and ``predict("member", given=…)`` a mixture
+        who would make such a row.
         """
-        about_column = given or "given" in options
+        named = isinstance(x, str) and len(self.names or ()) > 1 and x in (*self.names, "member")
+        about_column = given or "given" in options or named
         return (self._named if about_column else self._for(x)).predict(x, *given, **options)
 
     def mutual_information(self, a: Any, b: Any) -> float:
