@@ -74,8 +74,9 @@ class MixtureAnswers:
 
         weights = np.where(without_rows(stats), 0.0, self.weights)
         learned = "weights" in self.free and 0 < np.count_nonzero(weights) < self.n
+        mixture: Any = self
         return replace(
-            self,
+            mixture,
             weights=weights / weights.sum() if learned else self.weights,
             components=self.components.snapped(stats.members, stats.row if row is None else row),
         )

@@ -84,8 +84,8 @@ def numbers_of_mixture(mixture: Any, names: Any, errors: Any, reach: float) -> t
     ends = np.clip(np.stack([mixture.weights - reach * error, mixture.weights + reach * error]), 0.0, 1.0).T
     found = []
     for j, (label, one) in enumerate(zip(labels, mixture.parts, strict=True)):
-        weight = (float(mixture.weights[j]), float(error[j]), *map(float, ends[j]))
-        found.append(Parameter(None, "weight", *weight, "weights" in mixture.fixed, label))
+        at, low, high = float(mixture.weights[j]), float(ends[j, 0]), float(ends[j, 1])
+        found.append(Parameter(None, "weight", at, float(error[j]), low, high, "weights" in mixture.fixed, label))
         own = one.numbers(names, _of_member(mixture.components, errors, j), reach)
         found += [replace(two, member=label if two.member is None else f"{label}/{two.member}") for two in own]
     return tuple(found)

@@ -199,7 +199,8 @@ class Fit(Page):
         any joint model about a column, see :meth:`Distribution.predict`, and ``predict("member", given=…)`` a mixture
         who would make such a row.
         """
-        named = isinstance(x, str) and len(self.names or ()) > 1 and x in (*self.names, "member")
+        names = self.names or ()
+        named = isinstance(x, str) and len(names) > 1 and x in (*names, "member")
         about_column = given or "given" in options or named
         return (self._named if about_column else self._for(x)).predict(x, *given, **options)
 

@@ -85,7 +85,7 @@ class Surprisal:
             if column is not None:
                 place = self.names.index(column)
                 cell = list(values.values())[place][row]
-                shown = number(cell, 6) if isinstance(cell, (float, np.floating)) else f"{cell!s:.40}"
+                shown = number(float(cell), 6) if isinstance(cell, (float, np.floating)) else f"{cell!s:.40}"
                 told, usual = number(self.matrix[row, place]), number(self.usual[place], 2)
                 why = f", most by {column} = {shown} ({told}; usual is {usual})"
             lines.append(f"  row {row}: {number(self.rows[row])}{why}")
