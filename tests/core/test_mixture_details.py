@@ -1,6 +1,7 @@
 """What a mixture keeps of a prototype, of a start, of the caller's order and rows, and what it tells."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from suffice.core.latent import plus
 
 TRUTH = sf.Mixture([sf.Normal(4, 0.8), sf.Normal(8, 2)], weights=[0.3, 0.7])
 LIVES = TRUTH.sample(600, random_state=3)
+FAITHFUL = Path(__file__).parents[1] / "golden" / "faithful.csv"
 TWO = sf.Mixture(sf.Normal(), 2)
 PLANE = np.random.default_rng(1).normal(size=(300, 2)) * [1, 3] + np.repeat([[0, 0], [9, 1]], 150, axis=0)
 
@@ -457,3 +459,32 @@ def test_a_floor_of_any_type_holds(kind):
     ]
     np.testing.assert_array_equal(covs[0].params["cov"], covs[1].params["cov"])
     assert np.linalg.eigvalsh(covs[1].params["cov"]).min() >= 4 * (1 - 1e-12)
+
+
+# ---- rows that are far from all others -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("far", [[[100.0, 100.0]], [[3.0, 95.0], [5.5, 40.0], [100.0, 100.0]]], ids=["one", "three"])
+def test_far_rows_do_not_make_more_members_worse_than_fewer(far):
+    """A row that nobody else is near gets a member of its own, with an alert, rather than spoil one of the others."""
+    x = np.vstack([np.loadtxt(FAITHFUL, delimiter=",", skiprows=1), far])
+    fits = [sf.fit(sf.Mixture(sf.MultivariateNormal(), k), x, random_state=0) for k in (1, 2, 3, 4)]
+    heights = [one.log_likelihood for one in fits]
+    assert heights == sorted(heights)
+    assert all("collapsed" in {code for code, _ in one.alerts} for one in fits[1:])
+    bulk = fits[2].distribution.predict(x[:272])
+    assert len(np.unique(bulk)) == 2  # the two sorts of eruptions
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_spike_is_not_worth_its_height(unit):
+    """Three nearly equal rows among three hundred: a member on them is higher, by no more than it owes to them."""
+    rng = np.random.default_rng(0)
+    x = np.vstack([rng.normal(size=(150, 2)), rng.normal(size=(150, 2)) + 4, 2 + 1e-9 * rng.normal(size=(3, 2))])
+    spike = np.repeat([0, 1, 2], [150, 150, 3])
+    model, weights = sf.Mixture(sf.MultivariateNormal(), 3), np.full(len(x), unit)
+    high = sf.fit(model, x, weights=weights, start=spike)
+    found = sf.fit(model, x, weights=weights, random_state=0)
+    assert high.log_likelihood > found.log_likelihood
+    assert not found.alerts
+    assert high.log_likelihood - high.distribution.owed(high.statistics) < found.log_likelihood

@@ -370,3 +370,21 @@ def test_what_a_belief_cannot_do_is_said():
         sf.posterior(sf.MultivariateNormal(), ROWS[:, :2], prior=PRIOR)
     with pytest.raises(sf.ParameterError, match="df must exceed"):
         sf.NormalInverseWishart([0, 0, 0], 1.0, 2.0, np.eye(3))
+
+
+@pytest.mark.parametrize("away", [0.0, 1e6])
+@pytest.mark.parametrize("apart", [1.0, 1e5])
+def test_members_that_share_a_covariance_score_as_members_that_do_not(away, apart):
+    """Rows whitened once for all say what rows whitened for each member say: far off, far apart, and with holes."""
+    rng = np.random.default_rng(0)
+    factor = np.tril(rng.normal(size=(5, 5))) + 2 * np.eye(5)
+    mean, cov = away + apart * rng.normal(size=(3, 5)), np.broadcast_to(factor @ factor.T, (3, 5, 5))
+    x = mean[rng.integers(0, 3, 400)] + rng.normal(size=(400, 5)) @ factor.T
+    x[rng.random(x.shape) < 0.05] = np.nan
+    x[7] = np.nan
+    x[8, 2] = np.inf
+    tied = sf.MultivariateNormal(mean, cov, structure="tied").log_prob(x)
+    own = np.stack([sf.MultivariateNormal(m, c).log_prob(x) for m, c in zip(mean, cov, strict=True)], axis=1)
+    np.testing.assert_allclose(tied, own, rtol=1e-10)
+    assert (tied[8] == -np.inf).all()
+    assert (tied[7] == 0).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import log
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ EMPTY = 1e-8  # share of the rows below which a member has none
 NARROW = 1e-4  # of the variance of all rows in some direction: a hundredth of their spread, and rows there are a chance
 ENOUGH = 5  # times the rows that a member needs: so many are no chance, however narrow it is
 EQUAL = 1e-6  # relative difference of members that are the same
+SPIKE = log(1e5)  # how much denser than all rows a member can be in each column: floors are at 1e-5 of their spread
 SHOWN = 3  # alerts of one sort, or members, that are told one by one
 COLLAPSED = {"collapsed", "singular"}
 
@@ -35,6 +37,14 @@ def accidents(mixture: Any, stats: Any) -> Array:
 def without_rows(stats: Any) -> Array:
     """Which members (k,) have next to no rows."""
     return np.asarray(stats.count <= EMPTY * stats.count.sum())
+
+
+def owed(mixture: Any, stats: Any) -> float:
+    """How much of the log-likelihood accidents can have brought: what their rows gain by lying on the floor.
+
+    One that is worth more holds rows which are far from all others, and without it they would spoil another member.
+    """
+    return float(stats.count[accidents(mixture, stats)].sum() * (mixture.columns or 1) * SPIKE)
 
 
 def narrow(mixture: Any, stats: Any) -> Array:
@@ -59,8 +69,8 @@ def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
     for index in np.flatnonzero(held & ~empty):
         text = (
             f"member {index} ({stats.rows[index]:.3g} rows) shrank until it reached the floor under its spread: it "
-            "describes repeated or nearly repeated rows, not a cluster, and the likelihood owes to it. Use fewer "
-            "components, a structure that shares its spread, or a prior."
+            "describes repeated, nearly repeated or far-off rows, not a cluster, and the likelihood owes to it. Use "
+            "fewer components, a structure that shares its spread, or a prior; look at rows that are far off."
         )
         found.append(("collapsed", text))
     lonely = accidents(mixture, stats) & ~held & ~empty

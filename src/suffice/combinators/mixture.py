@@ -24,7 +24,7 @@ from suffice.core.parameters import SIMPLEX, Array, as_parameter, generator
 from suffice.core.statistics import picked
 from suffice.core.streamed import Source
 from suffice.core.weights import Weights
-from suffice.engines import local
+from suffice.engines import blas, local
 from suffice.engines.once import cached_property
 
 ROWS: Any = object()  # nothing is given: the question is about rows
@@ -361,7 +361,8 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
     def estimate(self, stats: Any, prior: Any = None) -> Self:
         self.check_owner(stats)
         beliefs = self.priors(prior)
-        members = self.components.estimate_above(stats.members, beliefs.get("components"), self.floors)
+        with blas.one_thread():  # its own would wait for more to do for a while, and keep ours from the next pass
+            members = self.components.estimate_above(stats.members, beliefs.get("components"), self.floors)
         weights = self.weights if "weights" in self.fixed else self._weights(stats.count, beliefs.get("weights"))
         return replace(self, components=members, weights=weights)
 
@@ -395,6 +396,11 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         from suffice.combinators.collapse import accidents
 
         return not accidents(self, stats).any()
+
+    def owed(self, stats: Any) -> float:
+        from suffice.combinators.collapse import owed
+
+        return owed(self, stats)
 
     def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
         from suffice.combinators.order import canonical, exchangeable

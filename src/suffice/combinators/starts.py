@@ -74,7 +74,9 @@ def _even(found: Any, rows: Any, weights: Weights, start: Any) -> bool:
     if isinstance(start, Distribution) or not others or not first.free or not all(alike(first, one) for one in others):
         return False
     shares = shares_of(found, rows, start) * weights.dense()
-    return bool(np.allclose(shares * shares.sum(), shares.sum(axis=1, keepdims=True) * shares.sum(axis=0), rtol=EQUAL))
+    return bool(
+        np.allclose(shares * shares.sum(), shares.sum(axis=1, keepdims=True) * shares.sum(axis=0), rtol=EQUAL, atol=0)
+    )
 
 
 def _split(found: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, tuple[Alert, ...]]:
@@ -262,7 +264,7 @@ def _tried(model: Any, course: Course, rng: Any, how: Any) -> Any:
     try:
         better = [climbed(shares) for shares in _first_shares(course, trials, rng, how)]
         while len(better) > 1:
-            better = sorted(better, key=lambda one: one.rank)[len(better) // 2 :]
+            better = sorted(better, key=lambda one: one.worth)[len(better) // 2 :]
             better = [path if path.converged else climbed(path.distribution) for path in better]
         needed = how is None and course.prior is None  # a prior may want members empty
         cells = len(course.rows) * model.n
@@ -271,7 +273,7 @@ def _tried(model: Any, course: Course, rng: Any, how: Any) -> Any:
     except KeyboardInterrupt:
         if not paths:
             raise KeyboardInterrupt from None  # a start of a member, if there is one, is none of all of them
-        raise InterruptedStart(max(paths, key=lambda one: one.rank).distribution) from None
+        raise InterruptedStart(max(paths, key=lambda one: one.worth).distribution) from None
     return better[0].distribution
 
 
@@ -311,11 +313,11 @@ def _higher(best: Climb, climbed: Callable[[Any], Climb], moved: Array, chance: 
     """The climb from these responsibilities as soon as it is higher than the best; None where it will not be."""
     there = climbed(moved)
     for _ in range(STRETCHES):
-        (sound, height), last = there.rank, there.trace.objective
-        if sound and not (best.rank[0] and height <= best.rank[1] + chance):  # a spike more is always higher
+        if there.worth > best.worth + chance:
             return there
+        last = there.trace.objective
         slope = last[-1] - last[-2] if len(last) > 1 else 0.0
-        if there.converged or height + AHEAD * slope <= best.rank[1] + chance:
+        if there.converged or there.worth + AHEAD * slope <= best.worth + chance:
             break
         there = climbed(there.distribution)
     return None

@@ -127,6 +127,10 @@ class VariationalMixture(Mixture, register=False):
         del stats
         return True
 
+    def owed(self, stats: Any) -> float:
+        del stats
+        return 0.0
+
     def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
         del prior
         return super().in_order(stats) if _exchangeable(self.prior) else (self, stats)

@@ -162,7 +162,7 @@ def believe(mixture: Any, rows: Any, weights: Weights, prior: Any, options: dict
                 break
             path = after
         found.append((path, notes))
-    path, notes = max(found, key=lambda one: one[0].rank)
+    path, notes = max(found, key=lambda one: one[0].worth)
     learned, stats = path.distribution, path.statistics
     if free:
         learned, stats = learned.in_order(stats)

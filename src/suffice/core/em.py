@@ -13,6 +13,7 @@ import numpy as np
 from suffice.core.acceleration import Ahead
 from suffice.core.errors import SufficeError
 from suffice.core.parameters import Array
+from suffice.engines import blas
 from suffice.engines.once import cached_property
 
 SETTLED = 3e-12  # relative move of the parameters that rounding can no longer tell from rest
@@ -104,18 +105,27 @@ class Climb:
     starts: tuple[Trace, ...] = ()  # how the climbs from all starts came to their ends
     judged: float | None = None  # by rows that it was not over: their log-likelihood, as if they were as many
 
+    @property
+    def height(self) -> float:
+        """How high it ended."""
+        return float(self.trace.objective[-1] if self.judged is None else self.judged)
+
     @cached_property
     def rank(self) -> tuple[bool, float]:
-        """What makes one climb better than another: no part that is an accident, then the objective."""
-        height = self.trace.objective[-1] if self.judged is None else self.judged
-        return bool(self.distribution.sound(self.statistics)), float(height)
+        """What makes one climb better than another where accidents will not do: none, then the height."""
+        return bool(self.distribution.sound(self.statistics)), self.height
+
+    @cached_property
+    def worth(self) -> float:
+        """What makes one climb better than another: the height, without what it may owe to accidents."""
+        return self.height - float(self.distribution.owed(self.statistics))
 
     def agrees(self, best: Climb) -> bool:
         """Whether this climb ended as high as the best."""
-        (sound, height), (theirs, top) = self.rank, best.rank
-        return sound == theirs and height >= top - AGREE * (1 + abs(top))
+        return self.worth >= best.worth - AGREE * (1 + abs(best.worth))
 
 
+@blas.one_thread()  # its threads wait for more to do for a while after an M-step, and would keep ours from the pass
 def climb(
     start: Any,
     rows: Any,

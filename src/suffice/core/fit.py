@@ -113,7 +113,7 @@ def fit(
         settled = prototype.settle_prior(prior, rows, checked)
         with nullcontext() if kept is None else kept.going_on():
             climbs = _climbs(prototype, rows, checked, settled, start, generator(random_state), n_init, options, kept)
-            path, notes = max(climbs, key=lambda one: one[0].rank)
+            path, notes = max(climbs, key=lambda one: one[0].worth)
             alike = sum(one.agrees(path) for one, _ in climbs)
             tries = prototype.tries if start is None else 1
             trace = replace(path.trace, starts=len(climbs), agreeing=alike, tries=tries)

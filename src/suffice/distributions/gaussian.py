@@ -26,6 +26,8 @@ from suffice.distributions.structures import Structure, structure
 from suffice.engines.once import cached_property
 
 FAR = 1e8  # squared spreads between means: beyond it differences of log densities are taken one by one
+APART = 1e3  # spreads between means: rows that are whitened for all members keep 12 digits
+WIDE = 4  # columns from which on it is worth while to whiten rows once for all members
 NEAR = 1e3  # of scores: what may be subtracted from them without the loss of a digit that counts
 NOBODY = 1e-18  # a share of the rows that no sum of them can tell from none, and no mean survives
 
@@ -155,8 +157,22 @@ class Gaussian(ExponentialFamily, register=False):
         if self.keeps == "diagonal":
             return kernels.normal_log_prob(x, self.mean, np.sqrt(self.var))
         with np.errstate(invalid="ignore", over="ignore"):
-            out = kernels.gaussian_log_prob(x, self.mean, *self.whitening)
+            out = self._shared_density(x) if self.shared and self.members > 1 and x.shape[1] >= WIDE else None
+            out = kernels.gaussian_log_prob(x, self.mean, *self.whitening) if out is None else out
         return holes.score(out, x, np.asarray(self.mean), np.asarray(self.cov))
+
+    def _shared_density(self, x: Array) -> Array | None:
+        """Where members share Σ, rows are whitened once for all; None where they are so far apart that it tells."""
+        (whiten, *_), (log_det, *_) = self.whitening
+        about = np.asarray(self.mean).mean(axis=0)
+        places = (np.asarray(self.mean) - about) @ whiten.T
+        if not (np.abs(places) < APART).all():
+            return None
+        z = (x - about) @ whiten.T
+        out: Array = kernels.normal_log_prob(z, places, np.ones_like(places))
+        out += log_det
+        out[np.isnan(z[:, -1])] = np.nan  # each cell is in the last: rows with holes are scored by themselves
+        return out
 
     def log_cell(self, x: Array) -> Array:
         """Log density of whole rows (n, d) under one member, (n,)."""

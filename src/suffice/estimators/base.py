@@ -174,7 +174,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         except KeyboardInterrupt:  # while a further start was sought
             if not climbs:
                 raise
-        best = max(climbs, key=lambda one: one.rank)
+        best = max(climbs, key=lambda one: one.worth)
         here, stats = best.distribution, best.statistics
         if not (self._given_order or again):
             here, stats = here.in_order(stats, prior)

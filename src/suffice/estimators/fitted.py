@@ -116,7 +116,7 @@ class FitShell(Asking, Criteria, MixtureShell):
             told.end(fits[-1])
             if any("interrupted" in text for _, text in fits[-1].alerts):
                 break
-        return max(fits, key=lambda one: (one.distribution.sound(one.statistics), one.trace.objective[-1]))
+        return max(fits, key=lambda one: one.trace.objective[-1] - one.distribution.owed(one.statistics))
 
     def _show(self) -> None:
         self.weights_ = self.distribution_.weights.copy()

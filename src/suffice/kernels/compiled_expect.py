@@ -22,7 +22,7 @@ from suffice.kernels.reference_quadratic import LOST, MANY_COLUMNS, coefficients
 
 SEEN = 1e-7  # share of the rows of a member that loses no digit by what is cut, but for rows a million widths away
 LINES = 1 << 20  # the most coefficients of lines: 8 MB
-BLOCK_NUMBERS = 48 << 10  # of a block of rows of many columns: it stays in the cache, and has some rows of each member
+BLOCK_NUMBERS = 96 << 10  # of a block of rows of many columns: it stays in the cache, and has some rows of each member
 BLOCK = 24 * LANES  # rows; the sums of a block are added once
 
 Data: TypeAlias = tuple[Real, Array | None, Array]  # rows, their weights and log-weights
