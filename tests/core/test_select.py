@@ -243,3 +243,10 @@ def test_an_interrupting_callback_keeps_what_was_found():
     found = sf.select(sf.Normal(), two_groups(60), n_components=[1, 2, 3], random_state=0, callback=stop)
     assert sorted(found.table["n_components"]) == [1, 2]
     assert found.alerts[0][0] == "interrupted"
+
+
+def test_a_share_of_zero_is_no_remark_about_a_candidate():
+    rows = {"x": np.append(np.arange(20.0), 100 + np.arange(20.0)), "c": ["a", "b"] * 10 + ["b"] * 20}
+    found = sf.select(sf.Product({"x": sf.Normal(), "c": sf.Categorical()}), rows, n_components=[1, 2], random_state=0)
+    assert "boundary" in dict(found.best.alerts)
+    assert "!" not in repr(found.table)
