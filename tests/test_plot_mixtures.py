@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import suffice as sf
+from suffice.core.readings import measured
 
 RNG = np.random.default_rng(7)
 ONE = np.concatenate([RNG.normal(0, 1, 150), RNG.normal(6, 1.5, 250)])
@@ -226,8 +227,9 @@ def test_the_page_of_a_belief(belief):
     j = int(live[0])
     mean, spread = (float(answer["components"]["mean"][j, 0]) for answer in (belief.mean, belief.std))
     (line,) = (row for row in page.splitlines() if row.startswith(f"  {j} "))
-    assert line.split()[:4] == [str(j), f"{belief.count[j]:,.1f}", f"{belief.weights[j]:.4g}", "±"]
-    assert f"{mean:.4g} ± {spread:.2g}" in line
+    assert line.split()[:2] == [str(j), f"{belief.count[j]:,.1f}"]
+    assert measured(belief.weights[j], belief.std["weights"][j]) in line
+    assert measured(mean, spread) in line
     assert f"emptied: {', '.join(map(str, emptied))} (no rows" in page
     assert "\n" not in repr(belief)
 
@@ -253,14 +255,15 @@ def test_tables_of_mixtures_inside_products():
     assert "a: 1/mean" in page
     for j in range(2):
         block = fit.params["a"][j]
-        assert f"{block['weights'][0]:.4g} ± {errors['a'][j]['weights'][0]:.2g}" in page
-        assert f"{fit.params['b']['mean'][j]:.4g} ± {errors['b']['mean'][j]:.2g}" in page
+        assert measured(block["weights"][0], errors["a"][j]["weights"][0]) in page
+        assert measured(fit.params["b"]["mean"][j], errors["b"]["mean"][j]) in page
 
 
 def test_tables_of_products_whose_columns_are_numbered_like_the_members():
     fit = sf.fit(sf.Mixture(sf.Product({0: sf.Normal(), 1: sf.Normal()}), 2), TWO, random_state=0)
     row = next(line for line in fit.summary(width=120, errors=True).splitlines() if line.startswith("  1 "))
-    assert [f"{fit.params[c]['mean'][1]:.4g} ±" in row for c in (0, 1)] == [True, True]
+    errors = fit.standard_errors
+    assert [measured(fit.params[c]["mean"][1], errors[c]["mean"][1]) in row for c in (0, 1)] == [True, True]
 
 
 def test_members_with_columns_of_different_families_are_no_twins():

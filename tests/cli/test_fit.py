@@ -36,6 +36,9 @@ def test_a_selection_is_that_of_the_library(run, penguins, tmp_path):
     np.testing.assert_array_equal([row["aic"] for row in found["selection"]["table"]], direct.table["aic"])
     assert sf.load(path).distribution == direct.best.distribution
     assert "species" not in {row["column"] for row in found["rows"]}
+    shares = [one["value"] for one in found["parameters"] if one["label"] == "weight"]
+    np.testing.assert_array_equal(shares, direct.best.params["weights"])
+    assert {one["member"] for one in found["parameters"]} == set(range(direct.best.distribution.n))
     assert not found["interrupted"]
 
 

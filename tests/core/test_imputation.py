@@ -273,6 +273,30 @@ def test_a_corrupted_cell_is_found(penguins):
     assert "Surprisal of 333 rows" in repr(found)
 
 
+@pytest.mark.parametrize("some", [slice(None), slice(14, 15)], ids=["all rows", "one row"])
+def test_which_cell_is_blamed_does_not_depend_on_its_unit(some):
+    blamed = []
+    for unit in (1.0, 1e-3, 1e9):
+        rows = PENGUINS.assign(body_mass_g=PENGUINS["body_mass_g"] * unit)
+        fit = sf.fit(sf.MultivariateNormal(), rows[NUMBERS])
+        found = fit.surprisal(rows[NUMBERS][some])
+        blamed.append(
+            [found.strangest(3), [line.split(" = ")[0].split(",")[-1] for line in repr(found).split("\n")[1:]]]
+        )
+    assert blamed[0] == blamed[1] == blamed[2]
+    assert {column for _, column in blamed[0][0]} - {"body_mass_g"}
+
+
+def test_prints_and_reports_blame_the_same_cell(penguins):
+    from suffice.exhibit import Exhibit
+    from suffice.report.strange import strangest
+
+    page = strangest(Exhibit.of(penguins, PENGUINS))
+    told = [(int(row["row"]), row["cells"][0]["name"]) for row in page if row["cells"]]
+    assert told == [pair for pair in penguins.surprisal(PENGUINS).strangest(len(page)) if pair[0] in dict(told)]
+    assert len(told) > 4
+
+
 def test_an_impossible_cell_is_infinitely_strange_and_says_nothing_of_the_others():
     model = sf.Product({"a": sf.Uniform(0.0, 1.0), "b": sf.Normal(), "n": sf.Poisson(2.0)})
     found = model.surprisal({"a": [2.0, 0.5], "b": [0.0, 0.0], "n": [1.0, 1.0]})

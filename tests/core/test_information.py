@@ -9,6 +9,7 @@ from scipy import stats
 import suffice as sf
 from suffice.combinators.information import information
 from suffice.core.information import chart
+from suffice.core.streamed import read
 from suffice.core.weights import Weights
 
 MODELS = ["EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"]
@@ -353,3 +354,71 @@ def test_every_family_has_errors_in_the_shape_of_its_parameters(name):
     assert shapes(fit.standard_errors) == shapes(fit.params)
     assert shapes({key: value[0] for key, value in fit.interval().items()}) == shapes(fit.params)
     assert "weight" in fit.summary(errors=True)
+
+
+# ---- next to a boundary ----------------------------------------------------------------------------------------------
+def sorts(n=40):
+    rng = np.random.default_rng(16)
+    return {"x": np.append(rng.normal(0, 1, n), rng.normal(5, 1, n)), "c": ["a", "b"] * (n // 2) + ["b"] * n}
+
+
+def at(share, weights=None):
+    """Codes of alerts and standard errors where the second member says that ``share`` of its rows are an a."""
+    rows = sorts()
+    probs = ([0.5, 0.5], [share, 1 - share])
+    mixture = sf.Mixture(
+        [sf.Product({"x": sf.Normal(5 * j, 1), "c": sf.Categorical(["a", "b"], probs[j])}) for j in range(2)]
+    )
+    stats = mixture.suffstats(rows, weights)
+    data = (read(mixture, rows), Weights.of(weights, 80))
+    return [code for code, _ in mixture.alerts(stats)], mixture.errors_from(stats, data)
+
+
+@pytest.mark.parametrize("share", [1e-300, 1e-12, 4e-7])
+@pytest.mark.parametrize("weight", [1.0, 1e-7, 50.0])
+def test_next_to_a_boundary_is_on_it(share, weight):
+    weights = np.full(80, weight)
+    near, edge = at(share, weights), at(0.0, weights)
+    assert near[0] == edge[0] == ["boundary"]
+    assert np.isnan(near[1]["c"]["probs"][1]).all()
+    assert np.isfinite(near[1]["c"]["probs"][0]).all()
+    for name in ("mean", "std"):
+        np.testing.assert_allclose(near[1]["x"][name], edge[1]["x"][name], rtol=1e-4)
+
+
+def test_a_share_that_rows_speak_of_has_an_error():
+    codes, errors = at(0.01)  # 0.4 rows
+    assert codes == []
+    assert (errors["c"]["probs"][1] > 0.005).all()
+
+
+def test_where_em_ends_does_not_decide_what_is_known():
+    rows = {"x": [0.0, 1, 2, 3, 4] * 8 + [5, 6, 7, 8, 9.0] * 8, "c": ["a", "b"] * 20 + ["b"] * 40}
+    fit = sf.fit(sf.Mixture(sf.Product({"x": sf.Normal(), "c": sf.Categorical()}), 2), rows, random_state=0)
+    low, high = fit.interval()["c"]["probs"]
+    assert 0 < fit.params["c"]["probs"][1, 0] < 1e-6
+    assert np.isnan([low[1], high[1]]).all()
+    assert np.isfinite([low[0], high[0]]).all()
+    (alert,) = fit.alerts
+    assert alert[0] == "boundary"
+    assert "level 'a' got probability 0 in some members" in alert[1]
+    assert "± –: not known, on the boundary" in fit.summary(errors=True)
+
+
+def test_rare_successes_in_many_trials_are_no_boundary():
+    trials, rng = 10**7, np.random.default_rng(17)
+    x = np.append(rng.binomial(trials, 5e-7, 60), rng.binomial(trials, 5e-6, 60))
+    fit = sf.fit(sf.Mixture(sf.Binomial(trials), 2), x, random_state=0)
+    assert fit.alerts == ()
+    np.testing.assert_allclose(fit.standard_errors["p"], np.sqrt([5e-7 / 6e8, 5e-6 / 6e8]), rtol=0.3)
+
+
+def test_a_member_without_rows_has_a_weight_without_an_error():
+    x = np.random.default_rng(18).normal(size=200)
+    mixture = sf.Mixture([sf.Normal(0, 1), sf.Normal(90, 1)], weights=[1 - 1e-11, 1e-11])
+    stats = mixture.suffstats(x)
+    errors = mixture.errors_from(stats, (read(mixture, x), Weights.of(None, 200)))
+    assert "empty" in dict(mixture.alerts(stats))
+    assert np.isnan(errors["weights"]).all()
+    assert np.isnan([errors["mean"][1], errors["std"][1]]).all()
+    np.testing.assert_allclose(errors["mean"][0], 1 / np.sqrt(200), rtol=0.1)

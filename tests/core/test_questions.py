@@ -469,3 +469,52 @@ def test_columns_whose_names_are_tuples_are_asked_for_by_them():
     assert both.given({third: 1.0, first: 2.0}).marginal(second).mean == pytest.approx(2.0)
     table = {first: [2.0, np.nan], second: [np.nan, 1.0], third: [5.0, np.nan]}
     assert [list(values) for values in model.impute(table).values()] == [[2.0, 0.0], [2.0, 1.0], [5.0, 5.0]]
+
+
+# ---- who made a row, and columns by name alone ----------------------------------------------------------------------
+PEOPLE = sf.Mixture(
+    [
+        sf.Product({"age": sf.Normal(30.0, 5.0), "smokes": sf.Categorical(("no", "yes"), [0.8, 0.2])}),
+        sf.Product({"age": sf.Normal(60.0, 9.0), "smokes": sf.Categorical(("no", "yes"), [0.3, 0.7])}),
+    ],
+    weights=[0.4, 0.6],
+)
+
+
+def test_what_is_left_after_given_foretells_by_name():
+    known = PEOPLE.given(age=44.0)
+    told, asked = known.predict("smokes"), PEOPLE.predict("smokes", given={"age": 44.0})
+    assert told.value == asked.value
+    assert told.probabilities == pytest.approx(asked.probabilities)
+    assert PEOPLE.predict("smokes").probabilities["yes"] == pytest.approx(0.4 * 0.2 + 0.6 * 0.7)
+    with pytest.raises(sf.ParameterError, match="Did you mean 'smokes'"):
+        known.predict("smoke")
+
+
+def test_the_member_is_foretold_from_what_is_known():
+    likely = np.array([0.4 * 0.2, 0.6 * 0.7])
+    one = PEOPLE.predict("member", given={"smokes": "yes"})
+    assert one.value == 1
+    assert one.probabilities == pytest.approx(dict(enumerate(likely / likely.sum())))
+    assert PEOPLE.predict("member").probabilities == pytest.approx({0: 0.4, 1: 0.6})
+    assert PEOPLE.given(smokes="yes").predict("member").probabilities == pytest.approx(one.probabilities)
+    rows = PEOPLE.sample(30, random_state=0)
+    many = PEOPLE.predict("member", given=rows)
+    np.testing.assert_array_equal(many.value, PEOPLE.predict(rows))
+    np.testing.assert_allclose(np.stack(list(many.probabilities.values()), axis=1), PEOPLE.predict_proba(rows))
+    fit = sf.fit(sf.Mixture(sf.MultivariateNormal(), 2), pd.DataFrame({"age": rows["age"], "more": rows["age"] ** 2}))
+    assert fit.predict("member", given={"age": 28.0}).value == fit.predict("member", given={"more": 28.0**2}).value
+    assert fit.predict("more").value == pytest.approx(np.mean(rows["age"] ** 2))
+
+
+def test_a_column_that_is_called_member_is_that_column():
+    table = {"member": ["old", "old", "new", "new"], "level": ["x", "x", "y", "y"]}
+    fit = sf.fit(
+        sf.Mixture(sf.Product({("member", "level"): sf.Categorical()}), 2), table, prior="weak", random_state=0
+    )
+    assert fit.predict("member", given={"level": "x"}).value == "old"
+
+
+def test_a_bare_label_is_a_row_where_columns_have_no_names():
+    mixture = sf.Mixture([sf.Categorical(("a", "b"), [0.9, 0.1]), sf.Categorical(("a", "b"), [0.2, 0.8])])
+    assert [mixture.predict("a"), mixture.predict("b")] == [0, 1]

@@ -274,3 +274,10 @@ def test_how_much_worse_a_candidate_is_has_a_sign():
     outside = sf.select(sf.Normal(), two_groups(100), n_components=[1, 2], criterion="held_out", random_state=0)
     worse = outside.table[0]["held_out"] - outside.table[1]["held_out"]
     assert outside.summary(width=120).splitlines()[-1].split()[-1] == f"{worse:.4f}"
+
+
+def test_a_share_of_zero_is_no_remark_about_a_candidate():
+    rows = {"x": np.append(np.arange(20.0), 100 + np.arange(20.0)), "c": ["a", "b"] * 10 + ["b"] * 20}
+    found = sf.select(sf.Product({"x": sf.Normal(), "c": sf.Categorical()}), rows, n_components=[1, 2], random_state=0)
+    assert "boundary" in dict(found.best.alerts)
+    assert "!" not in repr(found.table)

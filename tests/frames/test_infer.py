@@ -83,6 +83,24 @@ def test_a_whole_number_is_one_in_every_library():
     assert len({str(sf.infer(frame)) for frame in frames}) == 1
 
 
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("repeats", [1, 8])
+def test_numbers_with_a_stray_word_say_which_word_it_is(as_text, repeats, tmp_path):
+    cells = [str(x / 2) if as_text else x / 2 for x in range(60)] * repeats + ["heavy"]
+    frame = pd.DataFrame({"mass": pd.Series(cells, dtype=object), "other": RNG.normal(size=len(cells))})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for data in (frame, {"mass": cells, "other": frame["other"].to_numpy()}, sf.scan(tmp_path / "rows.csv")):
+        schema = sf.infer(data)
+        assert "numbers but for 'heavy'" in schema["mass"].why
+        assert (schema["mass"].family is None) == (repeats == 1)  # like an identifier
+        assert "numbers but for 'heavy', a missing cell?" in str(schema)
+
+
+@pytest.mark.parametrize("cells", [["1", "2", "3", "other"] * 9, [f"a{i}" for i in range(30)] * 9, ["1", "2"] * 9])
+def test_labels_that_are_no_numbers_have_no_stray_word(cells):
+    assert "numbers" not in sf.infer({"x": cells, "other": RNG.normal(size=len(cells))})["x"].why
+
+
 def test_weights_are_repetitions():
     values, weights = RNG.poisson(2.0, 50), RNG.integers(0, 4, 50)
     table = {

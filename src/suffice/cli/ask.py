@@ -84,6 +84,7 @@ def _page(asked: dict[str, Any], answer: dict[str, Any]) -> None:
     from rich.text import Text
 
     from suffice.cli.terminal import bar, say, table
+    from suffice.core.readings import number
     from suffice.core.shown import shown
 
     given = ", ".join(f"{shown(name)} = {shown(value)}" for name, value in asked["given"].items())
@@ -94,12 +95,13 @@ def _page(asked: dict[str, Any], answer: dict[str, Any]) -> None:
         table(("level", "probability", ""), rows, right=(1,))
         return
     low, high = answer["interval"]
-    say(f"mean {answer['mean']:.5g} · median {answer['median']:.5g} · standard deviation {answer['std']:.4g}")
-    say(f"{100 * answer['level']:g} % between {low:.5g} and {high:.5g}")
+    mean, median, std = (number(answer[name], 5) for name in ("mean", "median", "std"))
+    say(f"mean {mean} · median {median} · standard deviation {std}")
+    say(f"{100 * answer['level']:g} % between {number(low, 5)} and {number(high, 5)}")
     grid, density = answer["curve"]
     most = max(density) or 1.0
     curve = "".join(BLOCKS[round(8 * one / most)] for one in density)
-    ends = f"{grid[0]:.4g}", f"{grid[-1]:.4g}"
+    ends = number(grid[0]), number(grid[-1])
     say(f"{ends[0]} ▕{curve}▏ {ends[1]}", "cyan")
 
 

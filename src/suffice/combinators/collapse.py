@@ -31,8 +31,13 @@ def accidents(mixture: Any, stats: Any) -> Array:
     rows is one.
     """
     few = stats.rows < _needed(mixture)
-    lonely = (few | narrow(mixture, stats)) & (stats.count > EMPTY * stats.count.sum())
+    lonely = (few | narrow(mixture, stats)) & ~without_rows(stats)
     return np.asarray(mixture.components.held(mixture.floors) | lonely)
+
+
+def without_rows(stats: Any) -> Array:
+    """Which members (k,) have next to no rows."""
+    return np.asarray(stats.count <= EMPTY * stats.count.sum())
 
 
 def owed(mixture: Any, stats: Any) -> float:
@@ -60,9 +65,8 @@ def _needed(mixture: Any) -> float:
 def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
     """What to know of the members before trusting them."""
     found: list[Alert] = []
-    members = mixture.components.alerts(stats.members)
-    held, total = mixture.components.held(mixture.floors), stats.count.sum()
-    empty = stats.count <= EMPTY * total
+    members = mixture.components.snapped(stats.members, stats.row).alerts(stats.members)
+    held, empty = mixture.components.held(mixture.floors), without_rows(stats)
     for index in np.flatnonzero(held & ~empty):
         text = (
             f"member {index} ({_rows(stats, index)}) shrank until it reached the floor under its spread: it "

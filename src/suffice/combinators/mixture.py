@@ -15,7 +15,7 @@ import numpy as np
 from suffice.combinators.mixture_answers import MixtureAnswers
 from suffice.combinators.mixture_beliefs import MixtureBeliefs
 from suffice.combinators.mixture_parts import alone, by_member, checked_members, joined, ridge, with_weights
-from suffice.combinators.mixture_questions import MixtureQuestions
+from suffice.combinators.mixture_questions import MEMBER, MixtureQuestions
 from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_side
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, SufficeWarning, UnsupportedError
@@ -271,11 +271,14 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
     def predict(self, x: Any, given: Any = ROWS, *, level: float = 0.95) -> Any:
         """The most probable member of each row, (n,); or with ``given`` a column, foretold from others.
 
-        One argument is rows: ``predict(rows)`` says who made each. With ``given=``, ``predict("species", given={…})``
-        is the question of :meth:`Distribution.predict` about one column.
+        One argument is rows: ``predict(rows)`` says who made each, unless it is the name of a column. With ``given=``,
+        ``predict("species", given={…})`` is the question of :meth:`Distribution.predict` about one column, and
+        ``predict("member", given={…})`` asks who would make such a row, unless a column is called so.
         """
-        if given is not ROWS:
-            return super().predict(x, given, level=level)
+        if given is not ROWS or (isinstance(x, str) and self.column_names is not None):
+            known = {} if given is ROWS else given
+            hidden = isinstance(x, str) and x == MEMBER and MEMBER not in self.column_labels
+            return self.foretell_member(known) if hidden else super().predict(x, known, level=level)
         if isinstance(x, Source):
             return x.mapped(self.predict)
         x = self.settled(x)

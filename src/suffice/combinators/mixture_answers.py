@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from suffice.core.beside import weights_of
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.foretold import between
 from suffice.core.latent import share_out
+from suffice.core.member import WITHIN
 from suffice.core.parameters import Array
 from suffice.core.streamed import read
 from suffice.core.weights import Weights
@@ -33,6 +35,8 @@ class MixtureAnswers:
     """Questions to a mixture, as a base class of it."""
 
     n: Any  # of the mixture itself, as all of these
+    components: Any
+    free: Any
     weights: Any
     parts: Any
     begin: Any
@@ -59,7 +63,23 @@ class MixtureAnswers:
             return self.standard_errors(stats)
         from suffice.combinators.information import mixture_errors
 
-        return mixture_errors(self, *data)
+        return mixture_errors(self.snapped(stats), *data)
+
+    def snapped(self, stats: Any, row: float | None = None) -> Any:
+        """The same mixture with weights and parameters on their bounds, where rows do not tell them from these.
+
+        ``row`` is the weight of one row; None: as the statistics count rows.
+        """
+        from suffice.combinators.collapse import without_rows
+
+        weights = np.where(without_rows(stats), 0.0, self.weights)
+        learned = "weights" in self.free and 0 < np.count_nonzero(weights) < self.n
+        mixture: Any = self
+        return replace(
+            mixture,
+            weights=weights / weights.sum() if learned else self.weights,
+            components=self.components.snapped(stats.members, stats.row if row is None else row),
+        )
 
     def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
         """Estimate ± reach × standard error of each parameter, inside its domain."""
@@ -78,6 +98,12 @@ class MixtureAnswers:
         from suffice.combinators.portraits import of_mixture
 
         return of_mixture(self, names, fit)
+
+    def numbers(self, names: Any = None, errors: Any = None, reach: float = WITHIN) -> tuple[Any, ...]:
+        """The weight and every number of each member, as `Parameter` values."""
+        from suffice.combinators.portraits import numbers_of_mixture
+
+        return numbers_of_mixture(self, names, errors, reach)
 
     def _repr_html_(self) -> str:
         """Show it as a table in a notebook."""

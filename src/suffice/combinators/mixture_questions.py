@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.simulated import DRAWS, Simulated
+from suffice.core.asked import Asked
 from suffice.core.foretold import Foretold
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
+from suffice.core.prediction import Prediction
 from suffice.engines import local
 
+MEMBER = "member"  # the name under which it is asked who made a row
 OUTCOMES = 1 << 18  # of a table that is summed
 LEAST = 1e-17  # probability beyond which whole numbers are left out of it
 
@@ -28,6 +31,7 @@ class MixtureQuestions:
     components: Any
     scores: Any
     log_prob: Any
+    predict_proba: Any
     marginal: Any
     given: Any
     sample: Any
@@ -89,6 +93,17 @@ class MixtureQuestions:
         lost = np.flatnonzero(~(shares.sum(axis=1) > 0))
         shares[lost] = self.weights
         return [Foretold.mixed(shares, self.components.foretell(x, label), lost)]
+
+    def foretell_member(self, given: Any) -> Prediction:
+        """Who would make a row of which some cells are known, as a prediction of labels."""
+        asked = Asked.of(self, {} if given is None else given, some=True)
+        shares = self.predict_proba(self.arranged(asked.columns))
+        names = getattr(self, "labels", ()) or tuple(range(self.n))
+        best = [names[j] for j in shares.argmax(axis=1)]
+        whole = dict(zip(names, shares.T, strict=True))
+        if not asked.single:
+            return Prediction(MEMBER, np.array(best), probabilities=whole)
+        return Prediction(MEMBER, best[0], probabilities={name: float(share[0]) for name, share in whole.items()})
 
     def without_each(self, x: Any) -> Iterator[tuple[Any, Array]]:
         for label, density in self.components.without_each(x):

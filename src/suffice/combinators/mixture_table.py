@@ -8,6 +8,7 @@ import numpy as np
 
 from suffice.combinators.stack import Stack
 from suffice.core.information import chart
+from suffice.core.readings import measured, number
 from suffice.core.shown import left, places, right, sentence, shown, wrapped
 from suffice.core.summary import column_place, labelled, named
 
@@ -34,7 +35,8 @@ def lines(mixture: Any, fit: Any, width: int = WIDE) -> list[str]:
     p, there = fit.n_parameters, fit.intact
     asked = "standard_errors" in fit.__dict__ or (there and p <= MANY and fit.n * p * p <= WORK)
     errors = fit.standard_errors if asked else None
-    rows = _members(mixture, mixture.params, errors, None if mixture.column_names else fit.names)
+    snapped = mixture.snapped(fit.statistics)
+    rows = _members(snapped, snapped.params, errors, None if mixture.column_names else fit.names)
     out = table(rows, mixture.parts, width=width)
     if errors is None:
         why = (
@@ -79,7 +81,7 @@ def _members(mixture: Any, params: Any, errors: Any, key: Any = None) -> list[li
     for j, one in enumerate(mixture.parts):
         share = float(params["weights"][j])
         error = 0.0 if errors is None else float(errors["weights"][j])
-        weight = Entry("weight", share, error, BOUNDARY if round(share, 12) in (0.0, 1.0) else "")
+        weight = Entry("weight", share, error, BOUNDARY if share in (0.0, 1.0) else "")
         own = _entries(mixture.components, one, params, errors, j, key)
         found.append([weight, *(entry._replace(edge=entry.edge or (FLOOR if held[j] else "")) for entry in own)])
     return found
@@ -129,7 +131,7 @@ def _numbers(one: Any, params: Any, errors: Any, key: Any = None) -> list[Entry]
     for name in one.params:
         value = np.asarray(params[name])
         error = np.zeros(value.shape) if errors is None else np.asarray(errors[name])
-        edge = one.specs()[name].domain.on_boundary(value.round(12))
+        edge = one.specs()[name].domain.on_boundary(value)
         for place in np.ndindex(*value.shape):
             if label := labelled(one, key, name, place):
                 why = BOUNDARY if edge[place] else "the likelihood is greatest at its own edge" if rough else ""
@@ -184,11 +186,7 @@ def _middle(items: list[int], most: int) -> list[int | None]:
     return list(items) if len(items) <= most else [*items[: most // 2], None, *items[-(most // 2) :]]
 
 
-def _number(value: float, digits: int = 4) -> str:
-    return f"{value:.{digits}g}" if np.isfinite(value) else "–" if np.isnan(value) else "∞"
-
-
 def _shown(entry: Entry) -> str:
     if entry.text:
         return entry.text
-    return _number(entry.value) if entry.error == 0 else f"{_number(entry.value)} ± {_number(entry.error, 2)}"
+    return f"{number(entry.value)} ± –" if np.isnan(entry.error) else measured(entry.value, entry.error)

@@ -14,7 +14,7 @@ from suffice.combinators.columns import names_of
 from suffice.combinators.compound import width_of
 from suffice.combinators.stack import Stack
 from suffice.core.errors import SufficeError
-from suffice.core.fit_portrait import by_column, column_names, errors_of, parameters, strongest
+from suffice.core.fit_portrait import MANY, by_column, column_names, errors_of, strongest
 from suffice.core.parameters import Array
 from suffice.core.portrait import Head, Parameter, Portrait, Row, Statistic
 from suffice.core.readings import Reading, count, levels_of, number, percent, score
@@ -64,8 +64,49 @@ def of_mixture(mixture: Any, names: Any, fit: Any) -> Portrait:
         rows=tuple(order),
         measure=_measure(mixture) if told else "",
         apart=_apart(strips, mixture.n) if told and len(rows) > 1 else (),
+        parameters=_parameters(mixture, names, fit),
         correlations=_once(tuple(_correlations(one, names) for one in mixture.parts)),
         judged=False,
+    )
+
+
+def _parameters(mixture: Any, names: Any, fit: Any) -> tuple[Parameter, ...]:
+    """The numbers of a mixture, unless there are too many to be read; with standard errors that are there already."""
+    known = {} if fit is None else fit.__dict__
+    return mixture.numbers(names, known.get("standard_errors")) if mixture.n_parameters <= MANY else ()
+
+
+def numbers_of_mixture(mixture: Any, names: Any, errors: Any, reach: float) -> tuple[Parameter, ...]:
+    """The weight and every number of each member; those of a mixture inside go by places such as 0/1."""
+    labels = getattr(mixture, "labels", ()) or tuple(range(mixture.n))
+    unknown = np.full(mixture.n, np.nan)
+    error = unknown if errors is None else np.asarray(errors["weights"])
+    ends = np.clip(np.stack([mixture.weights - reach * error, mixture.weights + reach * error]), 0.0, 1.0).T
+    found = []
+    for j, (label, one) in enumerate(zip(labels, mixture.parts, strict=True)):
+        at, low, high = float(mixture.weights[j]), float(ends[j, 0]), float(ends[j, 1])
+        found.append(Parameter(None, "weight", at, float(error[j]), low, high, "weights" in mixture.fixed, label))
+        own = one.numbers(names, _of_member(mixture.components, errors, j), reach)
+        found += [replace(two, member=label if two.member is None else f"{label}/{two.member}") for two in own]
+    return tuple(found)
+
+
+def _of_member(stack: Any, errors: Any, j: int) -> Any:
+    """The standard errors of one member, in the layout of the member alone."""
+    if errors is None or isinstance(stack, Stack):
+        return None if errors is None else errors[j]
+    if stack.blocks:
+        return {key: _of_member(block, errors[key], j) for key, block in stack.blocks.items()}
+    return {name: errors[name][j] for name in stack.params}
+
+
+def numbers_of_product(product: Any, names: Any, errors: Any, reach: float) -> tuple[Parameter, ...]:
+    """The numbers of each block under the names of its columns."""
+    own = _block_names(product, names)
+    return tuple(
+        replace(one, column=key) if one.column is None else one  # a weight of hidden members
+        for key, block in product.blocks.items()
+        for one in block.numbers(own[key], None if errors is None else errors[key], reach)
     )
 
 
@@ -293,7 +334,6 @@ def of_product(product: Any, names: Any, fit: Any) -> Portrait:
         return Portrait(title, members=(Head(""),), rows=rows, judged=False)
     errors, own = errors_of(fit), _block_names(product, names)
     found: list[Row] = []
-    numbers: list[Parameter] = []
     pairs: list[tuple[Any, Any, float]] = []
     for key, block in product.blocks.items():
         if block.blocks or hasattr(block, "log_weights"):
@@ -304,11 +344,10 @@ def of_product(product: Any, names: Any, fit: Any) -> Portrait:
             ]
             continue
         columns = column_names(block, own[key])
-        own_numbers = parameters(block, columns, None if errors is None else errors[key])
-        numbers += own_numbers
+        own_numbers = block.numbers(columns, None if errors is None else errors[key])
         found += by_column(block, columns, own_numbers, None if errors is None else errors[key])
         pairs += strongest(block, columns, TOP)
-    return Portrait(title, members=(Head(""),), rows=tuple(found), parameters=tuple(numbers),
+    return Portrait(title, members=(Head(""),), rows=tuple(found), parameters=product.numbers(names, errors),
                     correlations=(tuple(pairs),), judged=False)  # fmt: skip
 
 

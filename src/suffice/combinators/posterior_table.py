@@ -37,6 +37,7 @@ def portrait(post: Any) -> Portrait:
         convergence=f"{state} after {amount(post.n_iter, 'pass')}",
         members=shares,
         rows=rows if len(live) else (),
+        parameters=(),
         apart=tuple(own.apart[j] for j in live) if own.apart else (),
         correlations=own.correlations if len(own.correlations) < k else tuple(own.correlations[j] for j in live),
         measure=own.measure if len(live) > 1 else "",

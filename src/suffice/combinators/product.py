@@ -34,6 +34,7 @@ from suffice.core.data import refuse_what_is_no_data
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import DataError, ParameterError, UnsupportedError, naming
 from suffice.core.latent import Expectation
+from suffice.core.member import WITHIN
 from suffice.core.names import with_names
 from suffice.core.parameters import Array
 from suffice.core.statistics import Parts
@@ -454,6 +455,11 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
         from suffice.combinators.portraits import of_product
 
         return of_product(self, names, fit)
+
+    def numbers(self, names: Any = None, errors: Any = None, reach: float = WITHIN) -> tuple[Any, ...]:
+        from suffice.combinators.portraits import numbers_of_product
+
+        return numbers_of_product(self, names, errors, reach)
 
     def _repr_html_(self) -> str:
         """Show it as a table in a notebook."""

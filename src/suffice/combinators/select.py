@@ -123,7 +123,7 @@ def _cell(name: str, value: Any) -> str:
 
 
 def _remark(row: dict[str, Any]) -> str:
-    codes = [code for code, _ in row["alerts"]]
+    codes = [code for code, _ in row["alerts"] if code != "boundary"]  # a share of 0 is no doubt about the whole
     return ("spurious: " if row["spurious"] else "") + ", ".join(dict.fromkeys(codes))
 
 

@@ -11,7 +11,7 @@ from suffice.core.fit_portrait import LEVEL, LONG, column_names, under_column
 from suffice.core.html import of_portrait
 from suffice.core.names import with_names
 from suffice.core.portrait import Head, Parameter, Portrait, Row, Statistic
-from suffice.core.readings import Reading, number, score
+from suffice.core.readings import Reading, measured, score
 from suffice.core.rich_text import Page
 from suffice.core.shown import shown
 from suffice.core.summary import page
@@ -89,7 +89,7 @@ def _about(numbers: tuple[Parameter, ...]) -> str:
 def _piece(one: Parameter) -> str:
     own = shown(one.column)  # of a vector, whose numbers say of which columns they are: the row says it, too
     label = "var" if one.label == f"cov[{own}, {own}]" else one.label.removesuffix(f"[{own}]")
-    return f"{shown(label, LEVEL)} {number(one.value)} ± {number(one.error, 2)}"
+    return f"{shown(label, LEVEL)} {measured(one.value, one.error)}"
 
 
 def believed(post: Any, names: Any = None) -> tuple[Parameter, ...]:

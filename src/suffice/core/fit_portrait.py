@@ -10,7 +10,7 @@ import numpy as np
 from suffice.core.em import FALL
 from suffice.core.errors import SufficeError
 from suffice.core.portrait import Head, Parameter, Portrait, Row, Statistic
-from suffice.core.readings import Reading, count, decimals, number, rounded, score
+from suffice.core.readings import Reading, count, measured, number, score
 from suffice.core.shown import shown
 
 MANY = 2000  # numbers whose standard errors a portrait still computes by itself
@@ -119,7 +119,7 @@ def of_family(dist: Any, names: Any, fit: Any) -> Portrait:
     """The portrait of a family: its numbers, and a row for each column."""
     errors = errors_of(fit)
     columns = column_names(dist, names)
-    numbers = parameters(dist, columns, errors)
+    numbers = dist.numbers(names, errors)
     rows = by_column(dist, columns, numbers, errors)
     return Portrait(dist.name, members=(Head(""),), rows=rows, parameters=numbers,
                     correlations=(strongest(dist, columns),), judged=False)  # fmt: skip
@@ -133,11 +133,14 @@ def column_names(dist: Any, names: Any) -> tuple[Any, ...]:
     return tuple(range(d)) if d > 1 else ("value",)
 
 
-def parameters(dist: Any, columns: tuple[Any, ...], errors: Any) -> tuple[Parameter, ...]:
-    """Every number of a family under the name of its column, with its standard error where that is known."""
+def parameters(dist: Any, columns: tuple[Any, ...], errors: Any, reach: float) -> tuple[Parameter, ...]:
+    """Every number of a family under the name of its column, with its standard error where that is known.
+
+    Intervals reach so many standard errors to both sides.
+    """
     if not dist.ready or (dist.row_vector and dist.n_parameters > MANY):  # a covariance of many columns is not read
         return ()
-    bounds = None if errors is None else dist.bounds(errors, 1.959963984540054)
+    bounds = None if errors is None else dist.bounds(errors, reach)
     found = []
     for name, value in dist.params.items():
         values = np.asarray(value, dtype=float)
@@ -198,10 +201,7 @@ def with_error(one: Parameter) -> str:
     """An estimate with its standard error."""
     if one.fixed:
         return f"{number(one.value)} fixed"
-    if not one.error > 0:
-        return number(one.value)
-    places = decimals(one.error)
-    return f"{rounded(one.value, places)} ± {rounded(one.error, places)}"
+    return measured(one.value, one.error)
 
 
 def strongest(

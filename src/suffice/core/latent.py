@@ -124,8 +124,13 @@ class Joint(Additive):
     @property
     def rows(self) -> Array:
         """How many rows each member rests on, (k,): Σ w; where weights are less than 1, as (Σ w)²/Σ w² counts them."""
+        return np.asarray(self.count / self.row)
+
+    @property
+    def row(self) -> float:
+        """The weight of one row: 1, or where weights are shares what they are on average."""
         total, solid = float(self.count.sum()), float(self.solid[0])
-        return np.asarray(self.count * max(total / solid, 1.0)) if solid > 0 else self.count
+        return min(solid / total, 1.0) if solid > 0 else 1.0
 
     @property
     def weight(self) -> Array:

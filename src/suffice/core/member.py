@@ -19,6 +19,8 @@ from suffice.core.sketch import opening
 from suffice.engines import local
 from suffice.kernels import choosing
 
+TRACE = 1e-3  # of a row: a probability that stands for less than it is on its way to 0, and passes ended before it came
+WITHIN = 1.959963984540054  # standard errors to both sides of 95 %
 SHARPEST = 1e5  # no member is narrower than a three-hundredth of all rows, as far as its family has no floor of its own
 
 
@@ -203,6 +205,12 @@ class Member(Answers):
 
         return of_family(self, names, fit)
 
+    def numbers(self: Any, names: Any = None, errors: Any = None, reach: float = WITHIN) -> tuple[Any, ...]:
+        """Every number as a `Parameter`, with standard errors and intervals of ``reach`` of them to both sides."""
+        from suffice.core.fit_portrait import column_names, parameters
+
+        return parameters(self, column_names(self, names), errors, reach)
+
     @property
     def tries(self: Any) -> int:
         """How many short climbs a start is the best of, where the caller gives none."""
@@ -241,6 +249,31 @@ class Member(Answers):
                 step = share * (width if np.isfinite(width) else 1.0)
                 moved[name] = np.where(edge, np.where(value == domain.low, value + step, value - step), value)
         return self.like(replace(stack, **moved)) if moved else self
+
+    def snapped(self: Any, stats: Any, row: float) -> Any:
+        """The same parameters on the bounds of their domains, where rows do not tell them from these.
+
+        The passes of a mixture come ever nearer to a bound, and how near is an accident of where they end: nothing that
+        is said of an estimate may depend on it. ``row`` is the weight of one row.
+        """
+        if self.blocks:
+            return self.rebuilt(map(lambda one, part: one.snapped(part, row), self.blocks.values(), stats.parts))
+        stack, moved = self.stacked, {}
+        for name in self.free:
+            domain, value = self.specs()[name].domain, np.asarray(getattr(stack, name))
+            if not any(domain.closed):
+                continue
+            chances = stack.chances(stats) / row
+            chances = chances.sum(axis=0, keepdims=True) if name in self.tied else chances
+            within = TRACE / np.maximum(chances, 1.0).reshape(*chances.shape, *(1,) * domain.core)
+            there = domain.snapped(value, within)
+            if (domain.on_boundary(there) & ~domain.on_boundary(value)).any():
+                moved[name] = there
+        return self.like(replace(stack, **moved)) if moved else self
+
+    def chances(self, stats: Any) -> Array:
+        """How often a probability could have shown itself in the rows of statistics, by their weight, (k, d)."""
+        return self.exposed(stats)
 
     def possible(self: Any) -> Array:
         """Which entries of a vector of probabilities stand for something, as 1 and 0: all."""

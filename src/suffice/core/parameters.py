@@ -52,6 +52,14 @@ class Domain:
             inside = np.where(np.eye(value.shape[-1], dtype=bool), np.maximum(inside, 0.0), inside)
         return np.asarray(inside)
 
+    def snapped(self, value: Array, within: Array) -> Array:
+        """Each entry on the bound that belongs to the domain and is nearer than ``within``; shares still sum to 1."""
+        found = np.where((value - self.low < within) & self.closed[0], self.low, value)
+        if self.core and self.rule is not None:
+            whole = found.sum(axis=-1, keepdims=True)
+            return np.asarray(found / np.where(whole > 0, whole, 1.0))
+        return np.asarray(np.where((self.high - value < within) & self.closed[1], self.high, found))
+
     def on_boundary(self, value: Array) -> Array:
         """Whether each entry sits exactly on a bound that belongs to the domain."""
         on_low = (value == self.low) if self.closed[0] else np.zeros(value.shape, bool)

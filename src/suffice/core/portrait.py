@@ -50,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number of a model that has no members; ``error`` is NaN where the data do not tell it."""
+    """One number of a model, or of one of its members; ``error`` is NaN where the data do not tell it."""
 
     column: Any
     label: str
@@ -59,6 +59,7 @@ class Parameter:
     low: float = float("nan")
     high: float = float("nan")
     fixed: bool = False
+    member: Any = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class Portrait:
     rows
         A row for each column, the most telling first; of a model without members in the order of the data.
     parameters, heads
-        Of a model without members: its numbers with standard errors and 95 % intervals, and how these are headed.
+        The numbers with standard errors and 95 % intervals, and how these are headed. Those of hidden members need a
+        slow pass over the rows, and are there where ``fit.standard_errors`` or ``fit.estimates()`` was asked before.
     measure
         What ``tells`` of the rows means, in a sentence; "" where nobody is told apart.
     apart

@@ -10,7 +10,7 @@ import numpy as np
 from suffice.core.asked import Asked, plain
 from suffice.core.names import label_of
 from suffice.core.parameters import Array, check_level
-from suffice.core.readings import many
+from suffice.core.readings import decimals, many, measured, number, rounded
 
 SHOWN = 6
 
@@ -52,10 +52,10 @@ class Prediction:
 
         if self.probabilities is not None:
             best = sorted(self.probabilities.items(), key=lambda pair: -at(pair[1]))[:3]
-            return f"{at(self.value)!s} ({', '.join(f'{level}: {at(p):.3g}' for level, p in best)})"
+            return f"{at(self.value)!s} ({', '.join(f'{level}: {number(at(p), 3)}' for level, p in best)})"
         low, high = self.interval or (np.nan, np.nan)
-        ends = f"{100 * self.level:g} % interval {at(low):.3g} … {at(high):.3g}"
-        return f"{at(self.value):.4g} ± {at(self.std):.3g}, {ends}"
+        ends = " … ".join(rounded(float(at(end)), decimals(at(self.std))) for end in (low, high))
+        return f"{measured(float(at(self.value)), float(at(self.std)))}, {100 * self.level:g} % interval {ends}"
 
 
 def predict(model: Any, column: Any, given: Any, level: float) -> Prediction:

@@ -247,7 +247,7 @@ class Questions(Member):
         Examples
         --------
         >>> sf.MultivariateNormal([0.0, 0.0], [[1.0, 0.6], [0.6, 1.0]]).predict(1, given={0: 2.0})
-        Prediction(1: 1.2 ± 0.8, 95 % interval -0.368 … 2.77)
+        Prediction(1: 1.20 ± 0.80, 95 % interval −0.37 … 2.77)
         """
         from suffice.core.prediction import predict
 

@@ -10,6 +10,9 @@ import numpy as np
 
 from suffice.core.shown import minus
 
+SMALL, LARGE = 1e-4, 1e6  # between them numbers are written without powers of ten
+LONG = 9  # decimals
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -40,8 +43,14 @@ def score(value: float) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number in few letters."""
-    return minus(f"{value:.{digits}g}") if np.isfinite(value) else "–" if np.isnan(value) else minus(f"{value:g}")
+    """A number by its first digits, and by all that stand before the point; in powers of ten beyond 1e-4 and 1e6.
+
+    >>> number(3021.4, 3), number(0.00123456), number(1.5e-7), number(12345678.0)
+    ('3021', '0.001235', '1.5e−07', '1.235e+07')
+    """
+    if not np.isfinite(value):
+        return "–" if np.isnan(value) else minus(f"{value:g}")
+    return minus(f"{value:.0f}" if 10.0**digits <= abs(value) < LARGE else f"{value:.{digits}g}")
 
 
 def chance(p: float) -> str:
@@ -62,11 +71,28 @@ def decimals(spread: float) -> int:
 
 
 def rounded(value: float, places: int) -> str:
-    """A number with so many decimals; in powers of ten where that would be long."""
-    if not isfinite(value):
+    """A number with so many decimals; in powers of ten where that would be long.
+
+    >>> rounded(0.123, 1), rounded(2e-9, 6), rounded(4.94e-5, 6), rounded(-0.001, 2)
+    ('0.1', '0', '4.9e−05', '0.00')
+    """
+    if not isfinite(value) or abs(value) >= 10 * LARGE or places > LONG:
         return number(value)
-    text = f"{value:.4g}" if abs(value) >= 1e7 or places > 6 else f"{value:.{places}f}"
+    if places > 4 and abs(value) < SMALL:
+        least = 0.5 * 10.0**-places
+        return number(value, int(np.floor(np.log10(abs(value)))) + places + 1) if abs(value) > least else "0"
+    text = f"{value:.{places}f}"
     return minus(text.removeprefix("-") if float(text) == 0 else text)
+
+
+def measured(value: float, spread: float) -> str:
+    """A number with its error or spread, and as many digits as that warrants: two of its own.
+
+    >>> measured(3021.44, 210.3), measured(0.123456, 0.0217), measured(2e-9, 9.841e-6), measured(2.0, 0.0)
+    ('3021 ± 210', '0.123 ± 0.022', '0 ± 9.8e−06', '2')
+    """
+    places = decimals(spread)
+    return f"{rounded(value, places)} ± {rounded(spread, places)}" if spread > 0 else number(value)
 
 
 def spreads(means: Any, stds: Any) -> list[list[Reading]]:

@@ -11,6 +11,7 @@ import numpy as np
 from suffice.core.distribution import Alert
 from suffice.core.em import Trace
 from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.estimates import Estimates
 from suffice.core.names import names_of_data
 from suffice.core.parameters import check_level
 from suffice.core.portrait import Portrait
@@ -129,6 +130,22 @@ class Fit(Page):
         )
         return bounds
 
+    def estimates(self, level: float = 0.95) -> Estimates:
+        """Every parameter with its standard error and interval, as rows that print as a table.
+
+        Examples
+        --------
+        >>> sf.fit(sf.Normal(), [1.0, 2.0, 3.0]).estimates()
+        column  parameter  estimate  std. error         95 %
+        value   mean           2.00        0.47  1.08 … 2.92
+        value   std            0.82        0.33  0.16 … 1.47
+        """
+        from scipy.special import ndtri
+
+        check_level(level)
+        reach = float(ndtri((1 + level) / 2))
+        return Estimates.of(self.distribution.numbers(self.names, self.standard_errors, reach), level)
+
     # ---- questions, by name ---------------------------------------------------------------------------------------
     @cached_property
     def _named(self) -> Any:
@@ -179,9 +196,12 @@ class Fit(Page):
         """The most probable member of each row; or with ``given`` a column, foretold from others.
 
         ``predict(rows)`` asks a mixture who made each row. ``predict("species", given={"bill_length": 40.0})`` asks
-        any joint model about a column; see :meth:`Distribution.predict`.
+        any joint model about a column, see :meth:`Distribution.predict`, and ``predict("member", given=…)`` a mixture
+        who would make such a row.
         """
-        about_column = given or "given" in options
+        names = self.names or ()
+        named = isinstance(x, str) and len(names) > 1 and x in (*names, "member")
+        about_column = given or "given" in options or named
         return (self._named if about_column else self._for(x)).predict(x, *given, **options)
 
     def mutual_information(self, a: Any, b: Any) -> float:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from suffice.core.asked import Asked
+from suffice.core.errors import SufficeError
 from suffice.core.imputation import by_pattern
 from suffice.core.latent import BLOCK_CELLS
 from suffice.core.parameters import Array
+from suffice.core.readings import number
 from suffice.core.sketch import taken
 from suffice.engines.once import cached_property
 
 SHOWN = 5
+FEW, DRAWS = 30, 300  # rows that do not say yet what is usual, and draws of the model that do instead
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,25 +36,37 @@ class Surprisal:
         The columns.
     cells
         The matrix as the same kind of table as the rows.
+    usual
+        What a cell of each column has on average, (d,): only by what exceeds it can columns of different units be
+        compared.
     """
 
     rows: Array
     matrix: Array
     names: tuple[Any, ...]
     _asked: Any = field(default=None, repr=False)
+    _model: Any = field(default=None, repr=False)
 
     @cached_property
     def cells(self) -> Any:
         """The surprisal of every cell, as the same kind of table as the rows."""
         return self._asked.beside(dict(zip(self._asked.columns, self.matrix.T, strict=True)))
 
+    @cached_property
+    def usual(self) -> Array:
+        """What a cell of each column has on average: in these rows, or where they are few, in draws of the model."""
+        if len(self) < FEW:
+            with suppress(SufficeError):  # a model that cannot be drawn from
+                return averages(surprisal(self._model, self._model.sample(DRAWS, 0)).matrix)
+        return averages(self.matrix)
+
     def strangest(self, n: int = SHOWN) -> list[tuple[int, Any]]:
-        """The n strangest rows, by falling surprisal, each with its strangest column."""
+        """The n strangest rows, by falling surprisal, each with the column that exceeds most what is usual in it."""
         order = np.argsort(-self.rows, kind="stable")[:n].tolist()
         return [(row, self._worst(row)) for row in order]
 
     def _worst(self, row: int) -> Any:
-        cells = self.matrix[row]
+        cells = self.matrix[row] - self.usual
         return None if np.isnan(cells).all() else self.names[int(np.nanargmax(cells))]
 
     def __len__(self) -> int:
@@ -61,7 +77,7 @@ class Surprisal:
         """Show the strangest rows and which cell makes them so."""
         n = len(self.rows)
         finite = self.rows[np.isfinite(self.rows)]
-        middle = f", median {np.median(finite):.4g} nats" if len(finite) else ""
+        middle = f", median {number(np.median(finite))} nats" if len(finite) else ""
         lines = [f"Surprisal of {n} row{'s'[: n != 1]}{middle}"]
         values = self._asked.columns
         for row, column in self.strangest():
@@ -69,9 +85,10 @@ class Surprisal:
             if column is not None:
                 place = self.names.index(column)
                 cell = list(values.values())[place][row]
-                shown = f"{cell:.6g}" if isinstance(cell, (float, np.floating)) else f"{cell!s:.40}"
-                why = f", most by {column} = {shown} ({self.matrix[row, place]:.4g})"
-            lines.append(f"  row {row}: {self.rows[row]:.4g}{why}")
+                shown = number(float(cell), 6) if isinstance(cell, (float, np.floating)) else f"{cell!s:.40}"
+                told, usual = number(self.matrix[row, place]), number(self.usual[place], 2)
+                why = f", most by {column} = {shown} ({told}; usual is {usual})"
+            lines.append(f"  row {row}: {number(self.rows[row])}{why}")
         return "\n".join(lines)
 
 
@@ -98,7 +115,13 @@ def surprisal(model: Any, data: Any) -> Surprisal:
     for place, label in enumerate(labels):
         matrix[holes[label], place] = np.nan
     keys = tuple(asked.keys[label] for label in labels)
-    return Surprisal(found, matrix, keys, asked)
+    return Surprisal(found, matrix, keys, asked, model)
+
+
+def averages(matrix: Array) -> Array:
+    """What a cell of each column has on average, (d,): of a matrix like `Surprisal.matrix`, as far as it is finite."""
+    there = np.isfinite(matrix)
+    return np.asarray(np.where(there, matrix, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1))
 
 
 def width(model: Any) -> int:

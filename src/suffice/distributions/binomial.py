@@ -71,6 +71,9 @@ class Binomial(ExponentialFamily):
         drawn = replace(stats, weight=stats.weight * self.trials)  # a mean per trial: members may differ in trials
         return replace(super(Binomial, replace(self, trials=1)).maximise(drawn), trials=self.trials)
 
+    def chances(self, stats: Any) -> Array:
+        return np.asarray(stats.weight * self.trials)
+
     def mean_statistic(self) -> Array:
         return np.asarray(self.mean)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, Self
 
 import numpy as np
@@ -225,19 +226,23 @@ class Categorical(Levelled):
             return {"probs": np.sqrt(self.probs * (1 - self.probs) / weight)}
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
-        stack = self.stacked
-        zero = (stack.probs == 0).any(axis=0)
-        unseen = [
-            levels[i] for levels, none in zip(stack.named, zero, strict=True) for i in _where(none[: len(levels)])
-        ]
-        if self.fixed or not unseen:
-            return ()
-        more = f" and {len(unseen) - 1} more" if unseen[1:] else ""
-        text = (
-            f"level {unseen[0]!r}{more} got probability 0: a row that has it is held impossible, so the "
-            "true risk may be infinite. A prior keeps every level possible."
+        stack, zero = self.stacked, self.stacked.probs == 0
+        told = (
+            (zero.all(axis=0), "", "held impossible, so the true risk may be infinite"),
+            (zero.any(axis=0), " in some members", "never theirs"),
         )
-        return (("boundary", text),)
+        for nowhere, where, what in told:
+            unseen = [
+                level for column, none in zip(stack.named, nowhere, strict=True) for level in compress(column, none)
+            ]
+            if unseen and not self.fixed:
+                more = f" and {len(unseen) - 1} more" if unseen[1:] else ""
+                text = (
+                    f"level {unseen[0]!r}{more} got probability 0{where}: a row that has it is {what}. A prior keeps "
+                    "every level possible."
+                )
+                return (("boundary", text),)
+        return ()
 
     # ---- believing ----------------------------------------------------------------------------------------------
     def posterior(self, stats: Any, prior: Any) -> Any:
@@ -363,7 +368,3 @@ class Categorical(Levelled):
             q = [theirs.probs[:, column, place[level]] if level in place else 0 * total for level in levels]
             total += special.rel_entr(mine.probs[:, column, : len(levels)], np.stack(q, axis=-1)).sum(axis=-1)
         return float(total[0]) if self.lone else total
-
-
-def _where(flags: Array) -> list[int]:
-    return [int(index) for index in np.flatnonzero(flags)]

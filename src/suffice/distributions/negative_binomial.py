@@ -74,6 +74,9 @@ class NegativeBinomial(Iterative, ExponentialFamily):
     def from_mean(self, mean: Array) -> Self:
         return replace(self, p=self.size / (self.size + mean))
 
+    def chances(self, stats: Any) -> Array:
+        return np.asarray(stats.weight * self.size)  # of a failure: with p next to 1 there are nearly as many as trials
+
     def mean_statistic(self) -> Array:
         return np.asarray(self.mean)
 

@@ -370,6 +370,11 @@ class Criteria:
         return float(2.0 * self.distribution_.n_parameters - 2.0 * self.score_samples(X).sum())
 
 
+def _log_prior(mixture: Any, prior: Any) -> float:
+    measure = belief(prior)
+    return 0.0 if measure is None else measure(mixture)
+
+
 def warn_of_interruption(estimator: Any, climbs: int, asked: int, level: int) -> None:
     """Tell the caller of ``fit``, so many levels up, that the user stopped it: what there is stands."""
     text = f"interrupted after {climbs} of {asked} starts; what stands here is the best of them."

@@ -47,7 +47,8 @@ class MixtureModel(FitShell):
     Attributes
     ----------
     fit_
-        The `Fit`: ``print(model.fit_)`` shows parameters, standard errors and alerts.
+        The `Fit`: ``print(model.fit_)`` shows the members and alerts, ``model.fit_.estimates()`` every parameter with
+        its standard error.
     distribution_, weights_, statistics_, n_seen_
         The mixture as a value, its weights, the statistics of the last pass, and the weight of the rows behind them.
     converged_, n_iter_, lower_bound_, lower_bounds_

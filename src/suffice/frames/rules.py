@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -21,8 +22,10 @@ from suffice.distributions.normal import Normal
 from suffice.distributions.poisson import Poisson
 from suffice.engines.once import cached_property
 from suffice.frames.table import Coded
+from suffice.frames.text import NUMBER
 
 FEW = 20  # whole numbers of at most so many different values are labels
+STRAY = 1 / FEW  # of the labels that are no numbers, where the others are: worth a word
 OVERDISPERSED = 1.2  # variance/mean above which counts are not Poisson, where chance does not explain it
 UNDERDISPERSED = 0.5  # below which whole numbers are no counts but codes and grades, such as 1, 2, 3
 REPEATS = 10.0  # pairs that chance would have made alike, and none is: identifiers
@@ -134,9 +137,26 @@ def of_labels(name: Any, levels: tuple[Any, ...], total: float, missing: float) 
     kind = "text" if text else "labels"
     if len(levels) == 1:
         return Finding(name, None, f"constant: {levels[0]!r:.30} everywhere", missing)
+    stray = _stray(levels)
     if len(levels) > FEW and len(levels) > 0.5 * total:
-        return Finding(name, None, f"like an identifier: {len(levels)} different values in {total:.6g} rows", missing)
-    return Finding(name, Categorical(), f"{kind}, {len(levels)} levels", missing, levels)
+        why = f"like an identifier: {len(levels)} different values in {total:.6g} rows"
+        return Finding(name, None, why + stray, missing)
+    return Finding(name, Categorical(), f"{kind}, {len(levels)} levels{stray}", missing, levels)
+
+
+def _stray(levels: tuple[Any, ...]) -> str:
+    """What to tell of labels that are numbers but for a few."""
+    words = [level for level in levels if not _numeric(level)]
+    if not 0 < len(words) <= STRAY * len(levels):
+        return ""
+    more = f" and {len(words) - 1} more" if words[1:] else ""
+    return f"; numbers but for {words[0]!r:.24}{more}, a missing cell?"
+
+
+def _numeric(level: Any) -> bool:
+    if isinstance(level, str):
+        return re.match(NUMBER, level) is not None
+    return isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
 
 
 class Facts(Protocol):

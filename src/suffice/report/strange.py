@@ -10,12 +10,13 @@ from suffice.anatomy import without
 from suffice.core.parameters import Array
 from suffice.core.readings import number
 from suffice.core.shown import minus, shown
+from suffice.core.surprisal import averages
 from suffice.exhibit import Exhibit
 from suffice.report.words import cell, reading
 
 ROWS = 8
 CELLS = 3
-USUAL = 300  # rows by which is judged what is usual in a column
+USUAL = 2000  # rows by which is judged what is usual in a column
 LEAST = 1.0  # nats by which a cell must be stranger than usual
 
 
@@ -59,8 +60,7 @@ def _usual(exhibit: Exhibit) -> Array:
     few = exhibit.fewer(USUAL)
     found = surprises(few)
     seen = np.stack([np.zeros(few.n, bool) if one.kind == "vector" else one.seen for one in few.columns], axis=1)
-    kept = seen & np.isfinite(found)
-    return np.asarray(np.where(kept, found, 0.0).sum(axis=0) / np.maximum(kept.sum(axis=0), 1))
+    return averages(np.where(seen, found, np.nan))
 
 
 def _cell(exhibit: Exhibit, place: int, which: int, excess: float) -> dict[str, str]:
