@@ -196,3 +196,12 @@ def test_large_problems_begin_on_a_part():
     X, _ = make_blobs(60_000, centers=6, n_features=4, cluster_std=2.0, random_state=1)
     ours = sf.KMeans(6, random_state=0).fit(X)
     assert ours.inertia_ <= Theirs(6, n_init=3, random_state=0).fit(X).inertia_ * 1.001
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("called", [False, True])
+def test_centres_to_begin_at_are_numbers(value, called):
+    first = np.array([[0.0, 0.0], [1.0, value]])
+    init = (lambda *_, **__: first) if called else first
+    with pytest.raises(ValueError, match=f"contain {value}: centre 1 has it in column 1"):
+        sf.KMeans(n_clusters=2, init=init, n_init=1).fit(np.arange(20.0).reshape(10, 2))

@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 
 import suffice as sf
+from suffice.core.errors import DataError
 
 MIXED = sf.Product({"age": sf.Normal(), "visits": sf.Poisson(), "city": sf.Categorical()})
 
@@ -230,3 +231,8 @@ def test_a_warm_start_honours_changed_options():
 def test_sparse_matrices_are_refused(model):
     with pytest.raises(TypeError, match="dense data is required"):
         model.fit(csr_array(np.eye(4)))
+
+
+def test_empty_strings_have_no_columns():
+    with pytest.raises(DataError, match="all 3 strings are empty"):
+        sf.LatentClass(2).fit(["", "", ""])

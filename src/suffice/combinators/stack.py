@@ -143,6 +143,11 @@ class Stack(Compound, register=False):
         views = self.views(rows)
         return Readings(tuple(one.staged(view) for one, view in zip(self.parts, views, strict=True)), len(rows))
 
+    def within(self, x: Any) -> Array:
+        """Which rows each member can have made, (n, k)."""
+        each = [one.within(view) for one, view in zip(self.parts, self.views(x), strict=True)]
+        return np.stack(each, axis=1)
+
     def floor(self) -> Any:
         return [one.floor() for one in self.parts]
 

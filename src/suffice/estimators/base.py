@@ -107,7 +107,11 @@ class MixtureShell(DensityMixin, BaseEstimator):
         kinds = [np.float64, np.float32]
         rules: dict[str, Any] = {"ensure_min_samples": least, "ensure_all_finite": "allow-nan"}
         rows = validate_data(self, X, reset=reset, dtype=kinds, order="C", **rules)  # the last bits depend on the order
-        return np.asarray(rows)
+        rows = np.asarray(rows)
+        if reset and np.isnan(rows[0]).all() and np.isnan(rows).all():
+            msg = f"{type(self).__name__} cannot be fitted: every cell is missing; give at least one value."
+            raise DataError(msg)
+        return rows
 
     def _asked(self, X: Any) -> tuple[Any, Any]:
         """The learned mixture, and rows that it is asked about."""

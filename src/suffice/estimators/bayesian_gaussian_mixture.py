@@ -11,6 +11,7 @@ from suffice.combinators.centres import Centres
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.shares import DirichletShares, StickBreaking
 from suffice.combinators.variational import VariationalMixture, largest_first, owned, posterior_of
+from suffice.core.doubts import refuse_large
 from suffice.core.parameters import Array
 from suffice.core.sketch import picture
 from suffice.core.weights import OneHot, Weights
@@ -206,6 +207,7 @@ class BayesianGaussianMixture(MixtureShell):
     # ---- where to begin -------------------------------------------------------------------------------------------
     def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> VariationalMixture:
         del prior
+        refuse_large(model, rows, weights)
         stats = owned(model, *self._first(rows, weights, rng))
         believed = self._believed(rows, weights)
         return posterior_of(model, stats if self._given_order else largest_first(stats), believed)

@@ -136,6 +136,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             if places.ndim != 2 or places.shape[axis] != (k, rows.shape[1])[axis]:
                 msg = f"The shape of the initial centers {places.shape} does not match the {what}."
                 raise ValueError(msg)
+        if not np.isfinite(places).all():
+            centre, column = np.argwhere(~np.isfinite(places))[0].tolist()
+            what = f"The initial centers contain {places[centre, column]}"
+            msg = f"{what}: centre {centre} has it in column {column}. Give finite numbers."
+            raise ValueError(msg)
         return places
 
     @checked

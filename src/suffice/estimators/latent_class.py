@@ -91,7 +91,10 @@ def _symbols(X: Any) -> Any:
     if not strings or not all(isinstance(one, str) for one in strings):
         return X
     lengths = np.array([len(one) for one in strings])
-    if (lengths != lengths[0]).any() or lengths[0] == 0:
+    if not lengths.any():
+        msg = f"LatentClass takes strings of one length, one symbol per column; all {len(strings)} strings are empty."
+        raise DataError(msg)
+    if (lengths != lengths[0]).any():
         row = int(np.argmax(lengths != lengths[0]))
         msg = (
             f"LatentClass takes strings of one length, one symbol per column; row 0 has {lengths[0]} symbols, row "
