@@ -63,7 +63,7 @@ class BayesianGaussianMixture(MixtureShell):
     degrees_of_freedom_prior, covariance_prior
         How many rows the belief about a covariance is worth, d, and their scatter, the covariance of the rows.
     random_state
-        None, a seed, or a RandomState.
+        None, a seed, a Generator, or a RandomState.
     warm_start
         Whether ``fit`` goes on from the last fit, under its prior; changed options of the prior make another.
     verbose, verbose_interval

@@ -54,7 +54,7 @@ class GaussianMixture(Criteria, MixtureShell):
         Parameters to begin at. With all three the passes are those of plain EM, one by one what scikit-learn does;
         otherwise steps are extrapolated, and taken back where they would lower the likelihood.
     random_state
-        None, a seed, or a RandomState.
+        None, a seed, a Generator, or a RandomState.
     warm_start
         Whether ``fit`` goes on from the last fit; as a start, where options have changed what is learned.
     verbose, verbose_interval

@@ -17,7 +17,15 @@ from suffice.core.parameters import Array
 from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
 from suffice.estimators.base import say
-from suffice.estimators.validation import AT_LEAST_ONE, AT_LEAST_ZERO, checked, generator, one_of, row_weights
+from suffice.estimators.validation import (
+    AT_LEAST_ONE,
+    AT_LEAST_ZERO,
+    RANDOM_STATE,
+    checked,
+    generator,
+    one_of,
+    row_weights,
+)
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -44,7 +52,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     verbose
         Whether to print the inertia of each pass.
     random_state
-        None, a seed, or a RandomState.
+        None, a seed, a Generator, or a RandomState.
     copy_x, algorithm
         Without effect: rows are never written to, and both algorithms give the answer of the one search.
 
@@ -68,7 +76,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         "max_iter": [AT_LEAST_ONE],
         "tol": [AT_LEAST_ZERO],
         "verbose": ["verbose"],
-        "random_state": ["random_state"],
+        "random_state": RANDOM_STATE,
         "copy_x": ["boolean"],
         "algorithm": [one_of("lloyd", "elkan")],
     }
