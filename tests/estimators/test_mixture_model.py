@@ -236,3 +236,8 @@ def test_sparse_matrices_are_refused(model):
 def test_empty_strings_have_no_columns():
     with pytest.raises(DataError, match="all 3 strings are empty"):
         sf.LatentClass(2).fit(["", "", ""])
+
+
+def test_columns_by_name_are_a_frame():
+    with pytest.raises(DataError, match=r"a mapping of 'p', 'q'. Make a DataFrame of it"):
+        sf.LatentClass(2).fit({"p": ["u", "v"] * 9, "q": ["a", "b"] * 9})
