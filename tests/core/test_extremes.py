@@ -146,6 +146,15 @@ def test_products_share_such_rows_out_too():
     assert np.isfinite(fit.log_likelihood)
 
 
+def test_a_weak_prior_is_of_the_rows_that_a_member_can_have_made():
+    x, members = waits(), sf.Mixture([sf.Normal(), sf.Exponential()])
+    fit = sf.fit(members, x, prior="weak", random_state=0)
+    again = sf.fit(members, x, prior="weak", start=sf.fit(members, x, random_state=0).distribution)
+    assert fit.log_posterior == pytest.approx(again.log_posterior, abs=1e-4)
+    expected = sf.fit(sf.Mixture([sf.Exponential(), sf.Gamma()]), x[x >= 0], prior="weak", random_state=0)
+    assert fit.prior["components"][1] == expected.prior["components"][0]
+
+
 def test_rows_that_nobody_can_have_made_are_named():
     with pytest.raises(DataError, match="member 0: Exponential takes a number of at least 0, but row 2 has -1"):
         sf.fit(sf.Mixture([sf.Exponential(), sf.Gamma()]), [1.0, 2.0, -1.0, 3.0], random_state=0)

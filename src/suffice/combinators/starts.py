@@ -191,17 +191,8 @@ def floors_of(model: Any, rows: Any, weights: Weights) -> Any:
     if not bulk.all():
         rows, weights = taken(rows, np.flatnonzero(bulk)), Weights.of(weights.dense()[bulk, 0], int(bulk.sum()))
     if isinstance(stack, Stack):
-        kept = [np.flatnonzero(own) for own in stack.within(rows).T]
-        views = zip(stack.each, stack.views(rows), kept, strict=True)
-        return [_start(one, view, weights, own).floor() for one, view, own in views]
+        return [one.start(view, held).floor() for one, view, held in stack.with_own_rows(rows, weights)]
     return stack.each[0].start(rows, weights).floor()
-
-
-def _start(member: Any, view: Any, weights: Weights, kept: Array) -> Any:
-    """The estimate of the rows that a member can have made; of all, which names one of them, where there are none."""
-    if len(kept) in (0, len(view)):
-        return member.start(view, weights)
-    return member.start(taken(view, kept), Weights.of(weights.dense()[kept, 0], len(kept)))
 
 
 def _from_picture(
