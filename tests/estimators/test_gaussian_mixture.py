@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture as Theirs
 
 import suffice as sf
+from suffice.combinators.course import Course
 from suffice.estimators.gaussians import STRUCTURE_NAMES
 
 IRIS = load_iris().data
@@ -336,3 +337,22 @@ def test_a_climb_whose_passes_run_out_has_converged_where_the_last_gained_less_t
     assert sf.GaussianMixture(2, random_state=0, max_iter=enough).fit(X).converged_
     with pytest.warns(ConvergenceWarning):
         assert not sf.GaussianMixture(2, random_state=0, tol=gains[enough - 2] / 2, max_iter=enough).fit(X).converged_
+
+
+@pytest.mark.parametrize("kind", ["full", "VVE"])
+def test_an_interrupted_start_is_shown_as_far_as_it_came(kind, monkeypatch):
+    calls, climb = [], Course.climb
+
+    def stopped(self, *given, **options):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return climb(self, *given, **options)
+
+    monkeypatch.setattr(Course, "climb", stopped)
+    X = load_iris().data
+    with pytest.warns(ConvergenceWarning, match="interrupted before the first pass"):
+        model = sf.GaussianMixture(3, covariance_type=kind, random_state=0).fit(X)
+    assert not model.converged_
+    assert model.n_iter_ == 1
+    assert model.score(X) > sf.GaussianMixture(1, covariance_type=kind).fit(X).score(X)

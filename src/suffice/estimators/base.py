@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.combinators.merging import added
-from suffice.core.em import Climb, Pass, climb
+from suffice.core.em import Climb, InterruptedStart, Pass, climb
 from suffice.core.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
@@ -176,6 +176,8 @@ class MixtureShell(DensityMixin, BaseEstimator):
                 climbs.append(self._climb(first, rows, weights, prior, before, number))
                 if climbs[-1].interrupted:
                     break
+        except InterruptedStart as stopped:  # one pass, to know how good it is
+            climbs.append(self._climb(stopped.best, rows, weights, prior, before, len(climbs), stopped=True))
         except KeyboardInterrupt:  # while a further start was sought
             if not climbs:
                 raise
@@ -196,7 +198,9 @@ class MixtureShell(DensityMixin, BaseEstimator):
                 stacklevel=5,
             )
 
-    def _climb(self, first: Any, rows: Any, weights: Weights, prior: Any, before: float, number: int) -> Climb:
+    def _climb(
+        self, first: Any, rows: Any, weights: Weights, prior: Any, before: float, number: int, *, stopped: bool = False
+    ) -> Climb:
         told = Told(self.verbose, self.verbose_interval, self._per(weights), number) if self.verbose else None
         tol = self.tol * self._per(weights)
         path = climb(
@@ -204,7 +208,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
             first.staged(rows),
             weights,
             prior,
-            self.max_iter,
+            1 if stopped else self.max_iter,
             None,
             accelerate=self._accelerated,
             log_prior=None if prior is None else lambda one: float(np.sum(one.log_prior(prior))),
@@ -212,6 +216,8 @@ class MixtureShell(DensityMixin, BaseEstimator):
             gain=self._care * tol,
             before=before,
         )
+        if stopped:
+            path = replace(path, converged=False, reason="interrupted before the first pass", interrupted=True)
         last = [before, *path.trace.objective[-2:]][-2:]
         if not (path.interrupted or path.fell) and abs(last[1] - last[0]) < tol:  # also where passes ran out before
             path = replace(path, converged=True)
