@@ -221,7 +221,7 @@ def test_errors_name_the_row_of_a_member_and_a_column():
     x = np.random.default_rng(0).gamma(2.0, size=200)
     x[7] = -1
     with pytest.raises(sf.SufficeError, match="row 7 has -1"):
-        sf.fit(sf.Mixture([sf.Normal(), sf.Exponential()]), x)
+        sf.fit(sf.Mixture([sf.Gamma(), sf.Exponential()]), x)
     with pytest.raises(sf.SufficeError, match="row 7 has -1"):
         sf.fit(sf.Mixture(sf.Product({"a": sf.Normal(), "b": sf.Gamma()}), 2), {"a": x, "b": x})
 

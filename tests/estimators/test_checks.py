@@ -1,6 +1,8 @@
 """scikit-learn's own checks: all of them, none expected to fail."""
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils import estimator_checks as checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -64,3 +66,22 @@ def test_checks_beyond(estimator, check):
 @pytest.mark.parametrize("estimator", [sf.KMeans(n_clusters=3), sf.LinearDiscriminantAnalysis()], ids=repr)
 def test_those_that_transform_do_it_like_others(estimator, check):
     check(type(estimator).__name__, estimator)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        sf.KMeans(n_clusters=3, init="random", n_init=1),
+        sf.GaussianMixture(3, init_params="random_from_data"),
+        sf.BayesianGaussianMixture(n_components=3, init_params="random"),
+        sf.MixtureModel(sf.Normal(), 3),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_a_generator_is_a_random_state(estimator):
+    X = np.random.default_rng(0).normal(size=(90, 2)) + np.repeat([[0, 0], [6, 0], [0, 6]], 30, axis=0)
+    one, other = (clone(estimator).set_params(random_state=np.random.default_rng(7)).fit(X) for _ in range(2))
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    rng = np.random.default_rng(7)
+    clone(estimator).set_params(random_state=rng).fit(X)
+    assert rng.bit_generator.state != np.random.default_rng(7).bit_generator.state  # it moves on

@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture as Theirs
 
 import suffice as sf
+from suffice.combinators.course import Course
 from suffice.estimators.gaussians import STRUCTURE_NAMES
 
 IRIS = load_iris().data
@@ -378,3 +379,22 @@ def test_under_a_prior_the_bound_is_the_log_posterior_per_row():
     assert_allclose(first.lower_bound_, (height + believed) / len(IRIS), rtol=1e-12)
     before = float(first.distribution_.log_prior(prior)) / len(IRIS) + first.score(IRIS)
     assert_allclose(first.partial_fit(IRIS).lower_bound_, before, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["full", "VVE"])
+def test_an_interrupted_start_is_shown_as_far_as_it_came(kind, monkeypatch):
+    calls, climb = [], Course.climb
+
+    def stopped(self, *given, **options):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return climb(self, *given, **options)
+
+    monkeypatch.setattr(Course, "climb", stopped)
+    X = load_iris().data
+    with pytest.warns(ConvergenceWarning, match="interrupted before the first pass"):
+        model = sf.GaussianMixture(3, covariance_type=kind, random_state=0).fit(X)
+    assert not model.converged_
+    assert model.n_iter_ == 1
+    assert model.score(X) > sf.GaussianMixture(1, covariance_type=kind).fit(X).score(X)

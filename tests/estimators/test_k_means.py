@@ -243,3 +243,12 @@ def test_labels_of_single_precision_are_those_that_predict_gives():
     assert model.cluster_centers_.dtype == np.float32
     assert_array_equal(model.labels_, model.predict(X))
     assert model.inertia_ == pytest.approx(-model.score(X, sample_weight=counted), rel=1e-15)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("called", [False, True])
+def test_centres_to_begin_at_are_numbers(value, called):
+    first = np.array([[0.0, 0.0], [1.0, value]])
+    init = (lambda *_, **__: first) if called else first
+    with pytest.raises(ValueError, match=f"contain {value}: centre 1 has it in column 1"):
+        sf.KMeans(n_clusters=2, init=init, n_init=1).fit(np.arange(20.0).reshape(10, 2))

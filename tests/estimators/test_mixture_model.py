@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 
 import suffice as sf
+from suffice.core.errors import DataError
 
 MIXED = sf.Product({"age": sf.Normal(), "visits": sf.Poisson(), "city": sf.Categorical()})
 
@@ -241,3 +242,13 @@ def test_alerts_are_those_of_the_fit_and_the_fit_goes_when_rows_come():
     model.partial_fit(rng.normal(size=(100, 1)))
     assert not hasattr(model, "fit_")
     assert "not converged" in dict(model.alerts_)
+
+
+def test_empty_strings_have_no_columns():
+    with pytest.raises(DataError, match="all 3 strings are empty"):
+        sf.LatentClass(2).fit(["", "", ""])
+
+
+def test_columns_by_name_are_a_frame():
+    with pytest.raises(DataError, match=r"a mapping of 'p', 'q'. Make a DataFrame of it"):
+        sf.LatentClass(2).fit({"p": ["u", "v"] * 9, "q": ["a", "b"] * 9})

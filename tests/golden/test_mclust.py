@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import fcluster, ward
 from sklearn.datasets import load_iris
 
 import suffice as sf
-from suffice.combinators.agglomeration import owners
+from suffice.combinators.agglomeration import by_squares, owners
 
 FAITHFUL = """
 EII  4024.721  3452.998  3377.701  3230.264  3149.394  3081.414  2990.367  2978.100  2953.359
@@ -198,6 +199,17 @@ def test_agglomeration_of_repeated_rows_is_that_of_their_weights():
     )
     for size in (3, 6):
         assert len(set(zip(np.repeat(once[size], times).tolist(), again[size].tolist(), strict=True))) == size
+
+
+def test_wards_hierarchy_counts_rows_by_their_weights():
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    times = np.random.default_rng(1).integers(1, 9, 40)
+    found, tree = by_squares(x, times.astype(float), [3, 6]), ward(np.repeat(x, times, axis=0))
+    for size in (3, 6):
+        same = set(zip(np.repeat(found[size], times).tolist(), fcluster(tree, size, "maxclust").tolist(), strict=True))
+        assert len(same) == size
+    apart = by_squares(x, np.ones(40), [6])[6]
+    assert len(set(zip(apart.tolist(), found[6].tolist(), strict=True))) > 6  # weights matter here
 
 
 def test_groups_of_one_column_have_equal_weight():

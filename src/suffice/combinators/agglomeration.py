@@ -26,13 +26,30 @@ def halfway(places: Array, held: Array) -> Array:
 
 def owners(places: Array, held: Array, sizes: Iterable[int]) -> dict[int, Array]:
     """Owners (n,) of rows in as many groups as each of the sizes; along one column groups of equal weight."""
-    asked = {size for size in sizes if 1 < size < len(places)}
-    if not asked or (places == places[0]).all():
+    asked = _possible(places, sizes)
+    if not asked:
         return {}
     if places.shape[1] == 1:
         found = {size: _quantiles(places[:, 0], held, size) for size in asked}
         return {size: codes for size, codes in found.items() if len(np.unique(codes)) == size}
     return _joined(held.astype(float), halfway(places, held), asked)
+
+
+def of_unlike_sizes(places: Array, held: Array, sizes: Iterable[int]) -> dict[int, Array]:
+    """Owners (n,) by the same hierarchy in the units of the places."""
+    asked = _possible(places, sizes)
+    return _joined(held.astype(float), places.copy(), asked) if asked else {}
+
+
+def by_squares(places: Array, held: Array, sizes: Iterable[int]) -> dict[int, Array]:
+    """Owners (n,) by Ward's hierarchy, of rows that count by their weights."""
+    asked = _possible(places, sizes)
+    return _joined(held.astype(float), places.copy(), asked, alike=True) if asked else {}
+
+
+def _possible(places: Array, sizes: Iterable[int]) -> set[int]:
+    """The sizes that tell rows apart."""
+    return set() if (places == places[0]).all() else {size for size in sizes if 1 < size < len(places)}
 
 
 def _quantiles(x: Array, held: Array, size: int) -> Array:
@@ -46,8 +63,11 @@ def _quantiles(x: Array, held: Array, size: int) -> Array:
     return np.searchsorted(low + (place % 1) * (high - low), x, "right")
 
 
-def _joined(weight: Array, mean: Array, sizes: set[int]) -> dict[int, Array]:
-    """Owners (m,) of rows after they were joined, the two that cost least, to groups of each of the sizes."""
+def _joined(weight: Array, mean: Array, sizes: set[int], *, alike: bool = False) -> dict[int, Array]:
+    """Owners (m,) of rows after they were joined, the two that cost least, to groups of each of the sizes.
+
+    ``alike``: as if all groups had one variance.
+    """
     m, within = len(weight), np.zeros(len(weight))
     least = max(float(weight @ np.square(mean).mean(axis=1) / weight.sum()), 1e-300)
     own = weight * np.log((within + least) / weight)
@@ -57,6 +77,8 @@ def _joined(weight: Array, mean: Array, sizes: set[int]) -> dict[int, Array]:
         """What joining group i with each other adds."""
         both = weight + weight[i]
         apart = np.square(mean - mean[i]).sum(axis=1) * (weight * weight[i] / both)
+        if alike:
+            return np.asarray(np.where(alive, apart, np.inf))
         rise = both * np.log((within + within[i] + apart + least) / both) - own - own[i]
         return np.asarray(np.where(alive, rise, np.inf))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
+from suffice.combinators.stack import Stack
 from suffice.combinators.swift import LostError, Track
 from suffice.core.em import Climb, climb
 from suffice.core.parameters import Array
@@ -75,7 +76,20 @@ def belief(prior: Any) -> Callable[[Any], float] | None:
 
 def owned(model: Any, rows: Any, shares: Array, rng: Any) -> Any:
     """The estimate of rows whose owners are known in parts (n, k)."""
+    shares = _of_the_able(model.components, rows, shares)
     members = model.components.start(rows, shares, rng).raised(model.floors)
     total = shares.sum(axis=0)
     own = model.weights if "weights" in model.fixed else total / total.sum()
     return replace(model, components=members, weights=own)
+
+
+def _of_the_able(stack: Any, rows: Any, shares: Array) -> Array:
+    """The shares (n, k) without those of members that cannot have made a row; others of the row have them."""
+    able = stack.within(rows) if isinstance(stack, Stack) else np.ones((1, 1), bool)
+    if able.all():
+        return shares
+    mine = np.where(able, shares, 0.0)
+    mine = np.where(mine.any(axis=1, keepdims=True), mine, able)
+    total = mine.sum(axis=1, keepdims=True)
+    held = shares.sum(axis=1, keepdims=True)
+    return np.where(total > 0, mine * (held / np.where(total > 0, total, 1.0)), shares)  # nobody's: an error names it

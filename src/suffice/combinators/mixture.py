@@ -325,6 +325,10 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         own = self.weights if "weights" in self.fixed else start.weights
         return replace(self, components=self.components.adopted(start.components.each, start.weights), weights=own)
 
+    def within(self, x: Any) -> Array:
+        found = self.components.within(x)
+        return found if found.ndim == 1 else np.asarray(found.any(axis=1))
+
     def staged(self, rows: Any) -> Any:
         return self.components.staged(rows)
 

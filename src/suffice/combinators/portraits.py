@@ -155,7 +155,8 @@ def knows_icl(fit: Any) -> bool:
 
 
 def _rows(strip: Strip, weights: Array, *, told: bool) -> list[Row]:
-    mean = np.where(weights[:, None] > 0, weights[:, None] * strip.divergences, 0.0).sum(axis=0)
+    some = weights > 0
+    mean = (weights[some, None] * strip.divergences[some]).sum(axis=0)
     tells = mean.tolist() if told else [float("nan")] * len(strip.names)
     parts = zip(strip.names, strip.readings, tells, strict=True)
     return [Row(name, tuple(cells), strip.family, nats) for name, cells, nats in parts]

@@ -258,6 +258,9 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
         parts = zip(self.blocks.values(), rows.parts, strict=True)
         return Table(tuple(block.staged(part) for block, part in parts), len(rows))
 
+    def within(self, x: Any) -> Array:
+        return np.asarray(np.all([block.within(part) for block, part in self._each_with(x)], axis=0))
+
     def floor(self) -> Any:
         return {key: block.floor() for key, block in self.blocks.items()}
 

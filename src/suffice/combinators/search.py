@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
-from suffice.combinators.agglomeration import owners
+from suffice.combinators.agglomeration import by_squares, of_unlike_sizes, owners
 from suffice.combinators.growth import grown
 from suffice.combinators.starts import clusters, seeds
 from suffice.combinators.trials import Found, Group, Trials
@@ -65,7 +66,7 @@ class Groups:
             codes = _partitions(views, mixture.n, own)
             own_seed = seed + mixture.n
             groups.append(Group(
-                tuple(candidates), rows, checked, prior, settled, small, codes, joined.get(mixture.n), own_seed, first,
+                tuple(candidates), rows, checked, prior, settled, small, codes, joined[mixture.n], own_seed, first,
                 folds,
             ))  # fmt: skip
         return cls(tuple(groups))
@@ -81,27 +82,25 @@ def _prepared(mixture: Any, data: Any, weights: Any, seed: int, sizes: list[int]
         )
         raise DataError(msg)
     small = picture(rows, checked, PICTURE, seed)
-    views = _views(*small)
-    return rows, checked, small, views, owners(views[0].places, views[0].held, sizes)
+    views = _views(*small, sizes)
+    joined = _agglomerations(views[0], sizes)
+    return rows, checked, small, views, {size: tuple(one[size] for one in joined if size in one) for size in sizes}
 
 
 @dataclass(frozen=True)
 class View:
-    """Rows as points in some units, and Ward's hierarchy over them."""
+    """Rows as points in some units, and their groups by Ward's hierarchy."""
 
     places: Array
     held: Array
-    tree: Array | None
+    joined: Callable[[int], Array | None]
     best: int  # of k-means that are tried
     first: int  # drawn by k-means++ and left so
 
     def partitions(self, k: int, rng: Any) -> list[Array]:
         """Owners (n,) by the hierarchy, by k-means, and nearest to rows that lie apart."""
-        found = []
-        if self.tree is not None:
-            from scipy.cluster.hierarchy import fcluster
-
-            found.append(fcluster(self.tree, k, "maxclust") - 1)
+        joined = self.joined(k)
+        found = [] if joined is None else [joined]
         tried = sorted((self._means(k, rng) for _ in range(TRIES)), key=lambda one: one[0])
         heights = np.array([one[0] for one in tried])
         other = np.append(True, np.diff(heights) > 1e-9 * np.abs(heights[:-1]))  # the same again is no other start
@@ -117,28 +116,48 @@ class View:
         return float(inertia), codes
 
 
-def _views(small: Any, w: Weights) -> list[View]:
+def _views(small: Any, w: Weights, sizes: list[int]) -> list[View]:
     """Rows in units of each column's spread, in units of their covariance, and as they are."""
     held = w.dense()[:, 0]
     places = np.ascontiguousarray(points(small, held))
-    found = [View(places, held, _tree(places), 2, 3)]
+    found = [View(places, held, _hierarchy(places, held, sizes), 2, 3)]
     if len(places) > 2 and places.shape[1] > 1:
         values, vectors = np.linalg.eigh(np.cov(places.T, ddof=0))
         kept = values > 1e-9 * max(values[-1], 1e-300)
         round_ = np.ascontiguousarray(places @ (vectors[:, kept] / np.sqrt(values[kept])))
-        found.append(View(round_, held, _tree(round_), 1, 0))
+        found.append(View(round_, held, _hierarchy(round_, held, sizes), 1, 0))
         if isinstance(small, np.ndarray) and small.ndim == 2 and np.isfinite(small).all():
             plain = (small - small.mean(axis=0)) / max(float(small.std(axis=0).max()), 1e-300)
-            found.append(View(np.ascontiguousarray(plain), held, _tree(plain), 2, 0))
+            found.append(View(np.ascontiguousarray(plain), held, _hierarchy(plain, held, sizes), 2, 0))
     return found
 
 
-def _tree(places: Array) -> Array | None:
+def _hierarchy(places: Array, held: Array, sizes: list[int]) -> Callable[[int], Array | None]:
+    """Owners (n,) of rows in as many groups as are asked for, by Ward's hierarchy; None where there is none."""
     if len(places) < 3:
-        return None
-    from scipy.cluster.hierarchy import ward
+        return lambda _: None
+    if _uneven(held):
+        return by_squares(places, held, sizes).get
+    from scipy.cluster.hierarchy import fcluster, ward
 
-    return np.asarray(ward(places))
+    tree = ward(places)
+    return lambda k: np.asarray(fcluster(tree, k, "maxclust") - 1)
+
+
+def _agglomerations(view: View, sizes: list[int]) -> list[dict[int, Array]]:
+    """Owners by size in the hierarchy of mclust; of repeated rows also in units of their columns.
+
+    There ties decide which groups are joined, and where mclust ends, so that no one hierarchy is as good.
+    """
+    found = [owners(view.places, view.held, sizes)]
+    if _uneven(view.held) and view.places.shape[1] > 1:
+        found.append(of_unlike_sizes(view.places, view.held, sizes))
+    return found
+
+
+def _uneven(held: Array) -> bool:
+    """Whether rows have different weights, as repeated ones do."""
+    return bool((held != held[0]).any())
 
 
 def _partitions(views: list[View], k: int, rng: Any) -> tuple[Array, ...]:

@@ -95,6 +95,8 @@ def _principal(mine: Array, centred: Array) -> tuple[Array, float]:
         basis = _likely_axes(mine, centred)
         axis, spread = _principal(mine, centred @ basis.T)
         return axis @ basis, spread
+    if not centred.size:  # columns without a single level
+        return np.zeros(centred.shape[1]), 0.0
     values, vectors = np.linalg.eigh((centred * mine[:, None]).T @ centred)
     return vectors[:, -1], float(values[-1])
 
@@ -102,6 +104,7 @@ def _principal(mine: Array, centred: Array) -> tuple[Array, float]:
 def _likely_axes(mine: Array, centred: Array) -> Array:
     """Orthogonal axes (≤ STEPS, d) that all but hold the principal one: Lanczos' steps from the heaviest place."""
     basis = np.zeros((STEPS, centred.shape[1]))
+    mine = np.ldexp(mine, -int(np.frexp(mine.max())[1]))  # in a unit whose squares are numbers
     step = centred[np.argmax(mine * np.einsum("nd,nd->n", centred, centred))]
     for i in range(STEPS):
         size = np.linalg.norm(step)

@@ -14,6 +14,7 @@ from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, UnsupportedError, naming
 from suffice.core.foretold import Foretold
 from suffice.core.parameters import Array
+from suffice.core.sketch import taken
 from suffice.core.statistics import Parts
 from suffice.core.streamed import Streamed, read
 from suffice.core.weights import Weights
@@ -143,6 +144,21 @@ class Stack(Compound, register=False):
         views = self.views(rows)
         return Readings(tuple(one.staged(view) for one, view in zip(self.parts, views, strict=True)), len(rows))
 
+    def within(self, x: Any) -> Array:
+        """Which rows each member can have made, (n, k)."""
+        each = [one.within(view) for one, view in zip(self.parts, self.views(x), strict=True)]
+        return np.stack(each, axis=1)
+
+    def with_own_rows(self, x: Any, weights: Weights) -> Iterator[tuple[Any, Any, Weights]]:
+        """Each member with the rows that it can have made; with all, of which it names one, where there are none."""
+        held = weights.dense()[:, 0]
+        for one, view, able in zip(self.parts, self.views(x), self.within(x).T, strict=True):
+            kept = np.flatnonzero(able & (held > 0))
+            if able.all() or not len(kept):
+                yield one, view, weights
+            else:
+                yield one, taken(view, kept), Weights.of(held[kept], len(kept))
+
     def floor(self) -> Any:
         return [one.floor() for one in self.parts]
 
@@ -206,14 +222,15 @@ class Stack(Compound, register=False):
         return np.array([0.0 if belief is None else np.sum(member.log_prior(belief)) for member, belief in paired])
 
     def weak_belief(self, rows: Any, weights: Any) -> Any:
-        found = [one.weak_belief(view, weights) for one, view in zip(self.parts, self.views(rows), strict=True)]
+        found = [one.weak_belief(view, held) for one, view, held in self.with_own_rows(rows, weights)]
         return None if all(one is None for one in found) else found
 
     def settle_part(self, prior: Any, rows: Any, weights: Any) -> Any:
         beliefs, settled = self.priors(prior), []
-        for index, (member, belief, view) in enumerate(zip(self.parts, beliefs, self.views(rows), strict=True)):
+        paired = zip(self.with_own_rows(rows, weights), beliefs, strict=True)
+        for index, ((member, view, held), belief) in enumerate(paired):
             with naming(f"member {index}", UnsupportedError):
-                settled.append(member.settle_part(belief, view, weights))
+                settled.append(member.settle_part(belief, view, held))
         return prior if all(new is old for new, old in zip(settled, beliefs, strict=True)) else settled
 
     def silent(self, prior: Any) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from suffice.combinators.order import alike, twins
 from suffice.combinators.splitting import moves
 from suffice.combinators.stack import Stack
 from suffice.core.distribution import Alert, Distribution
+from suffice.core.doubts import refuse_large
 from suffice.core.em import Climb, InterruptedStart, merit
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.latent import share_out
@@ -46,11 +47,22 @@ LEAST, MOST = 2000, 20000  # rows of the picture
 
 def begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Alert, ...]]:
     """The first value of a climb, and what to tell about it."""
+    refuse_large(model, rows, weights)
     try:
         return _begin(model, rows, weights, rng, start, prior)
     except DataError:
-        model.components.suffstats(rows, weights)  # names the row of the data, not of the picture
+        _name_row(model.components, rows, weights)
         raise
+
+
+def _name_row(stack: Any, rows: Any, weights: Weights) -> None:
+    """Raise the error of a row that no member, or of a member that no row can be: in the data, not in the picture."""
+    if not isinstance(stack, Stack):
+        stack.suffstats(rows, weights)
+        return
+    able = stack.within(rows)
+    idle, lost = ~np.any(able, axis=0), ~np.any(able, axis=1, keepdims=True)
+    stack.suffstats(rows, weights.dense() * (np.broadcast_to(idle, able.shape) if idle.any() else able | lost))
 
 
 def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Alert, ...]]:
@@ -76,8 +88,9 @@ def _even(found: Any, rows: Any, weights: Weights, start: Any) -> bool:
     if isinstance(start, Distribution) or not others or not first.free or not all(alike(first, one) for one in others):
         return False
     shares = shares_of(found, rows, start) * weights.dense()
-    even = shares.sum(axis=1, keepdims=True) * (shares.sum(axis=0) / shares.sum())
-    return bool(np.allclose(shares, even, rtol=EQUAL, atol=0.0))
+    shares = shares[shares.any(axis=1)]
+    parts = shares / shares.sum(axis=1, keepdims=True)  # in no unit of weight
+    return bool(np.allclose(parts, shares.sum(axis=0) / shares.sum(), rtol=EQUAL, atol=EQUAL))
 
 
 def _split(found: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, tuple[Alert, ...]]:
@@ -180,7 +193,7 @@ def floors_of(model: Any, rows: Any, weights: Weights) -> Any:
     if not bulk.all():
         rows, weights = taken(rows, np.flatnonzero(bulk)), Weights.of(weights.dense()[bulk, 0], int(bulk.sum()))
     if isinstance(stack, Stack):
-        return [one.start(view, weights).floor() for one, view in zip(stack.each, stack.views(rows), strict=True)]
+        return [one.start(view, held).floor() for one, view, held in stack.with_own_rows(rows, weights)]
     return stack.each[0].start(rows, weights).floor()
 
 

@@ -56,7 +56,7 @@ class Group:
     prior: Any  # what it stands for, given all rows
     picture: tuple[Any, Weights]
     codes: tuple[Array, ...]
-    joined: Array | None  # owners by agglomeration
+    joined: tuple[Array, ...]  # owners by agglomeration
     seed: int
     first: int  # the seed of the start of `fit`
     folds: Any
@@ -94,8 +94,8 @@ class Trials:
         paths.sort(key=lambda path: path.rank, reverse=True)
         for path in paths[:FINISHED]:
             self._finish(path.distribution)
-        if self.group.joined is not None:
-            path = self._climb_from(blurred(self.group.joined, k, 0.0), PLAIN, COARSE, accelerate=False)
+        for joined in self.group.joined:
+            path = self._climb_from(blurred(joined, k, 0.0), PLAIN, COARSE, accelerate=False)
             self._finish(path.distribution)
         if k > 1 and len(self.group.candidates) <= FEW:
             rng = np.random.default_rng(self.group.first)

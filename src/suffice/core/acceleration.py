@@ -68,7 +68,7 @@ class Ahead:
         given, gathered = np.array(self.given), np.array(self.gathered)
         away = gathered - given
         steps = np.diff(away, axis=0)
-        size = np.linalg.norm(steps, axis=1)
+        size = np.array([_length(step) for step in steps])
         size = np.where(size > 0, size, 1.0)
         left, values, right = np.linalg.svd((steps / size[:, None]).T, full_matrices=False)
         damped = values / (values**2 + RIDGE * values[0] ** 2 + 1e-300)
@@ -82,8 +82,8 @@ class Ahead:
         first, second, third = self.chain
         step = second - first
         bend = (third - second) - step
-        turn = np.linalg.norm(bend)
-        length = np.linalg.norm(step) / turn if turn > 0 else np.inf
+        turn = _length(bend)
+        length = _length(step) / turn if turn > 0 else np.inf
         if length >= self.longest:
             length, self.longest = self.longest, self.longest * GROWTH
         while length > 1.01:
@@ -101,3 +101,9 @@ class Ahead:
             self.given, self.gathered = self.given[-1:], self.gathered[-1:]
         else:
             self.longest = max(self.longest / GROWTH, 1.5)
+
+
+def _length(vector: Array) -> float:
+    """The norm of a vector in any unit of weight: its square may be more than float64 holds, or less."""
+    unit = np.ldexp(1.0, int(np.frexp(np.abs(vector).max())[1]) - 1)  # a power of two costs no digit
+    return float(unit * np.linalg.norm(vector / unit))

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from suffice.core.parameters import Array
 
 
+LARGEST = 1e150  # its square is still a number, and so is a sum of many such squares
+
+
 def listed(x: Any) -> Any:
     """Data that can be read more than once: an iterator becomes a list, a frame its columns, a series an array."""
     if isinstance(x, (Iterator, KeysView, ValuesView)):
@@ -141,6 +144,14 @@ def _objects(array: Array, owner: str) -> Array:
             )
             raise DataError(msg)
     return out
+
+
+def too_large(owner: str, value: float, row: int, column: Any) -> str:
+    """What to tell of a number whose weighted square float64 cannot hold."""
+    return (
+        f"{owner}: row {row}, column {column} has {value:g}; squares of such numbers, times their weights, exceed the "
+        "range of float64. Divide the column, or large weights, by a constant, or mark the cell missing with NaN."
+    )
 
 
 def where(place: tuple[int, ...]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from suffice.core.data import LARGEST, too_large
 from suffice.core.distribution import Alert, Distribution
+from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 from suffice.core.sketch import blank
 from suffice.core.weights import Weights
@@ -58,6 +60,30 @@ def impossible(learned: Any, rows: Any, weights: Weights) -> Alert:
     lost = _rows(lambda part: np.isneginf(stack.log_density(rows[part])).any(axis=1), weights, width) or "some row has"
     text = f"{lost} probability 0 under the estimate: no pass could climb from the start. Give another start."
     return "impossible", text
+
+
+def refuse_large(model: Any, rows: Any, weights: Weights) -> None:
+    """Refuse numbers whose squares float64 cannot hold: every spread would be infinite, or no number at all."""
+    for first, part in _numbers(rows):
+        cells = part.reshape(len(part), -1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.vdot(cells, cells)
+        if squares < LARGEST**2:  # none; else one, or a hole, or many
+            continue
+        far = np.argwhere((np.abs(cells) > LARGEST) & np.isfinite(cells) & (weights.per_row() > 0)[:, None])
+        if len(far):
+            row, column = far[0].tolist()
+            raise DataError(too_large(model.name, cells[row, column], row, model.column_label(first + column)))
+
+
+def _numbers(rows: Any, first: int = 0) -> Iterator[tuple[int, Array]]:
+    """The parts of rows that are numbers, and how many columns are before each."""
+    for part in getattr(rows, "parts", (rows,)):
+        if hasattr(part, "parts"):
+            yield from _numbers(part, first)
+        elif isinstance(part, np.ndarray) and part.dtype == np.float64:  # others hold none
+            yield first, part
+        first += int(np.prod(np.shape(part)[1:]))
 
 
 def _rows(which: Callable[[slice], Array], weights: Weights, width: int) -> str:

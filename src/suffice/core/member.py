@@ -102,6 +102,14 @@ class Member(Answers):
         del by
         return self
 
+    def within(self, x: Any) -> Array:
+        """Which rows (n,) this family can have made, whatever its parameters: where others can, they are theirs."""
+        if not isinstance(x, np.ndarray):  # labels
+            return np.ones(len(x), bool)
+        axes = tuple(range(x.ndim - self.support.core, x.ndim))
+        inside = self.support.contains(x) | np.isnan(x).any(axis=axes)
+        return np.asarray(inside.reshape(len(x), -1).all(axis=1))
+
     def floor(self) -> Any:
         """What members of a mixture are held above, where this is the estimate of all rows; None: nothing.
 

@@ -111,7 +111,8 @@ def spreads(means: Any, stds: Any) -> list[list[Reading]]:
 
 def levels_of(levels: Any, probs: Any) -> Reading:
     """Levels by falling probability; those of next to none are left to the numbers."""
-    order = np.argsort(-np.asarray(probs), kind="stable")
+    probs = np.asarray(probs)[: len(levels)]  # what follows is padding
+    order = np.argsort(-probs, kind="stable")
     told = [j for j in order if probs[j] >= 0.005] or list(order[:1])
     numbers = {levels[j]: float(probs[j]) for j in range(len(levels))}
     return Reading(tuple(chance(probs[j]) for j in told), numbers, tuple(levels[j] for j in told))

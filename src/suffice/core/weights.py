@@ -12,6 +12,8 @@ from suffice.core.errors import DataError
 from suffice.core.parameters import Array
 from suffice.engines.once import cached_property
 
+LEAST = np.finfo(float).tiny / np.finfo(float).eps  # of the sum of weights: parts of it have all their digits
+
 
 @dataclass(frozen=True)
 class OneHot:
@@ -176,5 +178,8 @@ def _checked(weights: Any, length: int, allowed: tuple[int, ...]) -> Array:
         raise DataError(msg)
     if length and total == 0:
         msg = "all weights are 0, so no row counts; give at least one row a positive weight."
+        raise DataError(msg)
+    if length and total < LEAST:
+        msg = f"the weights add up to {total:g}, of which float64 keeps few digits; multiply them by a constant."
         raise DataError(msg)
     return values

@@ -133,7 +133,7 @@ class Beta(ExponentialFamily):
     def divergence_cells(self, other: Any) -> Array:
         """Of the means, weighed by a + b; of the logarithms; and of what Stirling leaves of log Γ."""
         mine, theirs = self.a + self.b, other.a + other.b
-        step = (self.a * (other.b - self.b) - self.b * (other.a - self.a)) / (mine * theirs)
+        step = self.a / mine * ((other.b - self.b) / theirs) - self.b / mine * ((other.a - self.a) / theirs)
         means = excess(other.a / theirs, self.a / mine, step) + excess(other.b / theirs, self.b / mine, -step)
         total = theirs * means
         for sign, x, y in ((1, self.a, other.a), (1, self.b, other.b), (-1, mine, theirs)):

@@ -137,7 +137,7 @@ class Categorical(Levelled):
 
     def expect(self, x: Labels, log_weights: Array, weights: Array | None = None) -> Expectation:
         staged = x.staged is not None and x.staged[0] == self.named  # then unknown labels were looked for
-        if not staged:
+        if not staged or not any(map(len, self.named)):
             return super().expect(x, log_weights, weights)
         with np.errstate(divide="ignore"):
             logs = np.log(self.probs)

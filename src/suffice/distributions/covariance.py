@@ -175,7 +175,8 @@ def orthogonal(rows: Array) -> tuple[Array, Array]:
             size = np.sqrt(aa) * np.sqrt(bb)
             turn = np.abs(ab) > 1e-15 * size
             worst = max(worst, float(np.max(np.abs(ab) / np.where(size > 0, size, 1.0))))
-            slant = (bb - aa) / np.where(turn, 2 * ab, 1.0)
+            with np.errstate(over="ignore"):  # then the turn is less than any number
+                slant = (bb - aa) / np.where(turn, 2 * ab, 1.0)
             tangent = np.where(turn, np.copysign(1.0, slant) / (np.abs(slant) + np.hypot(1.0, slant)), 0.0)[..., None]
             cosine = 1 / np.sqrt(1 + tangent**2)
             both[:, i], both[:, j] = cosine * (a - tangent * b), cosine * (tangent * a + b)

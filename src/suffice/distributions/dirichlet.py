@@ -197,7 +197,8 @@ class Dirichlet(ExponentialFamily):
         present = self._present & (other.alpha > 0)
         x, y = np.where(present, self.alpha, 1.0), np.where(present, other.alpha, 1.0)
         mine, theirs = self.total[..., None], other.total[..., None]
-        means = theirs * excess(y / theirs, x / mine, (x * (theirs - mine) - mine * (y - x)) / (mine * theirs))
+        step = x / mine * ((theirs - mine) / theirs) - (y - x) / theirs
+        means = theirs * excess(y / theirs, x / mine, step)
         each = means + 0.5 * ratio_excess(y / x, (y - x) / x) + stirling_divergence(y, x)
         whole = 0.5 * ratio_excess(theirs / mine, (theirs - mine) / mine) + stirling_divergence(theirs, mine)
         return np.asarray(np.where(present, each, 0.0).sum(axis=-1) - whole[..., 0])

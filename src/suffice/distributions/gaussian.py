@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from suffice import kernels
+from suffice.core.data import too_large
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.latent import Expectation
@@ -246,8 +247,8 @@ class Gaussian(ExponentialFamily, register=False):
         if (held.per_row() > 0).any():
             stats = stats + self._expected(split, held, pooled=len(stats.scatter) < self.members)
         if not np.isfinite(stats.scatter).all():
-            msg = f"{self.name}: the squares of the data exceed the range of float64; divide the columns by a constant."
-            raise DataError(msg)
+            row, column = np.unravel_index(np.nanargmax(np.abs(x)), x.shape)
+            raise DataError(too_large(self.name, x[row, column], int(row) + w.offset, column))
         return stats
 
     def _expected(self, split: holes.Split, w: Weights, *, pooled: bool) -> Scatter:

@@ -157,7 +157,7 @@ class Laplace(Iterative):
 
     @property
     def sharpness(self) -> Array:
-        return np.asarray(1 / np.square(self.scale))
+        return np.asarray(np.square(1 / self.scale))
 
     def blunted(self, by: Array) -> Self:
         return replace(self, scale=self.scale * np.sqrt(by))

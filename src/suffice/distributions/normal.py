@@ -9,8 +9,9 @@ import numpy as np
 
 from suffice import kernels
 from suffice.core.cells import Part, expect_alone
+from suffice.core.data import too_large
 from suffice.core.distribution import Alert
-from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.latent import Expectation
 from suffice.core.lazy import special
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     from suffice.core.weights import Weights
 
 HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
+TINY = 1e-150  # its square is still a number: less is 0
 FLOOR = 1e-5  # of the spread of all rows: no member of a mixture may be narrower
 
 
-def spread_floor(centre: Array, least: float = 1e-150) -> Array:
+def spread_floor(centre: Array, least: float = TINY) -> Array:
     """The least spread that float64 can resolve around a centre: collapsed estimates end there.
 
     Not below ``least``, whose square is still a number; where no square is taken it may be lower.
@@ -38,7 +40,8 @@ def spread_floor(centre: Array, least: float = 1e-150) -> Array:
 def wide_floor(mean: Array, std: Array) -> Array:
     """The least spread of a member where all rows have this one; a column that is constant has any."""
     least = np.maximum(FLOOR * std, spread_floor(mean))
-    return np.where(std <= 2 * spread_floor(mean), 1e-6 * np.where(mean == 0, 1.0, np.abs(mean)), least)
+    size = np.abs(mean)
+    return np.where(std <= 2 * spread_floor(mean), 1e-6 * np.where(size < TINY, 1.0, size), least)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,6 +85,9 @@ class Normal(ExponentialFamily):
             if seen is not None:
                 x = np.where(seen, x, np.nan)
             stats = Moments(*kernels.moments(x, **w.arguments))
+            if not np.isfinite(stats.scatter).all():
+                row, column = np.unravel_index(np.nanargmax(np.abs(x)), x.shape)
+                raise DataError(too_large(self.name, x[row, column], int(row) + w.offset, column))
         return stats
 
     def log_density(self, x: Array) -> Array:
@@ -128,7 +134,8 @@ class Normal(ExponentialFamily):
             return super().narrowness(stats)
         whole = stats.pooled()
         told = whole.var > np.square(2 * spread_floor(whole.mean))
-        return np.asarray(np.where(told, np.square(self.stacked.std) / np.where(told, whole.var, 1.0), 1.0).min(axis=1))
+        spread = np.sqrt(np.where(told, whole.var, 1.0))
+        return np.asarray(np.where(told, np.square(self.stacked.std / spread), 1.0).min(axis=1))
 
     def log_cell(self, x: Array) -> Array:
         return np.asarray(-0.5 * np.square((x - self.mean) / self.std) - np.log(self.std) - HALF_LOG_TAU)

@@ -29,7 +29,7 @@ def conjugate_gradients(product: Callable[[Array], Array], target: Array, scale:
     ready = residual / scale
     direction, size = ready, float((residual * ready).sum())
     enough = 1e-16 * size
-    for turn in range(inner):
+    for turn in range(inner if size > 0 else 0):
         moved = product(direction)
         curvature = float((direction * moved).sum())
         if curvature <= 1e-14 * float((direction * scale * direction).sum()):

@@ -220,7 +220,7 @@ class StudentT(Iterative):
 
     @property
     def sharpness(self) -> Array:
-        return np.asarray(1 / np.square(self.scale))
+        return np.asarray(np.square(1 / self.scale))
 
     def blunted(self, by: Array) -> Self:
         return replace(self, scale=self.scale * np.sqrt(by))

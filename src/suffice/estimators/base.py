@@ -16,7 +16,7 @@ from suffice.combinators.course import belief
 from suffice.combinators.merging import added
 from suffice.core.distribution import Alert
 from suffice.core.doubts import under
-from suffice.core.em import Climb, climb, merit
+from suffice.core.em import Climb, InterruptedStart, climb, merit
 from suffice.core.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
 from suffice.core.names import with_names
 from suffice.core.parameters import Array
@@ -26,6 +26,7 @@ from suffice.estimators.validation import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
     COUNT,
+    RANDOM_STATE,
     check_mergeable,
     checked,
     generator,
@@ -48,7 +49,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         "tol": [AT_LEAST_ZERO],
         "max_iter": [COUNT],
         "n_init": [AT_LEAST_ONE],
-        "random_state": ["random_state"],
+        "random_state": RANDOM_STATE,
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
         "verbose_interval": [AT_LEAST_ONE],
@@ -112,7 +113,11 @@ class MixtureShell(DensityMixin, BaseEstimator):
         kinds = [np.float64, np.float32]
         rules: dict[str, Any] = {"ensure_min_samples": least, "ensure_all_finite": "allow-nan"}
         rows = validate_data(self, X, reset=reset, dtype=kinds, order="C", **rules)  # the last bits depend on the order
-        return np.asarray(rows)
+        rows = np.asarray(rows)
+        if reset and np.isnan(rows[0]).all() and np.isnan(rows).all():
+            msg = f"{type(self).__name__} cannot be fitted: every cell is missing; give at least one value."
+            raise DataError(msg)
+        return rows
 
     def _asked(self, X: Any) -> tuple[Any, Any]:
         """The learned mixture, and rows that it is asked about."""
@@ -175,6 +180,8 @@ class MixtureShell(DensityMixin, BaseEstimator):
             for number, first in enumerate(firsts):
                 climbs.append(self._climb(first, rows, weights, prior, before, number))
                 climbs[-1].heeded()
+        except InterruptedStart as stopped:  # one pass, to know how good it is
+            climbs.append(self._climb(stopped.best, rows, weights, prior, before, len(climbs), stopped=True))
         except KeyboardInterrupt:  # of a climb, or while a further start was sought
             if not climbs:
                 raise
@@ -196,7 +203,9 @@ class MixtureShell(DensityMixin, BaseEstimator):
                 stacklevel=5,
             )
 
-    def _climb(self, first: Any, rows: Any, weights: Weights, prior: Any, before: float, number: int) -> Climb:
+    def _climb(
+        self, first: Any, rows: Any, weights: Weights, prior: Any, before: float, number: int, *, stopped: bool = False
+    ) -> Climb:
         told = Told(self.verbose, self.verbose_interval, self._per(weights), number) if self.verbose else None
         tol = self.tol * self._per(weights)
         path = climb(
@@ -204,7 +213,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
             first.staged(rows),
             weights,
             prior,
-            self.max_iter,
+            1 if stopped else self.max_iter,
             None,
             accelerate=self._accelerated,
             log_prior=belief(prior),
@@ -212,6 +221,8 @@ class MixtureShell(DensityMixin, BaseEstimator):
             gain=self._care * tol,
             before=before,
         )
+        if stopped:
+            path = replace(path, converged=False, reason="interrupted before the first pass", interrupted=True)
         last = [before, *path.trace.objective[-2:]][-2:]
         if not (path.interrupted or path.fell) and abs(last[1] - last[0]) < tol:  # also where passes ran out before
             path = replace(path, converged=True)

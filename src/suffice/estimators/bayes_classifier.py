@@ -10,7 +10,7 @@ from suffice.distributions.normal import Normal
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import columns_of, is_mapping
-from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, rules_of
+from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, RANDOM_STATE, rules_of
 
 
 class BayesClassifier(BayesShell):
@@ -59,7 +59,7 @@ class BayesClassifier(BayesShell):
         "max_iter": [AT_LEAST_ONE],
         "tol": [ABOVE_ZERO, None],
         "n_init": [AT_LEAST_ONE],
-        "random_state": ["random_state"],
+        "random_state": RANDOM_STATE,
     }
 
     def __init__(

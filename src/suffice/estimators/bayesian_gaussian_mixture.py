@@ -11,6 +11,7 @@ from suffice.combinators.centres import Centres
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.shares import DirichletShares, StickBreaking
 from suffice.combinators.variational import VariationalMixture, largest_first, owned, posterior_of
+from suffice.core.doubts import refuse_large
 from suffice.core.parameters import Array
 from suffice.core.sketch import picture
 from suffice.core.weights import OneHot, Weights
@@ -62,7 +63,7 @@ class BayesianGaussianMixture(MixtureShell):
     degrees_of_freedom_prior, covariance_prior
         How many rows the belief about a covariance is worth, d, and their scatter, the covariance of the rows.
     random_state
-        None, a seed, or a RandomState.
+        None, a seed, a Generator, or a RandomState.
     warm_start
         Whether ``fit`` goes on from the last fit, under its prior; changed options of the prior make another.
     verbose, verbose_interval
@@ -208,6 +209,7 @@ class BayesianGaussianMixture(MixtureShell):
     # ---- where to begin -------------------------------------------------------------------------------------------
     def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> VariationalMixture:
         del prior
+        refuse_large(model, rows, weights)
         stats = owned(model, *self._first(rows, weights, rng))
         believed = self._believed(rows, weights)
         return posterior_of(model, stats if self._given_order else largest_first(stats), believed)

@@ -22,6 +22,7 @@ from suffice.estimators.rows import columns_of, is_mapping
 from suffice.estimators.validation import (
     ABOVE_ZERO,
     AT_LEAST_ONE,
+    RANDOM_STATE,
     check_mergeable,
     checked,
     generator,
@@ -61,7 +62,7 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
         "max_iter": [AT_LEAST_ONE],
         "tol": [ABOVE_ZERO, None],
         "n_init": [AT_LEAST_ONE],
-        "random_state": ["random_state"],
+        "random_state": RANDOM_STATE,
     }
 
     def __init__(

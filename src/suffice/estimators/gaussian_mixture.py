@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.starts import floors_of
+from suffice.core.em import InterruptedStart
 from suffice.core.weights import Weights
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.estimators.base import Criteria, MixtureShell
@@ -54,7 +55,7 @@ class GaussianMixture(Criteria, MixtureShell):
         Parameters to begin at. With all three the passes are those of plain EM, one by one what scikit-learn does;
         otherwise steps are extrapolated, and taken back where they would lower the likelihood.
     random_state
-        None, a seed, or a RandomState.
+        None, a seed, a Generator, or a RandomState.
     warm_start
         Whether ``fit`` goes on from the last fit; as a start, where options have changed what is learned.
     verbose, verbose_interval
@@ -165,16 +166,25 @@ class GaussianMixture(Criteria, MixtureShell):
         mean = check_means(self.means_init, k, d) if near else None
         share = check_weights(self.weights_init, k) if own else None
         cov = covariances_of(self.precisions_init, self.covariance_type, k, d) if apart else None
-        found = model if all(self._given) else self._found(model, rows, weights, rng, mean, prior)
+        stopped = False
+        try:
+            found = model if all(self._given) else self._found(model, rows, weights, rng, mean, prior)
+        except InterruptedStart as start:
+            found, stopped = self._above_floors(start.best.ordered(), model), True
         members = found.components
         members = replace(members, mean=members.mean if mean is None else mean, cov=members.cov if cov is None else cov)
-        return replace(found, components=members, weights=found.weights if share is None else share)
+        first = replace(found, components=members, weights=found.weights if share is None else share)
+        if stopped:
+            raise InterruptedStart(first)
+        return first
 
     def _found(self, model: Any, rows: Any, weights: Weights, rng: Any, mean: Any, prior: Any) -> Any:
         """The start that the library finds, under its own floors: they tell clusters from accidents."""
         start = self._start(rows, weights, rng, mean)
         found = replace(model, floors=None).begin(rows, weights, rng, start, prior)[0]
-        found = found if isinstance(start, np.ndarray) else found.ordered()
+        return self._above_floors(found if isinstance(start, np.ndarray) else found.ordered(), model)
+
+    def _above_floors(self, found: Any, model: Any) -> Any:
         if self.covariance_type in SHAPES:
             return replace(found, floors=model.floors)
         return _above(found, found.floors + model.floors)

@@ -17,7 +17,15 @@ from suffice.core.parameters import Array
 from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
 from suffice.estimators.base import warn_of_interruption
-from suffice.estimators.validation import AT_LEAST_ONE, AT_LEAST_ZERO, checked, generator, one_of, row_weights
+from suffice.estimators.validation import (
+    AT_LEAST_ONE,
+    AT_LEAST_ZERO,
+    RANDOM_STATE,
+    checked,
+    generator,
+    one_of,
+    row_weights,
+)
 from suffice.estimators.verbose import say
 
 NONE = 1e-24  # of the columns' mean variance: squared moves of less are rounding
@@ -47,7 +55,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     verbose
         Whether to print the inertia of each pass.
     random_state
-        None, a seed, or a RandomState.
+        None, a seed, a Generator, or a RandomState.
     copy_x, algorithm
         Without effect: rows are never written to, and both algorithms give the answer of the one search.
 
@@ -71,7 +79,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         "max_iter": [AT_LEAST_ONE],
         "tol": [AT_LEAST_ZERO],
         "verbose": ["verbose"],
-        "random_state": ["random_state"],
+        "random_state": RANDOM_STATE,
         "copy_x": ["boolean"],
         "algorithm": [one_of("lloyd", "elkan")],
     }
@@ -139,6 +147,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             if places.ndim != 2 or places.shape[axis] != (k, rows.shape[1])[axis]:
                 msg = f"The shape of the initial centers {places.shape} does not match the {what}."
                 raise ValueError(msg)
+        if not np.isfinite(places).all():
+            centre, column = np.argwhere(~np.isfinite(places))[0].tolist()
+            what = f"The initial centers contain {places[centre, column]}"
+            msg = f"{what}: centre {centre} has it in column {column}. Give finite numbers."
+            raise ValueError(msg)
         return places
 
     def _climbed(self, rows: Any, weights: Weights, rng: Any, rest: float) -> list[Climb]:

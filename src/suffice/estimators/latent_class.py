@@ -11,6 +11,7 @@ from suffice.combinators.mixture import Mixture
 from suffice.core.errors import DataError
 from suffice.distributions.categorical import Categorical
 from suffice.estimators.fitted import FitShell
+from suffice.estimators.rows import is_mapping
 
 
 class LatentClass(FitShell):
@@ -47,6 +48,12 @@ class LatentClass(FitShell):
     """
 
     def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
+        if is_mapping(X):
+            names = ", ".join(map(repr, list(X)[:4])) or "nothing"
+            msg = (
+                f"LatentClass takes strings, an array or a DataFrame; got a mapping of {names}. Make a DataFrame of it."
+            )
+            raise DataError(msg)
         X = _symbols(X)
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -91,7 +98,10 @@ def _symbols(X: Any) -> Any:
     if not strings or not all(isinstance(one, str) for one in strings):
         return X
     lengths = np.array([len(one) for one in strings])
-    if (lengths != lengths[0]).any() or lengths[0] == 0:
+    if not lengths.any():
+        msg = f"LatentClass takes strings of one length, one symbol per column; all {len(strings)} strings are empty."
+        raise DataError(msg)
+    if (lengths != lengths[0]).any():
         row = int(np.argmax(lengths != lengths[0]))
         msg = (
             f"LatentClass takes strings of one length, one symbol per column; row 0 has {lengths[0]} symbols, row "

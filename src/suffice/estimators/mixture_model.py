@@ -38,7 +38,7 @@ class MixtureModel(FitShell):
     max_iter, n_init
         Most passes of a climb, and number of climbs, of which the best stands.
     random_state
-        None, a seed, or a RandomState.
+        None, a seed, a Generator, or a RandomState.
     warm_start
         Whether ``fit`` goes on from the last fit.
     verbose, verbose_interval

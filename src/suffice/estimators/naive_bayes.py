@@ -16,7 +16,7 @@ from suffice.core.streamed import Source
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.rows import columns_of
 from suffice.estimators.targets import Targets
-from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, check_mergeable, row_weights
+from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, RANDOM_STATE, check_mergeable, row_weights
 from suffice.frames.schema import infer
 from suffice.frames.table import is_frame
 
@@ -69,7 +69,7 @@ class NaiveBayes(BayesShell):
         "unlabeled": "no_validation",
         "max_iter": [AT_LEAST_ONE],
         "tol": [ABOVE_ZERO, None],
-        "random_state": ["random_state"],
+        "random_state": RANDOM_STATE,
     }
 
     def __init__(

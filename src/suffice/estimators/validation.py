@@ -24,6 +24,7 @@ AT_LEAST_ZERO = Interval(Real, 0.0, None, closed="left")
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 SHARE = Interval(Real, 0, 1, closed="both")
 COUNT = Interval(Integral, 0, None, closed="left")
+RANDOM_STATE: list[Any] = ["random_state", np.random.Generator]
 
 checked = _fit_context(prefer_skip_nested_validation=True)
 
@@ -62,7 +63,9 @@ def fits() -> Any:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """A generator from what scikit-learn takes: None, a seed, or a RandomState, which moves on."""
+    """A generator from what scikit-learn takes: None, a seed, or a RandomState; this and a Generator itself move on."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
     return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
 
 
