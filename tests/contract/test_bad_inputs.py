@@ -136,7 +136,7 @@ ERRORS = {
     "product misses a column": (
         lambda: sf.fit(sf.Product({"a": sf.Normal(), "b": sf.Poisson()}), {"a": X}),
         DataError,
-        ["Product", "'b'", "'a'"],
+        ["lack the column 'b'", "Rename or add"],
     ),
     "product of uneven columns": (
         lambda: sf.fit(sf.Product({"a": sf.Normal(), "b": sf.Poisson()}), {"a": X, "b": [1, 2]}),

@@ -739,3 +739,19 @@ def test_labels_show_what_an_exponential_family_shows():
     wide = block.statistic([["b", 2]])
     assert wide.shape == (1, 2, 2)
     np.testing.assert_allclose((wide * block.natural()).sum(), block.log_prob([["b", 2]])[0], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "huge", [sf.Poisson(3e19), sf.NegativeBinomial(1e20, 0.4), sf.NegativeBinomial(3.0, 1e-20), sf.Binomial(2**66, 0.3)]
+)
+def test_counts_that_no_whole_number_of_64_bits_holds_are_drawn(huge):
+    rows = huge.sample(4000, random_state=0)
+    spread = float(np.sqrt(huge.var))
+    assert abs(rows.mean() - huge.mean) < 5 * spread / np.sqrt(4000)
+    assert rows.std() == pytest.approx(spread, rel=0.1)
+    assert (rows == np.rint(rows)).all()
+
+
+def test_small_and_huge_rates_are_drawn_side_by_side():
+    rows = sf.Poisson([2.0, 3e19]).sample(4000, random_state=0)
+    np.testing.assert_allclose(rows.mean(axis=0), [2.0, 3e19], rtol=0.05)

@@ -216,8 +216,8 @@ REFUSED = {
     "no columns": (lambda: sf.fit(sf.Normal(), pd.DataFrame(index=range(3))), ["Normal", "at least one column"]),
     "no columns to infer": (lambda: sf.infer(pl.DataFrame()), ["infer", "no columns"]),
     "no rows": (lambda: sf.fit(sf.Normal(), pl.DataFrame({"a": [], "b": []})), ["Normal", "no rows"]),
-    "no rows to infer": (lambda: sf.infer(pd.DataFrame({"a": []})), ["infer", "'a'", "no rows"]),
-    "a column that is not there": (lambda: sf.fit(PROTOTYPE, pl.DataFrame({"real": [1.0]})), ["'whole'", "'real'"]),
+    "no rows to infer": (lambda: sf.infer(pd.DataFrame({"a": []})), ["infer", "no rows", "Name families"]),
+    "a column that is not there": (lambda: sf.fit(PROTOTYPE, pl.DataFrame({"real": [1.0]})), ["lack", "'whole'"]),
     "text for numbers": (lambda: sf.fit(sf.Normal(), pl.DataFrame({"a": ["x"]})), ["column 'a'", "Normal", "'x'"]),
     "vectors for numbers": (lambda: sf.fit(sf.Categorical(), pl.DataFrame({"a": [[1, 2]]})), ["'a'", "vectors"]),
     "a bad value of a block": (

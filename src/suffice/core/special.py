@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Stirling's series of log Γ(z) after (z−½) log z − z: B₂ₘ / (2m(2m−1) z^(2m−1)). Eight terms are exact from z = 10 on.
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 LARGE = 10.0
-FARTHEST = 2.0**62
+FARTHEST = 2.0**62  # the largest count that is drawn or sought as a whole number
 BLUR = 256 * np.finfo(float).eps  # of a row's log density, per unit of a concentration that multiplies logarithms
 REPEATED = 4  # rows for each number of a table that is looked up
 MANY = 1e4  # counts from which on differences of log Γ lose digits that matter
@@ -242,3 +242,12 @@ def t_quantile(df: Array, q: Array) -> Array:
     exact = np.copysign(size, q - 0.5)
     usual = np.where(q == 0, -np.inf, special.stdtrit(df, q))
     return np.where((df <= 100) & np.isfinite(exact), exact, usual)
+
+
+# ---- draws -----------------------------------------------------------------------------------------------------------
+def poisson_draws(rate: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Counts of given rates; those that no int64 holds are Normal, which they differ from by less than float64 sees."""
+    if (rate <= FARTHEST).all():
+        return rng.poisson(rate, shape).astype(float)
+    counts = rng.poisson(np.minimum(rate, FARTHEST), shape).astype(float)
+    return np.where(rate <= FARTHEST, counts, np.rint(rng.normal(rate, np.sqrt(rate), shape)))

@@ -12,7 +12,7 @@ from suffice.core.errors import DataError, ParameterError
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.parameters import COUNT, NATURAL, UNIT, Array, parameter
-from suffice.core.special import MANY, binary_divergence, log_binomial, log_choose, whole_quantile
+from suffice.core.special import FARTHEST, MANY, binary_divergence, log_binomial, log_choose, whole_quantile
 from suffice.distributions.beta import Beta
 from suffice.distributions.beta_binomial import BetaBinomial
 
@@ -118,8 +118,12 @@ class Binomial(ExponentialFamily):
             return {"p": np.sqrt(np.asarray(self.p * (1 - self.p)) / (stats.weight * self.trials))}
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
-        trials = np.asarray(self.trials).astype(np.int64)
-        return rng.binomial(trials, self.p, (n, *self.batch)).astype(float)
+        trials, p, shape = np.asarray(self.trials), np.asarray(self.p), (n, *self.batch)
+        counts = rng.binomial(np.minimum(trials, FARTHEST).astype(np.int64), p, shape).astype(float)
+        if (trials <= FARTHEST).all():
+            return counts
+        many = np.rint(rng.normal(trials * p, np.sqrt(trials * p * (1 - p)), shape)).clip(0, trials)
+        return np.where(trials <= FARTHEST, counts, many)
 
     def cumulative(self, x: Array) -> Array:
         k = np.clip(np.floor(x), 0, np.asarray(self.trials) - 1)

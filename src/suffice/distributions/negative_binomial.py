@@ -14,11 +14,13 @@ from suffice.core.iterative import Iterative, newton_step
 from suffice.core.lazy import special
 from suffice.core.parameters import COUNT, POSITIVE, SUCCESS, Array, parameter
 from suffice.core.special import (
+    FARTHEST,
     MANY,
     binary_divergence,
     digamma_rise,
     log_binomial,
     log_rising,
+    poisson_draws,
     tabulated,
     trigamma_fall,
     whole_quantile,
@@ -251,7 +253,10 @@ class NegativeBinomial(Iterative, ExponentialFamily):
 
     # ---- asking -------------------------------------------------------------------------------------------------
     def draw(self, n: int, rng: np.random.Generator) -> Array:
-        return rng.negative_binomial(self.size, self.p, (n, *self.batch)).astype(float)
+        size, odds, shape = np.asarray(self.size), (1 - np.asarray(self.p)) / self.p, (n, *self.batch)
+        if ((size + 10 * np.sqrt(size)) * odds <= FARTHEST).all():
+            return rng.negative_binomial(size, self.p, shape).astype(float)
+        return poisson_draws(rng.standard_gamma(size, shape) * odds, shape, rng)
 
     def cumulative(self, x: Array) -> Array:
         inside = special.betainc(self.size, np.maximum(np.floor(x), 0) + 1, self.p)

@@ -12,7 +12,7 @@ from suffice.core.exponential import ExponentialFamily
 from suffice.core.lazy import special
 from suffice.core.parameters import COUNT, NONNEGATIVE, Array, parameter
 from suffice.core.readings import Reading, single
-from suffice.core.special import MANY, excess, log_factorial, log_poisson, whole_quantile
+from suffice.core.special import MANY, excess, log_factorial, log_poisson, poisson_draws, whole_quantile
 from suffice.distributions.gamma import Gamma
 from suffice.distributions.negative_binomial import NegativeBinomial
 
@@ -72,7 +72,7 @@ class Poisson(ExponentialFamily):
             return {"rate": np.sqrt(np.asarray(self.rate) / stats.weight)}
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
-        return rng.poisson(self.rate, (n, *self.batch)).astype(float)
+        return poisson_draws(np.asarray(self.rate), (n, *self.batch), rng)
 
     def cumulative(self, x: Array) -> Array:
         inside = special.gammaincc(np.maximum(np.floor(x), 0) + 1, self.rate)

@@ -184,7 +184,7 @@ def infer(
     if joint:
         findings = [one.together() for one in findings]
     parts = _blocks(findings, chosen)
-    if not parts and n == 0:
+    if findings and not parts and n == 0:
         msg = "infer: the table has no rows to judge its columns by. Name families: infer(df, column=Normal())."
         raise DataError(msg)
     if not parts:
