@@ -161,7 +161,7 @@ def test_a_belief_about_a_covariance_is_shown_with_its_variances():
     post = sf.posterior(sf.MultivariateNormal(), BOTH, prior="weak")
     mean, std = post.mean["cov"], post.std["cov"]
     line = next(line for line in post.summary(width=120).splitlines() if line.startswith("  1 "))
-    assert f"var {mean[1, 1]:.4g} ± {std[1, 1]:.2g}" in line
+    assert f"var {mean[1, 1]:.2f} ± {std[1, 1]:.2f}" in line
     assert "cov[width, 1]" in post.summary(width=120)
 
 

@@ -218,7 +218,7 @@ def test_a_class_of_one_row_is_no_obstacle():
     labels = np.where(np.arange(150) == 3, 9, labels)
     with pytest.raises(ValueError, match="only 1 sample"):
         theirs.QuadraticDiscriminantAnalysis().fit(rows, labels)
-    with pytest.warns(sf.SufficeWarning, match=r"class 9 \(1 rows\)"):
+    with pytest.warns(sf.SufficeWarning, match=r"class 9 \(1 row\)"):
         model = sf.QuadraticDiscriminantAnalysis().fit(rows, labels)
     found = model.predict(rows)
     assert found[3] == 9
