@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "suffice.core.decision": "decide",
     "suffice.core.distribution": "Distribution",
-    "suffice.core.errors": (
+    "suffice.errors": (
         "ArgumentError DataError ModelFileError ParameterError SufficeError SufficeWarning UnsupportedError"
     ),
     "suffice.core.fit": "fit posterior",
@@ -25,7 +25,8 @@ _NAMES = {
     "suffice.core.weights": "OneHot",
     "suffice.distributions": (
         "Bernoulli Beta BetaBinomial BetaGeometric Binomial Categorical Dirichlet DirichletMultinomial Exponential "
-        "ExponentialFamily Gamma Geometric Laplace LogNormal Lomax Multinomial MultivariateNormal MultivariateStudentT "
+        "ExponentialFamily Gamma Geometric Hurdle HurdleGamma HurdleLogNormal HurdleNormal HurdlePoisson Laplace "
+        "LogNormal Lomax Multinomial MultivariateNormal MultivariateStudentT "
         "NegativeBinomial Normal NormalInverseGamma NormalInverseWishart NormalPrior Poisson StudentT Uniform VonMises "
         "Weibull"
     ),
@@ -37,7 +38,8 @@ _NAMES = {
     "suffice.frames.schema": "Schema infer",
     "suffice.estimators": (
         "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "
-        "LatentClass LinearDiscriminantAnalysis MixtureModel MultinomialNB NaiveBayes QuadraticDiscriminantAnalysis"
+        "LatentClass LinearDiscriminantAnalysis LogisticClassifier MixtureModel MultinomialNB NaiveBayes "
+        "QuadraticDiscriminantAnalysis"
     ),
     "suffice.estimators.compare": "compare",
     "suffice.estimators.comparison": "Comparison",
@@ -49,7 +51,7 @@ _MODULES = {
     "plot": "suffice.plot",
     "report": "suffice.report",
     "testing": "suffice.testing",
-    "theory": "suffice.core.theory",
+    "theory": "suffice.theory",
 }
 
 __all__ = ["__version__", *sorted(_HOME), *sorted(_MODULES)]  # noqa: PLE0604 (names are strings)

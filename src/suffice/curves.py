@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.mixture import Mixture
+from suffice.core.layout import unit_of
 from suffice.core.parameters import Array
 
 POINTS = 801  # of a curve
+FINEST = 5000  # units that the values span, beyond which bins of any width look smooth
 TAIL = np.array([1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2])
 LEVELS = (*TAIL, *np.linspace(0.03, 0.97, 48), *(1 - TAIL[::-1]))  # of a member, through which its curve goes
 
@@ -52,8 +54,18 @@ def grid(parts: list[Any], low: float, high: float, points: int = POINTS) -> Arr
 
 
 def bins(cells: Array) -> Array:
-    """Half as wide as Freedman and Diaconis have them, for mixtures have gaps; no less than 10 and no more than 120."""
+    """Half as wide as Freedman and Diaconis have them, for mixtures have gaps; no less than 10 and no more than 120.
+
+    Values that are multiples of a unit have bins of whole units, between the multiples: others would make a comb.
+    """
     low, high = np.quantile(cells, [0.25, 0.75])
     width = (high - low) / len(cells) ** (1 / 3)
-    count = np.ptp(cells) / width if width > 0 else 30.0
-    return np.histogram_bin_edges(cells, int(np.clip(count, 10, 120)))
+    count = np.clip(np.ptp(cells) / width if width > 0 else 30.0, 10, 120)
+    unit = unit_of(cells)
+    if unit is None or np.ptp(cells) / unit > FINEST:
+        return np.histogram_bin_edges(cells, int(count))
+    steps = np.diff(np.unique(np.rint(cells / unit).astype(np.int64)))
+    unit *= int(np.gcd.reduce(steps)) if len(steps) else 1  # half units, quarters, tens
+    wide = max(round(np.ptp(cells) / count / unit), 1) * unit
+    first = cells.min() - unit / 2
+    return np.asarray(first + wide * np.arange(np.ceil((cells.max() + unit / 2 - first) / wide - 1e-9) + 1))

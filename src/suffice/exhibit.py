@@ -30,12 +30,12 @@ from suffice.core.sketch import fingerprint, taken
 from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
 from suffice.engines.once import cached_property
+from suffice.frames.subsample import SEED, subsample
 
 BLOCK = 65_536  # rows that are scored at once
-SAMPLED = 100_000  # rows that are taken from files
 IN_MEMORY = (np.ndarray, Labels, Sparse, Table)  # rows that can be drawn as they are
+NOISY, RARE = 50, 5.0  # levels, and rows for each of them and member, below which a column is like an identifier
 FADED = 1e-3  # weight of a member that is hardly there
-SEED = 0  # of every choice of rows
 
 
 # ---- columns --------------------------------------------------------------------------------------------------------
@@ -86,6 +86,21 @@ class Column:
         held = None if self.row_weights is None else self.row_weights[self.seen]
         count = np.bincount(self.values[self.seen], held, len(self.levels))
         return np.asarray(count / max(count.sum(), 1e-300))
+
+    def pooled(self, most: int) -> Column:
+        """The column with its most common levels, and all others as one, where it has more than ``most``."""
+        if self.kind != "label" or len(self.levels) <= most:
+            return self
+        share = self.weights @ self.probabilities
+        share = np.maximum(share, self.observed) if self.cells is not None else share
+        kept = np.sort(np.argsort(-share, kind="stable")[: most - 1])
+        place = np.full(len(self.levels) + 1, len(kept))
+        place[kept], place[-1] = np.arange(len(kept)), -1
+        rest = np.delete(self.probabilities, kept, axis=1).sum(axis=1, keepdims=True)
+        levels = (*(self.levels[i] for i in kept), f"{len(self.levels) - len(kept):,} others")
+        found = replace(self, levels=levels, cells=None if self.cells is None else place[self.cells])
+        vars(found)["probabilities"] = np.hstack([self.probabilities[:, kept], rest])
+        return found
 
     def scores(self, cells: Array) -> Array:
         """Log p of cells under each member, (n, k); 0 for a hole."""
@@ -176,7 +191,7 @@ class Exhibit:
         mixed = isinstance(model, Mixture)
         parts = tuple(model.parts) if mixed else (model,)
         weights = np.asarray(model.weights) if mixed else np.ones(1)
-        data = sampled(data)
+        data, _ = subsample(data)
         names = _names(fit if fit is not None else found, parts[0], data)
         rows, held = _rows(fit, model, data)
         return cls(model, parts, weights, _called(model, len(parts)), names, rows, held, note)
@@ -304,6 +319,16 @@ class Exhibit:
         """What a column by itself tells of who made a row, in nats."""
         return float(np.nan_to_num(self.portrait.telling.get(column.name, 0.0))) if self.mixed else 0.0
 
+    def noisy(self, column: Column) -> str:
+        """What to say of a column of so many levels that each has hardly any rows: it tells chance; "" of others."""
+        often = self.n / max(len(column.levels), 1)
+        if not self.mixed or len(column.levels) < NOISY or often >= RARE * len(self.parts):
+            return ""
+        return (
+            f"column {shown(column.label)} has {len(column.levels):,} levels, {often:.1f} rows for each: it is like an "
+            "identifier, and much of what it seems to tell is chance. Leave it out, or pool its rare levels."
+        )
+
     def most_telling(self, most: int, columns: tuple[Column, ...] | None = None) -> list[Column]:
         """The columns that tell most of who made a row, at most so many, in the order of the model."""
         among = self.drawable if columns is None else columns
@@ -372,26 +397,3 @@ def _rows(fit: Fit | None, model: Any, data: Any) -> tuple[Any, Array | None]:
 
 def _plain_weights(weights: Weights) -> Array | None:
     return None if weights.values is None else np.asarray(weights.dense()[:, 0])
-
-
-def sampled(data: Any, size: int = SAMPLED, seed: int = SEED) -> Any:
-    """Data as they are; of files, which are read in pieces, a share of the rows of each piece, chosen by a seed."""
-    if data is None or not callable(getattr(type(data), "frames", None)):
-        return data
-    rng, total = np.random.default_rng(seed), len(data)
-    pieces: dict[Any, list[Any]] = {}
-    for frame in data.frames():
-        count = len(frame)
-        kept = np.arange(count)
-        if total > size:
-            kept = np.sort(rng.choice(count, min(count, round(size * count / total)), replace=False))
-        for name in frame:
-            pieces.setdefault(name, []).append(frame[name][kept])
-    return {name: _joined(parts) for name, parts in pieces.items()}
-
-
-def _joined(parts: list[Any]) -> Array:
-    if any(isinstance(one, np.ma.MaskedArray) for one in parts):
-        joined: Array = np.ma.concatenate(parts)  # type: ignore[no-untyped-call]
-        return joined
-    return np.concatenate(parts)

@@ -12,19 +12,18 @@ import numpy as np
 from suffice.canvas import BLUE, GREY, RED, MissingExtraError, axes, dress
 from suffice.combinators.variational_posterior import VariationalPosterior
 from suffice.core.errors import ParameterError, UnsupportedError
-from suffice.core.fit import fit
-from suffice.core.likelihood import likelihood_interval
-from suffice.core.likelihood import profile as likelihood_profile
 from suffice.core.parameters import Array
 from suffice.plot_columns import fitted, profile
 from suffice.plot_comparison import comparison
 from suffice.plot_evidence import evidence
 from suffice.plot_learning import members, selection, trace, traces
+from suffice.plot_likelihood import bound, likelihood, surface
 from suffice.plot_mixture import mixture
 from suffice.plot_pairs import pairs
 
 __all__ = [
     "MissingExtraError",
+    "bound",
     "comparison",
     "evidence",
     "fitted",
@@ -34,82 +33,12 @@ __all__ = [
     "posterior",
     "profile",
     "selection",
+    "surface",
     "trace",
     "traces",
 ]
 
 POINTS = 241
-
-
-def likelihood(
-    distribution: Any, data: Any, name: str | None = None, *, level: float = 0.95, weights: Any = None, ax: Any = None
-) -> Any:
-    """Draw log L (the profile, where there are other free parameters) with the estimate and its interval.
-
-    Heights are below the maximum, so that 0 is the estimate and the dashed line the cut of the likelihood-ratio
-    interval. Returns the Matplotlib axes.
-
-    Examples
-    --------
-    >>> ax = sf.plot.likelihood(sf.Bernoulli(), [1, 0, 1, 1])  # doctest: +SKIP
-    """
-    free = distribution.free
-    if name is None:
-        if len(free) != 1:
-            msg = f"{distribution.name} has {len(free)} free parameters ({', '.join(free)}); say which one to draw."
-            raise ParameterError(msg)
-        name = free[0]
-    ax = axes(ax)
-    low, high = likelihood_interval(distribution, data, name, level, weights=weights)
-    learned = fit(distribution, data, weights=weights)
-    best, height = float(learned.params[name]), learned.log_likelihood
-    x = _around(distribution, name, low, best, high)
-    y = likelihood_profile(distribution, data, name, x, weights=weights) - height
-    cut = -_half_chi2(level)
-    ax.plot(x, np.where(y > 4 * cut, y, np.nan), color=BLUE, lw=2)
-    inside = (x >= low) & (x <= high)
-    ax.fill_between(x, cut, np.where(inside, np.maximum(y, cut), cut), color=BLUE, alpha=0.15, lw=0)
-    ax.axhline(cut, color=GREY, lw=1, ls="--")
-    for end in (low, high):
-        if np.isfinite(end) and x[0] <= end <= x[-1]:
-            ax.plot([end, end], [3.2 * cut, cut], color=GREY, lw=1, ls=":")
-    ax.plot([best], [0.0], "o", color=RED, ms=7, zorder=5, clip_on=False)
-    ax.annotate(
-        f"{name} = {best:.4g}",
-        (best, 0.0),
-        (0, 9),
-        textcoords="offset points",
-        ha="center",
-        color=RED,
-        annotation_clip=False,
-    )
-    ax.set_ylim(3.2 * cut, -0.12 * cut)
-    kind = "profile log-likelihood" if len(free) > 1 else "log-likelihood"
-    ax.set(xlabel=name, ylabel="log L − its maximum")
-    ax.set_title(
-        f"{distribution.name}: {kind}, {level:.0%} interval {low:.4g} … {high:.4g}", fontsize=10, loc="left", pad=18
-    )
-    dress(ax)
-    return ax
-
-
-def _half_chi2(level: float) -> float:
-    from scipy.special import gammaincinv
-
-    return float(gammaincinv(0.5, level))
-
-
-def _around(distribution: Any, name: str, low: float, best: float, high: float) -> Array:
-    """Values that show the interval with room on both sides, its ends and the estimate among them."""
-    domain = distribution.specs()[name].domain
-    ends = [end for end in (low, high) if np.isfinite(end)]
-    span = max([abs(end - best) for end in ends] or [1.0])
-    left, right = min([*ends, best]) - 0.7 * span, max([*ends, best]) + 0.7 * span
-    width = domain.high - domain.low
-    inset = 1e-6 * (width if np.isfinite(width) else span)
-    left = max(left, domain.low + (0 if domain.closed[0] else inset))
-    right = min(right, domain.high - (0 if domain.closed[1] else inset))
-    return np.unique([*np.linspace(left, right, POINTS), *(v for v in (*ends, best) if left <= v <= right)])
 
 
 def posterior(post: Any, name: str | None = None, *, prior: Any = None, level: float = 0.95, ax: Any = None) -> Any:

@@ -66,6 +66,8 @@ def fitted(found: Any, data: Any = None, *, columns: Any = None, ax: Any = None)
     for empty in panels[len(chosen) :]:
         empty.remove()
     _key(sheet, panels[: len(chosen)])
+    if columns is None and len(exhibit.drawable) > len(chosen):
+        _left_out(sheet, f"{len(exhibit.drawable) - len(chosen):,} columns that tell less")
     return tuple(panels[: len(chosen)])
 
 
@@ -197,10 +199,11 @@ def profile(found: Any, data: Any = None, *, columns: Any = None) -> Any:
     >>> axes = sf.plot.profile(sf.fit(sf.Mixture(sf.infer(df), 3), df))  # doctest: +SKIP
     """
     exhibit = Exhibit.of(found, data)
-    chosen = exhibit.most_telling(LINES) if columns is None else exhibit.chosen(columns)
-    numbers = [column for column in chosen if column.kind in {"number", "count"}]
-    labels = [column for column in chosen if column.kind == "label"]
-    lines = [(column, level) for column in labels for level in _shown_levels(column)][:LINES]
+    among = exhibit.drawable if columns is None else tuple(exhibit.chosen(columns))
+    numbers = exhibit.most_telling(LINES, tuple(one for one in among if one.kind in {"number", "count"}))
+    labels = tuple(one for one in among if one.kind == "label")
+    labels = _that_fit(exhibit, labels)
+    lines = [(column, level) for column in labels for level in _shown_levels(column)]
     if not numbers and not lines:
         msg = "plot.profile draws columns of numbers, counts or labels; this model has vectors alone."
         raise ParameterError(msg)
@@ -213,7 +216,26 @@ def profile(found: Any, data: Any = None, *, columns: Any = None) -> Any:
         _chances(exhibit, lines, made[-1])
     handles, names = made[0].get_legend_handles_labels()
     sheet.legend(handles[:12], names[:12], loc="outside upper left", ncols=4, frameon=False, fontsize=8)
+    fewer = len([one for one in among if one.kind != "vector"]) - len(numbers) - len(labels)
+    levels = sum(len(column.levels) - len(_shown_levels(column)) for column in labels if len(column.levels) > 2)
+    counts = ((fewer, "columns that tell less"), (levels, "rarer levels"))
+    missing = [f"{count:,} {what}" for count, what in counts if count]
+    if missing:
+        _left_out(sheet, " and ".join(missing))
     return tuple(made)
+
+
+def _that_fit(exhibit: Exhibit, labels: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns of labels that tell most, as far as their levels have lines, in the order of the model."""
+    order = sorted(labels, key=lambda column: -exhibit.tells(column))
+    used = np.cumsum([len(_shown_levels(column)) for column in order])
+    kept = order[: max(int(np.sum(used <= LINES)), 1)]
+    return tuple(column for column in labels if column in kept)
+
+
+def _left_out(sheet: Any, what: str) -> None:
+    """Say what a picture has no room for."""
+    sheet.supxlabel(f"left out: {what}", x=0.01, ha="left", fontsize=8, color=GREY)
 
 
 def _shown_levels(column: Column) -> list[int]:

@@ -10,7 +10,8 @@ from suffice.anatomy import homes, joint_covariance
 from suffice.canvas import GREY, axes, colour, dress, figure, marker, plain
 from suffice.core.errors import ParameterError
 from suffice.core.parameters import Array
-from suffice.exhibit import SEED, Column, Exhibit, ranked
+from suffice.exhibit import Column, Exhibit, ranked
+from suffice.frames.subsample import SEED
 from suffice.plot_columns import _called, _drawn, panel
 
 MOST = 4  # columns that are shown unless asked for more
@@ -82,7 +83,7 @@ def _matrix(exhibit: Exhibit, chosen: list[Column], rows: int) -> Any:
 
 def cross(exhibit: Exhibit, across: int, up: int, ax: Any) -> Any:
     """One pair of columns: rows and ellipses."""
-    columns = exhibit.columns[across], exhibit.columns[up]
+    columns = exhibit.columns[across].pooled(LEVELS), exhibit.columns[up].pooled(LEVELS)
     drawn = _drawn(exhibit) or [(0, 0)]
     if exhibit.rows is not None:
         both = columns[0].seen & columns[1].seen
@@ -131,7 +132,7 @@ def _ellipses(exhibit: Exhibit, across: int, up: int, j: int, ink: str, ax: Any)
 def _diagonal(exhibit: Exhibit, column: Column, ax: Any) -> None:
     """The column by itself: labels as bars at their places, numbers as in ``plot.fitted``."""
     if column.kind == "label":
-        _upright(exhibit, column, ax)
+        _upright(exhibit, column.pooled(LEVELS), ax)
     else:
         panel(exhibit, column, ax)
     ax.set_title("", loc="left")

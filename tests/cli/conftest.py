@@ -1,3 +1,4 @@
+import inspect
 import os
 import subprocess
 import sys
@@ -12,6 +13,12 @@ from suffice.cli import cli
 SOURCE = Path(suffice.__file__).parents[1]
 
 
+def runner():
+    """A runner that keeps errors apart from answers, as that of click 8.2 does by itself."""
+    apart = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
+    return CliRunner(**apart)
+
+
 @pytest.fixture(scope="session")
 def penguins():
     return str(SOURCE / "suffice" / "data" / "penguins.csv")
@@ -22,7 +29,7 @@ def run():
     """Run a command in this process; the result has exit_code, stdout and stderr."""
 
     def call(*words, code=0):
-        result = CliRunner().invoke(cli, [str(one) for one in words])
+        result = runner().invoke(cli, [str(one) for one in words])
         assert result.exit_code == code, f"exit code {result.exit_code}\n{result.output}\n{result.exception!r}"
         assert "Traceback" not in result.output
         return result
@@ -55,7 +62,7 @@ def model(penguins, tmp_path_factory):
     """A mixture of three over all columns, in a file."""
     path = tmp_path_factory.mktemp("model") / "model.json"
     words = ["fit", penguins, "--components", "3", "--out", str(path), "--quiet"]
-    result = CliRunner().invoke(cli, words)
+    result = runner().invoke(cli, words)
     assert result.exit_code == 0, result.output
     return str(path)
 
@@ -64,6 +71,6 @@ def model(penguins, tmp_path_factory):
 def classifier(penguins, tmp_path_factory):
     """A classifier of the species, in a file."""
     path = tmp_path_factory.mktemp("classifier") / "classes.json"
-    result = CliRunner().invoke(cli, ["fit", penguins, "--target", "species", "--out", str(path)])
+    result = runner().invoke(cli, ["fit", penguins, "--target", "species", "--out", str(path)])
     assert result.exit_code == 0, result.output
     return str(path)

@@ -63,7 +63,7 @@ def test_files_by_their_ending(run, model, penguins, tmp_path, ending):
 
 def test_a_file_that_fails_leaves_nothing_behind(run, model, tmp_path):
     data, out = tmp_path / "bad.csv", tmp_path / "out.csv"
-    data.write_text("species,island\nAdelie,Dream\n")
+    data.write_text("kind,place\nAdelie,Dream\n")  # none of the columns of the model
     run("score", model, data, "--out", out, code=1)
     assert [one.name for one in tmp_path.iterdir()] == ["bad.csv"]
 
@@ -121,12 +121,13 @@ def test_empty_cells_of_columns_that_the_model_does_not_have_stay(run, penguins,
 
 def test_text_with_its_own_marks(run, tmp_path):
     path = tmp_path / "rows.csv"
-    path.write_text("size#kind\n" + "1.5#a\n-#b\n2.5#a\n3.5#b\n" * 20)
+    sizes = [f"{1.5 + 0.25 * (number % 15):.2f}#a\n-#b\n" for number in range(40)]
+    path.write_text("size#kind\n" + "".join(sizes))
     plain = run("inspect", path, "--delimiter", "#", "--json")
     assert plain.exit_code == 0, plain.output
     columns = {one["name"]: one for one in json.loads(plain.stdout)["columns"]}
     assert columns["size"]["family"] == "Categorical"
     marked = run("inspect", path, "--delimiter", "#", "--missing", "-", "--json")
     columns = {one["name"]: one for one in json.loads(marked.stdout)["columns"]}
-    assert columns["size"]["missing"] == 0.25
+    assert columns["size"]["missing"] == 0.5
     assert columns["size"]["family"] != "Categorical"

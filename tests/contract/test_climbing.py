@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import suffice as sf
 from suffice.core import latent
 from suffice.core.em import FallenError, climb
+from suffice.core.exponential import ExponentialFamily
 from suffice.core.weights import Weights
 from suffice.distributions import load
 from suffice.distributions.structures import STRUCTURES
@@ -64,7 +65,9 @@ def rounding(fit):
         spread = np.sqrt(np.diagonal(np.cov(stack.mean.T, aweights=fit.distribution.weights).reshape(2, 2)) + 1e-300)
         spread = np.maximum(spread, np.sqrt(np.einsum("kii->ki", stack.cov)).max(axis=0))
         return 1e-15 * fit.n / np.linalg.eigvalsh(stack.cov / (spread[:, None] * spread))[:, 0].min()
-    if hasattr(stack, "natural") and hasattr(stats, "total"):
+    if hasattr(stats, "parts") and hasattr(stack, "nonzero"):  # a hurdle: what is not zero
+        stack, stats = stack.nonzero, stats.parts[1]
+    if isinstance(stack, ExponentialFamily) and hasattr(stats, "total"):
         natural = np.where(stats.total == 0, 0.0, stack.natural())  # −inf on the boundary, where there is nothing
         return 1e-14 * np.abs(natural * stats.total).sum()
     return 0.0

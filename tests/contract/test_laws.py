@@ -101,11 +101,12 @@ VECTORS = {"Dirichlet", "Multinomial", "MultivariateNormal", "MultivariateStuden
 BLOCKS = {"Product", "Stack"}
 PREDICTIVES = {"BetaBinomial", "BetaGeometric", "Lomax", "MultivariateStudentT", "DirichletMultinomial"}
 WITHOUT_PRIOR = {"Beta", "Dirichlet", "Gamma", "Laplace", "LogNormal", "NegativeBinomial", "StudentT", "Uniform"}
-WITHOUT_PRIOR |= {"VonMises", "Weibull", "User"} | BLOCKS | PREDICTIVES
+HURDLES = {"HurdleGamma", "HurdleLogNormal", "HurdleNormal", "HurdlePoisson"}
+WITHOUT_PRIOR |= {"VonMises", "Weibull", "User"} | HURDLES | BLOCKS | PREDICTIVES
 ITERATIVE = {"Laplace", "NegativeBinomial", "StudentT", "Weibull"}
 LOCATION = {"Laplace", "MultivariateNormal", "Normal", "StudentT", "Uniform"}
 SCALE = LOCATION | {"Exponential", "Gamma", "LogNormal", "Weibull"}
-NOT_EXPONENTIAL = {"Categorical", "Laplace", "StudentT", "Uniform", "Weibull"} | BLOCKS | PREDICTIVES
+NOT_EXPONENTIAL = {"Categorical", "Laplace", "StudentT", "Uniform", "Weibull"} | HURDLES | BLOCKS | PREDICTIVES
 EVERY = {name.partition("-")[0] for name in SUBJECTS}
 
 # The families that a law may leave out; predictives are never fitted, so they have no statistics either.

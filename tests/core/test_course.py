@@ -48,7 +48,7 @@ def test_a_climb_on_the_track_is_that_of_the_mixture(monkeypatch, kernels, weigh
     np.testing.assert_allclose(found.statistics.members.scatter, slow.statistics.members.scatter, rtol=1e-6)
     assert found.statistics.entropy[0] == pytest.approx(slow.statistics.entropy[0], rel=1e-9)
     assert found.statistics.solid == pytest.approx(slow.statistics.solid)
-    assert found.rank == pytest.approx(slow.rank)
+    assert found.merit == pytest.approx(slow.merit)
     further = course.climb(found.distribution, 5, 0.0)
     assert further.trace.objective[0] == pytest.approx(found.trace.objective[-1], rel=1e-12)
     assert (np.diff(further.trace.objective) >= 0).all() or floors == 1e-6  # a ridge lowers it
@@ -71,7 +71,7 @@ def test_a_structure_has_its_own_step_on_the_track(structure, floors):
     assert course.track is not None
     np.testing.assert_allclose(found.trace.objective[-1], slow.trace.objective[-1], rtol=1e-7)
     assert found.distribution.components.form.holds(np.asarray(found.distribution.components.cov))
-    assert found.rank == pytest.approx(slow.rank, rel=1e-7)
+    assert found.merit == pytest.approx(slow.merit, rel=1e-7)
 
 
 def test_accelerated_steps_on_the_track_need_fewer_passes():
@@ -141,7 +141,7 @@ def test_a_climb_that_loses_a_member_to_its_floor_is_made_by_the_mixture(monkeyp
     monkeypatch.setattr(courses, "climb", noted)
     found = Course(model, x, every, None).climb_from(blurred(owners, 3, 1e-3), None, 40, 0.0)
     assert calls[-1] == "Mixture"
-    assert not found.rank[0]
+    assert found.distribution.is_spurious(found.statistics)
     assert np.isfinite(found.trace.objective).all()
 
 
@@ -152,5 +152,5 @@ def test_climbs_are_ranked_by_rows_that_they_did_not_climb_over():
     course = Course(model, x[:200], every, None, (x[200:], judges))
     found = course.climb_from(blurred(who[:200], 3), None, 6, 0.0)
     expected = 0.5 * float(np.sum(found.distribution.log_prob(x[200:])))
-    assert found.rank[1] == pytest.approx(expected, rel=1e-9)
+    assert found.height == pytest.approx(expected, rel=1e-9)
     assert found.trace.objective[-1] == pytest.approx(float(np.sum(found.distribution.log_prob(x[:200]))), rel=1e-9)

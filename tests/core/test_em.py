@@ -6,6 +6,7 @@ import pytest
 import suffice as sf
 from suffice.core.acceleration import Ahead
 from suffice.core.em import Here, climb
+from suffice.core.scales import scale_of
 from suffice.core.sketch import picture, sketch
 from suffice.core.weights import Weights
 
@@ -86,7 +87,8 @@ def test_a_sketch_knows_neither_order_nor_repetition_nor_partition():
     distinct, count = np.unique(x, axis=0, return_counts=True)
     weighed = sketch(distinct, Weights.of(count.astype(float), len(distinct)), 50, seed=7)
     np.testing.assert_array_equal(whole.weights, weighed.weights)
-    halves = sketch(x[:1000], Weights(1000), 50, 7).merged(sketch(x[1000:], Weights(2000), 50, 7), 50)
+    scale = scale_of(x, Weights(3000))
+    halves = sketch(x[:1000], Weights(1000), 50, 7, scale).merged(sketch(x[1000:], Weights(2000), 50, 7, scale), 50)
     np.testing.assert_array_equal(whole.hashes, halves.hashes)
     np.testing.assert_array_equal(whole.weights, halves.weights)
     assert not np.array_equal(whole.hashes, sketch(x, Weights(3000), 50, seed=8).hashes)

@@ -263,7 +263,6 @@ def test_blocks_and_weights_of_members_are_refused_with_a_remedy():
     for ask in (
         lambda: sf.theory.likelihood(both, x, mean=[1.0]),
         lambda: sf.theory.profile(both, x, "mean", [1.0]),
-        lambda: sf.theory.consistency(both),
     ):
         with pytest.raises(sf.UnsupportedError, match="ask each of its blocks"):
             ask()

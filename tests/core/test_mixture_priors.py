@@ -42,8 +42,9 @@ def test_members_of_different_kinds_have_a_prior_each(x, normal):
 
 def test_weak_is_each_members_own(x):
     fit = sf.fit(UNLIKE, x, prior="weak", random_state=0)
-    alone = [one.weak_prior(one.suffstats(x)) for one in (sf.Normal(), sf.Exponential())]
-    same = sf.fit(UNLIKE, x, prior={"weights": sf.Dirichlet([2.0]), "components": alone}, random_state=0)
+    part = 1 / 16  # of the variance: half of the spread, which two components divide by two
+    alone = [one.weak_prior(one.suffstats(x), part) for one in (sf.Normal(), sf.Exponential())]
+    same = sf.fit(UNLIKE, x, prior={"weights": sf.Dirichlet([1.5]), "components": alone}, random_state=0)
     assert fit.log_posterior == pytest.approx(same.log_posterior, rel=1e-12)
     assert fit.prior_name == "weak"
 
@@ -74,7 +75,7 @@ def test_what_is_no_prior_is_refused_with_what_is(x, model, prior, told):
 def test_weak_leaves_a_part_without_conjugate_prior_and_says_so(x):
     y = np.abs(x) + 0.01
     fit = sf.fit(sf.Mixture(sf.Gamma(), 2), y, prior="weak", random_state=0)
-    only = sf.fit(sf.Mixture(sf.Gamma(), 2), y, prior={"weights": sf.Dirichlet([2.0])}, random_state=0)
+    only = sf.fit(sf.Mixture(sf.Gamma(), 2), y, prior={"weights": sf.Dirichlet([1.5])}, random_state=0)
     assert fit.log_posterior == pytest.approx(only.log_posterior, rel=1e-12)
     assert "Gamma" in dict(fit.alerts)["no prior"]
     table = np.column_stack([x, y])
@@ -87,7 +88,7 @@ def test_weak_leaves_a_part_without_conjugate_prior_and_says_so(x):
 def test_weak_reaches_mixtures_inside_mixtures_and_products(x):
     inner = sf.fit(sf.Mixture([NORMALS, sf.Normal()]), x, prior="weak", random_state=0)
     assert climbs(inner)
-    assert inner.prior["components"][0]["weights"] == sf.Dirichlet([2.0])
+    assert inner.prior["components"][0]["weights"] == sf.Dirichlet([1.5])
     table = np.column_stack([x, np.random.default_rng(1).poisson(3, 200)])
     both = sf.fit(sf.Product([NORMALS, sf.Poisson()]), table, prior="weak", random_state=0)
     alone = [sf.fit(NORMALS, x, prior="weak", random_state=0), sf.fit(sf.Poisson(), table[:, 1], prior="weak")]
@@ -125,6 +126,7 @@ def test_members_that_share_std_are_the_tied_gaussians_of_one_column(x, prior):
         float(np.ravel(belief.count)[0]),
         2 * float(np.ravel(belief.shape)[0]),
         2 * np.reshape(belief.scale, (1, 1)),
+        mode_offset=belief.mode_offset,
     )
     wide = sf.fit(
         sf.Mixture(sf.MultivariateNormal(structure="tied"), 2), x[:, None], prior={"components": whole}, random_state=0

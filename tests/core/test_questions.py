@@ -318,17 +318,19 @@ def test_twice_both_impossible_and_stacks_are_refused():
         sf.MultivariateNormal().given({0: 1.0})
 
 
-def test_a_label_never_seen_tells_nothing_with_a_warning_or_what_its_prior_says():
+def test_a_label_that_is_not_there_is_refused_with_the_nearest_one():
     data = {"kind": ["a", "a", "b", "b", "b"], "x": [0.0, 0.1, 5.0, 5.1, 5.2]}
     model = sf.Mixture(sf.Product({"kind": sf.Categorical(), "x": sf.Normal()}), 2)
     fit = sf.fit(model, data, start=[0, 0, 1, 1, 1])
-    with pytest.warns(sf.SufficeWarning, match="'c', which is none of the levels"):
-        told = fit.given(kind="c")
-    np.testing.assert_allclose(told.weights, fit.weights)
     believed = sf.fit(model, data, start=[0, 0, 1, 1, 1], prior={"components": {"kind": sf.Dirichlet([2.0])}})
-    told = believed.given(kind="c")  # no warning: the prior has a probability for it
-    unseen = np.ravel([part.blocks["kind"].unseen for part in believed.parts])
-    np.testing.assert_allclose(told.weights, believed.weights * unseen / (believed.weights @ unseen), rtol=1e-12)
+    for one in (fit, believed, fit.distribution):  # also where a prior has a probability for labels never seen
+        with pytest.raises(sf.DataError, match=r"column 'kind' has no level 'B'\. Did you mean 'b'\? It has 'a', 'b'"):
+            one.given(kind="B")
+        with pytest.raises(sf.DataError, match="column 'kind' has no level 'c'"):
+            one.predict("x", given={"kind": "c"})
+    with pytest.warns(sf.SufficeWarning, match="'c', which is none of the levels"):
+        fit.predict("x", given={"kind": ["a", "c"]})  # among many rows it tells nothing
+    assert fit.given(kind=None).weights.tolist() == fit.weights.tolist()
 
 
 def test_vectors_in_one_cell_are_given_as_a_whole():

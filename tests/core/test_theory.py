@@ -1,5 +1,7 @@
 """Bounds, risks and consistency: every formula against its closed form, every experiment with a fixed seed."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -233,13 +235,85 @@ def test_parameters_that_only_move_together_are_named():
     assert table.alerts[0][1].startswith("mean, std can move together")
 
 
-def test_vectors_are_consistent_too_and_say_that_they_have_no_grid():
-    truth = sf.Categorical(("a", "b", "c"), [0.2, 0.3, 0.5])
-    table = theory.consistency(truth, sizes=[50, 2000], epsilon=0.1, repeats=40, random_state=0)
-    assert table["exceeds"][0] > 0.2
-    assert table["exceeds"][1] == 0.0
-    assert np.isnan(table["uniform"]).all()
-    assert "give grid=" in repr(table)
+@pytest.mark.parametrize("p", [0.3, 0.5, 0.2, 0.7])
+@pytest.mark.parametrize("epsilon", [0.1, 0.2])
+def test_distances_that_equal_epsilon_do_not_exceed_it(p, epsilon):
+    sizes = [10, 20, 50, 100]
+    table = theory.consistency(sf.Bernoulli(p), sizes=sizes, epsilon=epsilon, repeats=3000, random_state=0)
+    for size, found in zip(sizes, table["exceeds"], strict=True):
+        k = np.arange(size + 1)
+        exact = stats.binom.pmf(k, size, p)[np.abs(10 * k - round(10 * p) * size) > round(10 * epsilon) * size].sum()
+        assert abs(found - exact) < 4 * np.sqrt(exact * (1 - exact) / 3000) + 1e-9, (size, found, exact)
+
+
+def test_time_grows_with_the_number_of_repeats_and_not_with_its_cube():
+    def seconds(repeats):
+        begin = time.process_time()
+        theory.consistency(sf.Bernoulli(0.3), sizes=[50], repeats=repeats, random_state=0)
+        return time.process_time() - begin
+
+    seconds(200)
+    assert seconds(3200) < 40 * max(seconds(200), 0.01)  # 16 times the work
+
+
+VECTORS = [
+    sf.Categorical(("a", "b", "c"), [0.2, 0.3, 0.5]),
+    sf.Normal([0.0, 1.0], [1.0, 2.0]),
+    sf.MultivariateNormal([0.0, 1.0], [[1.0, 0.3], [0.3, 2.0]]),
+    sf.Dirichlet([1.0, 2.0, 3.0]),
+    sf.Product({"a": sf.Normal(0.0, 1.0), "b": sf.Poisson(2.0), "c": sf.Categorical(("x", "y"), [0.4, 0.6])}),
+    sf.Normal(0.0, 1.0).tie("std"),
+]
+
+
+@pytest.mark.parametrize("truth", VECTORS, ids=repr)
+def test_the_uniform_law_holds_for_vectors_and_products(truth):
+    table = theory.consistency(truth, sizes=[50, 5000], epsilon=0.25, repeats=30, random_state=0)
+    assert table["mean_error"][1] < 0.25 * table["mean_error"][0]
+    assert table["mean_gap"][1] < 0.25 * table["mean_gap"][0]
+    assert table["uniform"][0] > 0
+    assert table["uniform"][1] == 0.0
+    assert table.truth_is_best
+    assert table.alerts == ()
+
+
+def test_the_uniform_law_of_a_mixture_of_vectors_uses_draws():
+    truth = sf.Mixture([sf.MultivariateNormal([0.0, 0.0], np.eye(2)), sf.MultivariateNormal([6.0, 6.0], np.eye(2))])
+    table = theory.consistency(truth, sizes=[40, 1000], epsilon=0.5, repeats=3, random_state=0)
+    assert table["mean_gap"][1] < 0.5 * table["mean_gap"][0]
+    assert table.truth_is_best
+
+
+EQUAL = sf.Mixture([sf.Normal(0, 1), sf.Normal(0, 1)])
+DOUBLED = sf.ExponentialFamily(
+    lambda x: [x, x],
+    lambda x: np.exp(-x * x / 2) / np.sqrt(2 * np.pi),
+    lambda eta: (eta[0] + eta[1]) ** 2 / 2,
+    start=[0.1, 0.2],
+)
+
+
+@pytest.mark.parametrize(
+    ("truth", "words"),
+    [
+        (EQUAL, "components 0 and 1 are equal"),
+        (sf.Mixture([sf.Normal(0, 1), sf.Normal(5, 1)], weights=[1.0, 0.0]), "component 1 has weight 0"),
+        (DOUBLED, "eta[0], eta[1] can move together"),
+        (sf.Product([DOUBLED, sf.Poisson(2.0)]), "eta[0]"),
+    ],
+    ids=["equal", "empty", "doubled", "block"],
+)
+def test_models_that_are_not_identified_are_named(truth, words):
+    table = theory.consistency(truth, sizes=[30], repeats=2, random_state=0)
+    assert table.alerts[0][0] == "not identified"
+    assert words in table.alerts[0][1]
+
+
+def test_a_fit_with_dependent_statistics_ends_and_says_so():
+    x = np.array([0.5, 1.0, 2.5])
+    fit = sf.fit(DOUBLED, x)
+    np.testing.assert_allclose(fit.distribution.eta.sum(), x.mean(), rtol=1e-6)
+    assert "not identified" in dict(fit.alerts)
 
 
 def test_families_that_iterate_are_consistent_too():

@@ -27,7 +27,7 @@ def test_a_weak_prior_knows_nothing_of_how_far_classes_are_apart(apart, counts):
     inside = np.mean([np.var(group) for group in groups])
     for one, group in zip(found, groups, strict=True):
         assert float(np.ravel(one.mean)[0]) == pytest.approx(group.mean(), rel=1e-9)
-        assert float(np.ravel(one.std)[0] ** 2) == pytest.approx((20 * np.var(group) + 4 * inside) / 24, rel=1e-9)
+        assert float(np.ravel(one.std)[0] ** 2) == pytest.approx((20 * np.var(group) + inside) / 21, rel=1e-9)
 
 
 def test_rows_of_unknown_class_that_mislead_are_told():

@@ -36,11 +36,15 @@ def test_tables_may_lack_what_was_left_out(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tables_may_not_lack_swap_or_bring_other_columns(kind: str) -> None:
+def test_tables_may_lack_swap_and_bring_columns(kind: str) -> None:
     model = sf.NaiveBayes().fit(WHOLE, Y)
-    for wrong in (USED[["a", "k"]], USED[["b", "a", "k"]], USED.assign(z=1)):
-        with pytest.raises(ValueError, match="feature names should match"):
-            model.predict(KINDS[kind](wrong))
+    expected = model.predict_proba(WHOLE)
+    np.testing.assert_array_equal(model.predict_proba(KINDS[kind](USED[["b", "a", "k"]])), expected)
+    with pytest.warns(sf.SufficeWarning, match="lack the column 'b'"):
+        without = model.predict_proba(KINDS[kind](USED[["a", "k"]]))
+    blank = USED.assign(b=np.array([None] * len(USED), object))
+    np.testing.assert_allclose(without, model.predict_proba(KINDS["pandas"](blank)), rtol=1e-12)
+    np.testing.assert_array_equal(model.predict_proba(KINDS[kind](USED.assign(z=1))), expected)
 
 
 def test_files_may_lack_what_was_left_out(tmp_path) -> None:

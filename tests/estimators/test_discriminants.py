@@ -1,5 +1,7 @@
 """Linear and quadratic discriminants: scikit-learn's answers, the formulas, and what happens where it refuses."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -50,7 +52,7 @@ def test_linear_as_scikit_learn(solver, options, classes):
     options = {**options, **({"priors": options["priors"][:classes]} if "priors" in options else {})}
     if "priors" in options:
         options["priors"] = np.array(options["priors"]) / np.sum(options["priors"])
-    ours = sf.LinearDiscriminantAnalysis(solver, **options).fit(rows, labels)
+    ours = sf.LinearDiscriminantAnalysis(solver, **options, store_covariance=True).fit(rows, labels)
     peer = theirs.LinearDiscriminantAnalysis(solver, **options, store_covariance=True).fit(rows, labels)
     names = ["coef_", "intercept_", "means_", "priors_"]
     for name in names if "priors" in options else [*names, "covariance_"]:
@@ -65,7 +67,7 @@ def test_linear_as_scikit_learn(solver, options, classes):
 def test_projection_as_scikit_learn(solver, classes):
     rows, labels = X[classes > Y], Y[classes > Y]
     for most in (None, 1):
-        ours = sf.LinearDiscriminantAnalysis(solver, n_components=most).fit(rows, labels)
+        ours = sf.LinearDiscriminantAnalysis(solver, n_components=most, store_covariance=True).fit(rows, labels)
         peer = theirs.LinearDiscriminantAnalysis(solver, n_components=most).fit(rows, labels)
         same_axes(ours.transform(rows), peer.transform(rows))
         assert ours.scalings_.shape == peer.scalings_.shape
@@ -132,7 +134,7 @@ def test_quadratic_as_scikit_learn(options, classes):
     rows, labels = X[classes > Y], Y[classes > Y]
     if "priors" in options:
         options = {"priors": np.array(PRIORS[:classes]) / sum(PRIORS[:classes])}
-    ours = sf.QuadraticDiscriminantAnalysis(**options).fit(rows, labels)
+    ours = sf.QuadraticDiscriminantAnalysis(store_covariance=True, **options).fit(rows, labels)
     peer = theirs.QuadraticDiscriminantAnalysis(store_covariance=True, tol=1e-9, **options).fit(rows, labels)
     for name in ("means_", "priors_", "scalings_"):
         assert_allclose(getattr(ours, name), getattr(peer, name), rtol=1e-10, err_msg=name)
@@ -200,7 +202,7 @@ def copies(rng, n):
 def test_a_singular_class_is_floored_with_a_warning_and_still_told_apart():
     rng = np.random.default_rng(0)
     rows, labels = copies(rng, 400)
-    model = sf.QuadraticDiscriminantAnalysis()
+    model = sf.QuadraticDiscriminantAnalysis(store_covariance=True)
     with pytest.raises(np.linalg.LinAlgError):
         theirs.QuadraticDiscriminantAnalysis().fit(rows, labels)
     with pytest.warns(sf.SufficeWarning, match=r"class 1 .* spread of nearly 0"):
@@ -213,16 +215,45 @@ def test_a_singular_class_is_floored_with_a_warning_and_still_told_apart():
     assert_allclose(np.linalg.eigvalsh(model.covariance_[1])[0], 2 * 1e-8 * within.mean(), rtol=0.1)
 
 
-def test_a_class_of_one_row_is_no_obstacle():
+@pytest.mark.parametrize("options", [{"shrinkage": 0.1}, {"reg_param": 0.1}, {"prior": "weak"}], ids=str)
+def test_a_class_of_one_row_needs_a_spread_from_elsewhere(options):
     rows, labels = load_iris(return_X_y=True)
     labels = np.where(np.arange(150) == 3, 9, labels)
-    with pytest.raises(ValueError, match="only 1 sample"):
-        theirs.QuadraticDiscriminantAnalysis().fit(rows, labels)
-    with pytest.warns(sf.SufficeWarning, match=r"class 9 \(1 row\)"):
+    for kind in (theirs, sf):
+        with pytest.raises(ValueError, match="y has only 1 sample in class 9, covariance is ill defined"):
+            kind.QuadraticDiscriminantAnalysis().fit(rows, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sf.SufficeWarning)
+        model = sf.QuadraticDiscriminantAnalysis(**options).fit(rows, labels)
+    assert np.mean(model.predict(rows) == labels) > 0.9
+
+
+def test_rows_of_unknown_class_may_give_the_spread_of_a_class_of_one_row():
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 9])
+    labels = np.concatenate([np.zeros(20), [1.0], np.full(19, np.nan)])
+    with pytest.warns(sf.SufficeWarning, match="19 of 40 rows have no class"):
         model = sf.QuadraticDiscriminantAnalysis().fit(rows, labels)
-    found = model.predict(rows)
-    assert found[3] == 9
-    assert np.mean(found == labels) > 0.95
+    assert_array_equal(model.predict(rows), np.repeat([0, 1], 20))
+
+
+def test_a_stream_may_begin_with_one_row_of_a_class():
+    rows, labels = load_iris(return_X_y=True)
+    parts = sf.QuadraticDiscriminantAnalysis()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sf.SufficeWarning)
+        parts.partial_fit(rows[:1], labels[:1], classes=[0, 1, 2]).partial_fit(rows[1:], labels[1:])
+    whole = sf.QuadraticDiscriminantAnalysis().fit(rows, labels)
+    assert_allclose(parts.predict_proba(rows), whole.predict_proba(rows), atol=1e-10)
+
+
+def test_as_many_classes_as_rows_and_a_single_class_are_refused_in_scikit_learns_words():
+    for kind in (theirs, sf):
+        with pytest.raises(ValueError, match="The number of samples must be more than the number of classes"):
+            kind.LinearDiscriminantAnalysis().fit(X[:3], ["a", "b", "c"])
+        with pytest.raises(ValueError, match="The number of classes has to be greater than one"):
+            kind.QuadraticDiscriminantAnalysis().fit(X[:20], np.zeros(20))
+    assert sf.LinearDiscriminantAnalysis(shrinkage=0.5).fit(X[[0, 70, 150]], [0, 1, 2]).predict(X[[70]]) == [1]
 
 
 def test_columns_that_follow_from_others_or_are_constant_change_nothing():

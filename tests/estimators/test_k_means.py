@@ -252,3 +252,14 @@ def test_centres_to_begin_at_are_numbers(value, called):
     init = (lambda *_, **__: first) if called else first
     with pytest.raises(ValueError, match=f"contain {value}: centre 1 has it in column 1"):
         sf.KMeans(n_clusters=2, init=init, n_init=1).fit(np.arange(20.0).reshape(10, 2))
+
+
+def test_rows_of_more_columns_than_rows_rest_at_a_fixed_point_of_their_own_space():
+    """The search runs in the span of the rows; what it finds is at rest among all columns, too."""
+    x = np.random.default_rng(0).normal(size=(30, 200)) + 1e3 + 3 * np.repeat(np.eye(3), 10, axis=0) @ np.ones((3, 200))
+    ours = sf.KMeans(3, random_state=0).fit(x)
+    again = sf.KMeans(3, init=ours.cluster_centers_).fit(x)
+    np.testing.assert_array_equal(again.labels_, ours.labels_)
+    means = [x[ours.labels_ == j].mean(axis=0) for j in range(3)]
+    np.testing.assert_allclose(ours.cluster_centers_, means, rtol=1e-13)
+    np.testing.assert_allclose(ours.inertia_, sum(((x[ours.labels_ == j] - means[j]) ** 2).sum() for j in range(3)))

@@ -181,6 +181,9 @@ def test_every_library_gives_the_same_bits_and_names_are_checked(model, table, h
         answers.append(ask(X))
         assert model.feature_names_in_.tolist() == ["u", "v"]
         turned = X.select(["v", "u"]) if hasattr(X, "select") and not isinstance(X, pd.DataFrame) else X[["v", "u"]]
+        if isinstance(model, sf.NaiveBayes):  # its columns go by name
+            assert_array_equal(ask(turned), answers[-1])
+            continue
         with pytest.raises(ValueError, match="feature names should match"):
             ask(turned)
     for one in answers[1:]:

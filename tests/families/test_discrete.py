@@ -164,14 +164,14 @@ def test_the_mode_is_most_probable(dist, mode):
 
 
 def test_weak_priors_keep_estimates_inside():
-    assert sf.fit(sf.Binomial(3), [0, 0], prior="weak").distribution.p == pytest.approx(1 / 8, rel=1e-12)
-    assert sf.fit(sf.Geometric(), [1, 1], prior="weak").distribution.p == pytest.approx(3 / 4, rel=1e-12)
+    assert sf.fit(sf.Binomial(3), [0, 0], prior="weak").distribution.p == pytest.approx(1 / 14, rel=1e-12)
+    assert sf.fit(sf.Geometric(), [1, 1], prior="weak").distribution.p == pytest.approx(5 / 6, rel=1e-12)
     assert sf.fit(sf.Poisson(), [0, 0], prior="weak").distribution.rate == pytest.approx(1 / 8, rel=1e-12)
     fit = sf.fit(sf.Categorical(["a", "b"]), ["a"], prior="weak")
-    np.testing.assert_allclose(fit.distribution.probs, [2 / 3, 1 / 3], rtol=1e-12)
-    assert fit.log_posterior == pytest.approx(np.log(2 / 3) + sf.Beta(2, 2).log_prob(2 / 3), rel=1e-12)
+    np.testing.assert_allclose(fit.distribution.probs, [3 / 4, 1 / 4], rtol=1e-12)
+    assert fit.log_posterior == pytest.approx(np.log(3 / 4) + sf.Beta(1.5, 1.5).log_prob(3 / 4), rel=1e-12)
     fit = sf.fit(sf.Multinomial(), [[3, 0]], prior="weak")
-    np.testing.assert_allclose(fit.distribution.probs, [4 / 5, 1 / 5], rtol=1e-12)
+    np.testing.assert_allclose(fit.distribution.probs, [7 / 8, 1 / 8], rtol=1e-12)
 
 
 # ---- boundaries ------------------------------------------------------------------------------------------------------
@@ -567,7 +567,8 @@ def test_columns_of_different_widths_are_padded_and_padding_is_never_counted():
     alone = [sf.posterior(sf.Categorical(), [row[j] for row in data], prior=sf.Dirichlet([1.0])) for j in (0, 1)]
     assert post.log_evidence == pytest.approx(sum(one.log_evidence for one in alone), rel=1e-12)
     weak = sf.fit(sf.Categorical(), data, prior="weak")
-    np.testing.assert_allclose(weak.distribution.probs, [[0.6, 0.4, 0], [3 / 7, 2 / 7, 2 / 7]], rtol=1e-12)
+    expected = [[2.5 / 4, 1.5 / 4, 0], [7 / 15, 4 / 15, 4 / 15]]
+    np.testing.assert_allclose(weak.distribution.probs, expected, rtol=1e-12)
 
 
 RAGGED = sf.Categorical((("a", "b"), ("x", "y", "z")), [[0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])

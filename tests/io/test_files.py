@@ -2,7 +2,9 @@
 
 import copy
 import datetime as dt
+import importlib
 import pickle
+import pkgutil
 import warnings
 from dataclasses import fields, is_dataclass, replace
 
@@ -145,6 +147,9 @@ def beliefs():
     yield "Mixture-sticks", sf.posterior(sf.Mixture(sf.MultivariateNormal(), 3), X, prior=sticks, random_state=0)
     known = sf.Mixture(sf.Poisson(), 2, weights=[0.3, 0.7]).fix("weights")
     yield "Mixture-known", sf.posterior(known, COUNTS[:, 0], prior="weak", random_state=0)
+    values = sf.Categorical([0.2, 0.5, 0.9], [0.3, 0.4, 0.3])
+    yield "Finite", sf.posterior(sf.Bernoulli(), [1, 0, 1], prior=values)
+    yield "Finite-several", sf.posterior(sf.Normal(), X[:, 0], prior={sf.Normal(0, 1): 1, sf.Normal(1, 2): 3})
 
 
 BELIEFS = dict(beliefs())
@@ -170,7 +175,7 @@ def same(left, right, where="it"):
     elif is_dataclass(left) or hasattr(left, "get_params"):
         mine, theirs = ({f.name for f in fields(one)} if is_dataclass(one) else set(vars(one)) for one in (left, right))
         assert mine == theirs, where
-        for name in mine - {"_data", "_mark"}:
+        for name in mine - {"_data", "_mark", "_like"}:
             same(getattr(left, name), getattr(right, name), f"{where}.{name}")
     else:
         assert left == right or (left != left and right != right), where  # noqa: PLR0124 (NaN)
@@ -202,7 +207,8 @@ def test_a_loaded_estimator_gives_the_same_answers(name):
         row = rows.iloc[:1] if isinstance(rows, pd.DataFrame) else rows[:1]
         assert repr(loaded.explain(row)) == repr(model.explain(row))
     if hasattr(model, "sample"):
-        same(loaded.sample(5), model.sample(5), "sample")
+        seed = {"random_state": 0} if hasattr(model, "classes_") else {}  # of mixtures it is an option of their own
+        same(loaded.sample(5, **seed), model.sample(5, **seed), "sample")
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -265,7 +271,8 @@ def test_a_fit_comes_back(name):
     assert loaded._data is None
     rows = fit.sample(20, random_state=0)
     same(loaded.log_prob(rows), fit.log_prob(rows), "log_prob")
-    same(loaded.sample(20, random_state=0), rows, "sample")
+    drawn = [one.distribution.sample(20, random_state=0) for one in (loaded, fit)]  # of a frame a fit draws a frame
+    same(*drawn, "sample")
     assert (loaded.bic, loaded.n_iter, loaded.n_parameters) == (fit.bic, fit.n_iter, fit.n_parameters)
 
 
@@ -382,8 +389,11 @@ def heirs(kind):
 def test_every_kind_of_value_is_known_to_files():
     """A new distribution or statistic must be entered in `suffice.io.kinds`, or it cannot be saved."""
     made_of_functions = {"ExponentialFamily", "SeveralStatistics"}
-    passing = {"Apart"}  # the sums of one pass of k-means
-    sf.BayesianGaussianMixture, sf.KMeans, sf.MultinomialNB  # noqa: B018 (have them define what is theirs)
+    # The sums of one pass of k-means; a part that its hurdle makes anew; what a profile likelihood holds fixed.
+    passing = {"Apart", "ZeroTruncatedPoisson", "HeldWeight"}
+    for module in pkgutil.walk_packages(sf.__path__, "suffice."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
     load()
     known = tuple(values().values())
     kinds = {one for base in (Value, Additive) for one in heirs(base) if one.__module__.startswith("suffice.")}

@@ -303,13 +303,13 @@ def test_too_large_a_file_is_not_read(tmp_path):
     path = tmp_path / "large.json"
     with path.open("wb") as file:
         file.truncate(300 * 1024 * 1024)  # nothing but room
-    before = time.perf_counter()
+    before = time.process_time()
     with pytest.raises(sf.ModelFileError, match=r"268,435,456 are read\. Raise limit="):
         sf.load(path)
     path.write_bytes(b"[" * 30_000_000)
     with pytest.raises(sf.ModelFileError, match="nested more than 64"):
         sf.load(path)
-    assert time.perf_counter() - before < 5
+    assert time.process_time() - before < 5
     small = dumps(sf.Normal())
     with pytest.raises(sf.ModelFileError, match=re.escape("and at most 10 are read")):
         loads(small, limit=10)

@@ -404,15 +404,15 @@ def test_a_helper_that_fails_before_its_first_turn_keeps_nobody_waiting(monkeypa
 
 
 class Slow:
-    """A distribution of which nobody learns whether it is sound until they may."""
+    """A distribution of which nobody learns what chance brought it until they may."""
 
     def __init__(self):
         self.asked, self.may = threading.Event(), threading.Event()
 
-    def sound(self, statistics):
+    def spurious_gain(self, statistics):
         del statistics
         self.asked.set()
-        return self.may.wait(timeout=30)
+        return float(self.may.wait(timeout=30))
 
 
 def _slow_climb():
@@ -425,17 +425,17 @@ def _slow_climb():
 def test_a_forked_child_does_not_wait_for_a_value_that_a_thread_was_computing():
     busy, other = _slow_climb(), _slow_climb()
     other.distribution.may.set()
-    thread = threading.Thread(target=lambda: busy.rank, daemon=True)
+    thread = threading.Thread(target=lambda: busy.merit, daemon=True)
     thread.start()
     assert busy.distribution.asked.wait(timeout=10)
     child = os.fork()
     if child == 0:
-        os._exit(0 if other.rank == (True, 0.0) else 1)
+        os._exit(0 if other.merit == -1.0 else 1)
     status = _awaited(child)
     busy.distribution.may.set()
     thread.join()
     assert status == (child, 0)
-    assert busy.rank is busy.rank
+    assert busy.merit is busy.merit
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -18,11 +18,12 @@ def _mix(z):
 
 def _by_hand(row, seed):
     """In whole numbers of any size."""
-    hashed = _mix(seed & MASK)
-    for cell in row:
+    start = hashed = _mix(seed & MASK)
+    for column, cell in enumerate(row, start=1):
         bits = int(np.float64(cell + 0.0).view(np.uint64)) if cell == cell else 0x7FF8000000000000  # noqa: PLR0124
-        hashed = _mix(((hashed + 0x9E3779B97F4A7C15) & MASK) ^ bits)
-    return hashed
+        key = _mix((column * 0x9E3779B97F4A7C15 & MASK) ^ start)
+        hashed += _mix(key ^ bits)
+    return hashed & MASK
 
 
 @TWINS

@@ -10,7 +10,8 @@ import pytest
 
 import suffice as sf
 from suffice.anatomy import without
-from suffice.exhibit import Exhibit, sampled
+from suffice.exhibit import Exhibit
+from suffice.frames.subsample import subsample
 from suffice.frames.table import Frame
 from suffice.report import classes, simulated, strange
 
@@ -303,11 +304,11 @@ def test_rows_in_pieces_are_read_as_one(mixed_fit, mixed):
 
 
 def test_of_many_rows_in_pieces_a_share_is_taken(mixed):
-    few = sampled(Pieces(mixed, 120), size=100)
+    few, _ = subsample(Pieces(mixed, 120), size=100)
     assert {len(values) for values in few.values()} == {100}
     pairs = set(zip(mixed["noise"], mixed["visits"], strict=True))
     assert set(zip(few["noise"], few["visits"], strict=True)) <= pairs
-    again = sampled(Pieces(mixed, 120), size=100)
+    again, _ = subsample(Pieces(mixed, 120), size=100)
     np.testing.assert_array_equal(few["noise"], again["noise"])
 
 

@@ -41,6 +41,8 @@ cli = Commands(
 
 def main() -> None:
     """Run the command that the arguments name."""
+    if sys.stdout is None:  # closed, as by >&-
+        sys.exit("suffice: standard output is closed; send it to a file, or to /dev/null.")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign shows another
             stream.reconfigure(errors="replace")

@@ -8,6 +8,7 @@ import click
 
 from suffice.cli.rows import JSON, MODEL
 
+SHOWN = 20  # levels on a page
 CURVE = 48  # places of the drawn density
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
@@ -64,7 +65,9 @@ def _answer(found: Any, one: Any, name: Any, level: float) -> dict[str, Any]:
 
     levels = found.levels(name)
     if levels is not None:
-        chances = np.exp([float(one.log_prob([value])[0]) for value in levels])
+        cells = np.empty(len(levels), dtype=object)
+        cells[:] = levels
+        chances = np.exp(np.atleast_1d(one.log_prob(cells)))
         return {"probabilities": {str(value): float(p) for value, p in zip(levels, chances, strict=True)}}
     ends = [float(one.quantile(p)) for p in ((1 - level) / 2, (1 + level) / 2)]
     low, high = (float(one.quantile(p)) for p in (0.001, 0.999))
@@ -91,8 +94,11 @@ def _page(asked: dict[str, Any], answer: dict[str, Any]) -> None:
     say(shown(asked["column"]) + (f" given {given}" if given else ""), "bold")
     if "probabilities" in answer:
         ranked = sorted(answer["probabilities"].items(), key=lambda item: -item[1])
-        rows = [(shown(name), f"{p:.4f}", Text(bar(p), "cyan")) for name, p in ranked]
+        rows = [(shown(name), f"{p:.4f}", Text(bar(p), "cyan")) for name, p in ranked[:SHOWN]]
         table(("level", "probability", ""), rows, right=(1,))
+        rest = ranked[SHOWN:]
+        if rest:
+            say(f"… {len(rest):,} more levels, {sum(p for _, p in rest):.4f} together; --json has all of them.", "dim")
         return
     low, high = answer["interval"]
     mean, median, std = (number(answer[name], 5) for name in ("mean", "median", "std"))

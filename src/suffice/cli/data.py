@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+
+OPTIONS = ("delimiter", "missing", "decimal", "encoding")  # of scan
 
 
 def opened(files: Sequence[str], *, learned: bool = False) -> Any:
@@ -16,7 +19,7 @@ def opened(files: Sequence[str], *, learned: bool = False) -> Any:
     from suffice.core.errors import DataError
 
     said = click.get_current_context().meta
-    found = sf.scan(list(files), delimiter=said.get("suffice.delimiter"), missing=said.get("suffice.missing", ()))
+    found = sf.scan(list(files), **{name: said[f"suffice.{name}"] for name in OPTIONS if f"suffice.{name}" in said})
     for _, text in found.alerts:
         note(f"note: {text}")
     if learned and not len(found):
@@ -26,16 +29,27 @@ def opened(files: Sequence[str], *, learned: bool = False) -> Any:
     return found
 
 
-def frames(data: Any) -> Iterator[Any]:
-    """The rows, one table of Arrow after the other: what comes back from it keeps its kinds."""
-    return map(tabled, data.frames())
+def frames(data: Any, columns: Any = None) -> Iterator[Any]:
+    """The rows, one table of Arrow after the other, with the types of the files; NaN is a missing cell."""
+    return map(without_nan, data.tables(columns))
 
 
-def tabled(frame: Any) -> Any:
-    """A frame as a table of Arrow."""
-    from suffice.cli.output import arrow
+def without_nan(rows: Any) -> Any:
+    """A table of Arrow in which NaN is null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    return arrow({name: frame[name] for name in frame})
+    for place, field in enumerate(rows.schema):
+        if pa.types.is_floating(field.type) and pc.any(pc.is_nan(rows.column(place))).as_py():
+            cells = rows.column(place)
+            rows = rows.set_column(place, field, pc.if_else(pc.is_nan(cells), pa.scalar(None, field.type), cells))
+    return rows
+
+
+def used(data: Any, names: Iterable[Any]) -> list[Any]:
+    """The columns of some files that a model has: no other one is read."""
+    known = set(names)
+    return [name for name in data.names if name in known]
 
 
 def column(data: Any, name: str) -> Any:
@@ -57,7 +71,7 @@ def row_at(file: str, row: int) -> Any:
     if row >= len(data):
         msg = f"{file} has {many(len(data), 'row')}, numbered from 0; there is no row {row:,}."
         raise DataError(msg)
-    return tabled(data.frame(row, row + 1))
+    return without_nan(data.table(row, row + 1))
 
 
 def known(name: str, names: Iterable[Any], what: str) -> Any:
@@ -90,4 +104,17 @@ def written_beside(path: str) -> Path:
         raise IsADirectoryError(21, "it is a folder; name a file in it", path)
     if not found.parent.is_dir():
         raise FileNotFoundError(2, "its folder does not exist; make it first", path)
+    if found.exists() and not found.is_file():
+        raise OSError(22, "it is no file that can be replaced; name another one", path)
+    if not _can_be_made(found):
+        raise PermissionError(13, "it cannot be written; name another one", path)
     return found
+
+
+def _can_be_made(path: Path) -> bool:
+    """Whether a file can be made beside a path: tried, as permissions alone do not tell."""
+    try:
+        with tempfile.NamedTemporaryFile(prefix=f".{path.name[:40]}.", dir=path.parent):
+            return True
+    except OSError:
+        return False

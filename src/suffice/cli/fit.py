@@ -42,6 +42,11 @@ class Criterion(click.Choice):  # type: ignore[type-arg]
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the starts.")
 @click.option("--starts", type=click.IntRange(1), help="Starts of a single fit (default: 1).")
 @click.option("--max-iter", type=click.IntRange(1), help="Most passes of a single fit (default: 1000).")
+@click.option(
+    "--tol",
+    type=click.FloatRange(0),
+    help="Relative change of the likelihood that counts as flat, of a single fit (default: 1e-10).",
+)
 @click.option("--out", type=click.Path(), metavar="MODEL.json", help="Save the model.")
 @click.option("--report", type=click.Path(), metavar="REPORT.html", help="Write a page about it.")
 @click.option(
@@ -60,6 +65,7 @@ def fit(ctx: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
 
     asked, target = _request(files, options)
     learned = mixture(asked) if target is None else classifier(asked, target)
+    _warn_of_identifiers(learned, len(asked.data))
     _save(learned, options, asked.data)
     _show(learned, options)
     if learned.interrupted:
@@ -68,9 +74,40 @@ def fit(ctx: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
         ctx.exit(INTERRUPTED)
 
 
+def _warn_of_identifiers(learned: Any, rows: int) -> None:
+    """Say which columns have so many levels that what they tell is chance."""
+    from suffice.cli.model import Model
+    from suffice.cli.terminal import note
+    from suffice.core.shown import shown
+    from suffice.exhibit import NOISY, RARE
+
+    members = max(Model("", learned.model).members, 1)
+    for one in learned.schema.findings:
+        levels = len(one.levels or ()) if one.family is not None else 0
+        if levels >= NOISY and rows / levels < RARE * members:
+            note(
+                f"note: column {shown(one.name)!r} has {levels:,} levels, {rows / levels:.1f} rows for each: it is "
+                f"like an identifier, and much of what it tells is chance. Leave it out by --ignore {shown(one.name)}.",
+                "yellow",
+            )
+
+
+def _check_places(options: dict[str, Any]) -> None:
+    """Refuse, before any work is done, what could not be written at its end."""
+    from suffice.cli.data import written_beside
+
+    for name in ("out", "report"):
+        if options[name]:
+            written_beside(options[name])
+    if options["report"]:
+        from suffice.report import require_extras
+
+        require_extras()
+
+
 def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]:
     """What the options ask for, checked before any work is done."""
-    from suffice.cli.data import known, opened, written_beside
+    from suffice.cli.data import known, opened
     from suffice.cli.families import overrides, sizes
     from suffice.cli.learn import Request
     from suffice.core.errors import ParameterError
@@ -78,7 +115,7 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
     target, many = options["target"], sizes(options["components"])
     structures = options["structures"] or None
     single = len(many) == 1 and (structures is None or (len(structures) == 1 and structures[0] != "all"))
-    for name in ("starts", "max_iter"):
+    for name in ("starts", "max_iter", "tol"):
         if options[name] is not None and not single and target is None:
             msg = f"--{name.replace('_', '-')} is for a single fit; give --components one number, or leave it out."
             raise click.UsageError(msg)
@@ -88,9 +125,7 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
     if options["resume"] and not options["out"]:
         msg = "--resume needs --out: the checkpoint lies beside the model file."
         raise click.UsageError(msg)
-    for name in ("out", "report"):
-        if options[name]:
-            written_beside(options[name])
+    _check_places(options)
     checkpoint = f"{options['out']}.checkpoint" if options["out"] else None
     if checkpoint and Path(checkpoint).exists() and not options["resume"]:
         msg = (
@@ -120,6 +155,7 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
         seed=options["seed"],
         starts=options["starts"] or 1,
         max_iter=options["max_iter"] or 1000,
+        tol=options["tol"],
         criterion=CRITERIA[options["criterion"]],
         checkpoint=checkpoint,
         resume=options["resume"],

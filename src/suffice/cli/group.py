@@ -20,6 +20,7 @@ Exit codes: 0 done; 1 refused, with the reason; 2 the command line is wrong;
 130 interrupted (Ctrl-C), the best so far is kept where there is one.
 NO_COLOR and SUFFICE_DEBUG (tracebacks) are respected."""
 REFUSED, INTERRUPTED = 1, 130
+SETTINGS = ("SUFFICE_THREADS ", "SUFFICE_KERNELS ")  # what is wrong with the environment is the user's to mend
 _heard: list[int] = []  # Ctrl-C, as long as nobody has answered
 
 
@@ -92,6 +93,9 @@ class Commands(click.Group):
                 return super().invoke(ctx)
             except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
                 raise
+            except MemoryError:
+                _problem("there is not enough memory for this; ask for fewer rows, or fewer components.")
+                ctx.exit(REFUSED)
             except KeyboardInterrupt:
                 _problem("interrupted, and nothing was written.")
                 ctx.exit(INTERRUPTED)
@@ -114,7 +118,7 @@ def explained(error: BaseException) -> str:
     from suffice.frames.table import FrameError
 
     text = str(error)
-    if isinstance(error, (SufficeError, FrameError)):
+    if isinstance(error, (SufficeError, FrameError)) or text.startswith(SETTINGS):
         return text
     if isinstance(error, OSError):
         reason = error.strerror or text
@@ -164,6 +168,20 @@ def _cells() -> list[click.Parameter]:
     absent = "What means a missing cell in text files, beside NA and the like; may be repeated."
     return [
         click.Option(["--delimiter"], metavar="SIGN", expose_value=False, callback=kept, help=between),
+        click.Option(
+            ["--decimal"],
+            metavar="SIGN",
+            expose_value=False,
+            callback=kept,
+            help="The decimal sign of numbers in text files (default: a point).",
+        ),
+        click.Option(
+            ["--encoding"],
+            metavar="NAME",
+            expose_value=False,
+            callback=kept,
+            help="The encoding of text files, such as latin1 or utf-16 (default: UTF-8).",
+        ),
         click.Option(["--missing"], multiple=True, metavar="WORD", expose_value=False, callback=kept, help=absent),
     ]
 

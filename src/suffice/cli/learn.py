@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.cli.data import column, tabled
+from suffice.cli.data import column, without_nan
 from suffice.cli.progress import progress
+
+MOST_NUMBERS = 100  # different numbers that classes may be
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Request:
     seed: int = 0
     starts: int = 1
     max_iter: int = 1000
+    tol: float | None = None
     criterion: str = "bic"
     checkpoint: str | None = None
     resume: bool = False
@@ -62,6 +65,7 @@ def mixture(asked: Request) -> Learned:
                 asked.data,
                 n_init=asked.starts,
                 max_iter=asked.max_iter,
+                tol=asked.tol,
                 callback=told and told.passed,
                 checkpoint=asked.checkpoint,
                 resume=asked.resume,
@@ -89,17 +93,42 @@ def classifier(asked: Request, target: Any) -> Learned:
 
     families = {name: one for name, one in asked.overrides.items() if name != target}
     model = sf.NaiveBayes(
-        families, joint=asked.joint, prior=asked.prior, max_iter=asked.max_iter, random_state=asked.seed
+        families,
+        joint=asked.joint,
+        prior=asked.prior,
+        max_iter=asked.max_iter,
+        tol=asked.tol,
+        random_state=asked.seed,
     )
     classes = column(asked.data, target)
+    _refuse_numbers(classes, target)
     if not holes(classes).any():
         model.fit(asked.data, target, sample_weight=asked.weights)
     else:
         weights = None if asked.weights is None else column(asked.data, asked.weights)
-        others = asked.data.frame(columns=[name for name in asked.data.names if name not in (target, asked.weights)])
-        model.fit(tabled(others), classes, sample_weight=weights)
+        others = asked.data.table(columns=[name for name in asked.data.names if name not in (target, asked.weights)])
+        model.fit(without_nan(others), classes, sample_weight=weights)
     model.target_name_ = target
     return Learned(model, model.prototype_, target=classes)
+
+
+def _refuse_numbers(classes: Any, target: Any) -> None:
+    """Refuse a target of so many different numbers that it is an amount and no class."""
+    import numpy as np
+
+    from suffice.core.errors import DataError
+    from suffice.frames.table import holes
+
+    if classes.dtype.kind not in "iuf":
+        return
+    seen = classes[~holes(classes)]
+    count = len(np.unique(seen))
+    if count > MOST_NUMBERS and count > len(seen) / 20:
+        msg = (
+            f"--target {target}: it has {count:,} different numbers in {len(seen):,} rows, so it looks like a number "
+            f"and not like a class. Learn all columns without --target, and then: suffice ask MODEL {target} --given …"
+        )
+        raise DataError(msg)
 
 
 def _interrupted(alerts: Any) -> bool:

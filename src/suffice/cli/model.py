@@ -54,6 +54,16 @@ class Model:
         columns = tuple(range(self.distribution.columns or 1)) if found is None else tuple(found)
         return (*columns, self.target) if self.labels else columns
 
+    @cached_property
+    def layout(self) -> tuple[tuple[Any, ...], ...]:
+        """What the table of the fit was like: name, kind and unit of each column, in its order."""
+        known = getattr(self.value, "layout", ())
+        if known or not self.labels:
+            return tuple(known)
+        found = getattr(getattr(self.value, "prototype_", None), "findings", ())
+        units = ((one.name, one.unit, one.family) for one in found)
+        return tuple((name, "whole" if unit == 1 else "real", unit) for name, unit, family in units if family)
+
     def portrait(self) -> Any:
         """What there is to say about it, as values."""
         return self.value.portrait()
@@ -192,6 +202,7 @@ def evidence(model: Model, file: str, row: int, label: str | None, against: str 
     from suffice.cli.data import row_at
     from suffice.combinators.classes import Classes
     from suffice.combinators.evidence import explain
+    from suffice.core.names import with_all_columns
 
     need_members(model)
     own = model.distribution
@@ -203,7 +214,14 @@ def evidence(model: Model, file: str, row: int, label: str | None, against: str 
     def name(column: Any) -> Any:
         return model.names[column] if isinstance(column, int) else column
 
-    return explain(classes, classes.read(frame), first, second, name, lambda column: cells.get(name(column)))
+    return explain(
+        classes,
+        classes.read(with_all_columns(classes, frame)),
+        first,
+        second,
+        name,
+        lambda column: cells.get(name(column)),
+    )
 
 
 def need_members(model: Model) -> None:

@@ -60,6 +60,7 @@ class Rows:
             csv.writer(head, lineterminator="\n").writerow(rows.column_names)
             self._stream.write(head.getvalue().encode())
         lines = io.BytesIO()
+        rows = in_words(rows)
         style = "needed" if _special(rows) else "none"  # Arrow needs quotes wherever a column is text
         pc.write_csv(rows, lines, pc.WriteOptions(include_header=False, quoting_style=style))
         self._stream.write(lines.getvalue())
@@ -130,6 +131,37 @@ def arrow(columns: dict[Any, Any]) -> Any:
         array = array.astype(object) if array.dtype.kind == "U" else array
         arrays.append(pa.array(array.tolist() if array.dtype == object else array, mask=masked, from_pandas=True))
     return pa.table(arrays, names=[str(name) for name in columns])
+
+
+def in_words(rows: Any) -> Any:
+    """A table of Arrow with text where CSV has no other way: durations as "2 days 03:00:00", nested cells as JSON.
+
+    >>> import datetime as dt, pyarrow as pa
+    >>> in_words(pa.table({"span": [dt.timedelta(days=2, hours=3)], "tags": [[1, 2]]})).to_pylist()
+    [{'span': '2 days 03:00:00', 'tags': '[1, 2]'}]
+    """
+    import pyarrow as pa
+
+    for place, field in enumerate(rows.schema):
+        if not (pa.types.is_duration(field.type) or pa.types.is_nested(field.type)):
+            continue
+        write = _duration if pa.types.is_duration(field.type) else _nested
+        cells = [None if one is None else write(one) for one in rows.column(place).to_pylist()]
+        rows = rows.set_column(place, field.name, pa.array(cells, pa.string()))
+    return rows
+
+
+def _duration(span: Any) -> str:
+    """A duration as pandas writes and reads it."""
+    whole = int(span.total_seconds() // 1)
+    days, seconds = divmod(whole, 86_400)
+    micro = getattr(span, "microseconds", 0)
+    tail = f".{micro:06d}" if micro else ""
+    return f"{days} days {seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{tail}"
+
+
+def _nested(cell: Any) -> str:
+    return json.dumps(plain(cell), ensure_ascii=False, allow_nan=False)
 
 
 def _special(rows: Any) -> bool:

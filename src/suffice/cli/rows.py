@@ -10,6 +10,7 @@ MODEL = click.argument("model", type=click.Path(), metavar="MODEL")
 FILES = click.argument("files", nargs=-1, required=True)
 OUT = click.option("--out", type=click.Path(), metavar="FILE", help="Write a .csv, .parquet or .json file.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+MOST = 100_000_000  # rows of a sample
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
 
 
@@ -25,16 +26,16 @@ def score(model: str, files: tuple[str, ...], out: str | None, as_json: bool) ->
     """
     import numpy as np
 
-    from suffice.cli.data import frames, opened
+    from suffice.cli.data import frames, opened, used
     from suffice.cli.model import loaded
     from suffice.cli.output import Rows, arrow
     from suffice.cli.terminal import note
     from suffice.core.readings import many
 
-    found = loaded(model)
+    found, data = loaded(model), opened(files)
     total, count = 0.0, 0
     with Rows(out, as_json=as_json) as answers:
-        for frame in frames(opened(files)):
+        for frame in frames(data, used(data, found.names)):
             scores = np.atleast_1d(found.distribution.log_prob(frame))
             answers.write(arrow({"row": np.arange(count, count + len(scores)), "log_prob": scores}))
             total, count = total + float(scores.sum()), count + len(scores)
@@ -52,18 +53,18 @@ def predict(model: str, files: tuple[str, ...], proba: bool, out: str | None, as
     """The member of a mixture, or the class, of each row of FILES."""
     import numpy as np
 
-    from suffice.cli.data import frames, opened
+    from suffice.cli.data import frames, opened, used
     from suffice.cli.model import loaded, need_members
     from suffice.cli.output import Rows, arrow
 
-    found = loaded(model)
+    found, data = loaded(model), opened(files)
     need_members(found)
     labels = found.labels or tuple(range(found.members))
     names = np.empty(len(labels), dtype=object)
     names[:] = labels
     count = 0
     with Rows(out, as_json=as_json) as answers:
-        for frame in frames(opened(files)):
+        for frame in frames(data, used(data, found.names)):
             shares = np.atleast_2d(found.distribution.predict_proba(frame))
             best = shares.argmax(axis=1)
             columns: dict[Any, Any] = {"row": np.arange(count, count + len(best))}
@@ -98,7 +99,8 @@ def impute(model: str, files: tuple[str, ...], draw: bool, seed: int, out: str |
     found = loaded(model)
     filled, left = 0, 0
     with Rows(out, as_json=as_json) as answers:
-        for number, frame in enumerate(frames(opened(files))):
+        for number, part in enumerate(frames(opened(files))):
+            frame = _with_room(part, found.layout)
             rows = _imputed(found, frame, [seed, number] if draw else None)
             before, after = _holes(frame), _holes(rows)
             filled, left = filled + before - after, left + after
@@ -122,9 +124,23 @@ def sample(model: str, count: int, given: tuple[str, ...], seed: int, out: str |
 
     found = loaded(model)
     fixed = cells(found, given)
+    if count > MOST:
+        msg = f"-n is at most {MOST:,} rows at a time; draw several samples, each with a --seed of its own."
+        raise click.UsageError(msg)
     rows = conditioned(found, fixed).sample(count, random_state=seed)
     with Rows(out, as_json=as_json) as answers:
         answers.write(arrow(_in_order(found, rows, fixed, count)))
+
+
+def _with_room(frame: Any, layout: tuple[tuple[Any, ...], ...]) -> Any:
+    """A table whose whole numbers are real where the model fills in fractions: the same in all parts of a file."""
+    import pyarrow as pa
+
+    fine = {name for name, kind, unit in layout if kind == "real" and unit != 1}
+    for place, field in enumerate(frame.schema):
+        if field.name in fine and pa.types.is_integer(field.type):
+            frame = frame.set_column(place, field.name, frame.column(place).cast(pa.float64()))
+    return frame
 
 
 def _imputed(found: Any, frame: Any, seed: Any) -> Any:
@@ -144,5 +160,16 @@ def _holes(rows: Any) -> int:
 
 
 def _in_order(found: Any, rows: Any, fixed: dict[Any, Any], count: int) -> dict[Any, Any]:
-    """Drawn columns and those that were given, in the order of the model."""
-    return {name: [fixed[name]] * count if name in fixed else rows[name] for name in found.names}
+    """Drawn columns and those that were given, in the order, kinds and units of the table that was fitted."""
+    import numpy as np
+
+    from suffice.core.layout import restore
+
+    if not isinstance(rows, dict):  # an array, or the only column
+        left = [name for name in found.names if name not in fixed]
+        rows = dict(zip(left, np.asarray(rows).reshape(count, -1).T, strict=True))
+    model = found.joint
+    drawn = restore(found.layout, {name: np.asarray(values) for name, values in rows.items()}, model)
+    given = restore(found.layout, {name: np.asarray([fixed[name]] * count) for name in fixed}, model)
+    order = [*(name for name, *_ in found.layout), *found.names]
+    return {name: drawn.get(name, given.get(name)) for name in dict.fromkeys(order) if name in found.names}

@@ -49,8 +49,10 @@ def report(model: str, files: tuple[str, ...], target: str | None, seed: int, ou
     """Write a page about MODEL and the rows of FILES."""
     from suffice.cli.data import column, known, opened, written_beside
     from suffice.cli.model import loaded
+    from suffice.report import require_extras
 
     written_beside(out)
+    require_extras()
     found, data = loaded(model), opened(files, learned=True)
     classes = None if target is None else column(data, known(target, data.names, "--target"))
     reported(found.value, data, out, seed, target=classes)

@@ -20,6 +20,8 @@ from suffice.core.shown import places, shown
 
 WIDE = 10_000  # columns of a pipe: whoever reads it does not want lines to be broken
 BAR = 24  # cells of a whole bar
+HIDDEN = re.compile("[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+ENCODING = re.compile(r"scan\(…, encoding='([\w-]+)'\)")
 MISSING = re.compile(r"scan\(…, missing=\[(.+?)\]\)")
 WORDS = {  # what the library advises in Python, and here
     "infer(df, column=Normal())": "--family COLUMN=Normal",
@@ -82,6 +84,7 @@ def spoken(text: str) -> str:
     >>> spoken("If that means a missing cell, scan(…, missing=['not seen']).")
     "If that means a missing cell, --missing 'not seen'."
     """
+    text = ENCODING.sub(lambda found: f"--encoding {found[1]}", text)
     text = MISSING.sub(lambda found: f"--missing {shlex.quote(_literal(found[1]))}", text)
     for python, words in WORDS.items():
         text = text.replace(python, words)
@@ -176,7 +179,12 @@ def bar(share: float, cells: int = BAR) -> str:
 
 def document(found: Any) -> None:
     """Print one JSON document on standard output."""
-    click.echo(json.dumps(plain(found), ensure_ascii=False, allow_nan=False))
+    click.echo(_escaped(json.dumps(plain(found), ensure_ascii=False, allow_nan=False)))
+
+
+def _escaped(text: str) -> str:
+    """JSON in which marks that cannot be seen, such as those of direction, are escapes: the same document."""
+    return HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def plain(value: Any) -> Any:

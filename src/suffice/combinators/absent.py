@@ -49,7 +49,7 @@ def completed(stack: Any, stats: Any, count: Array, belief: Any, rows: Any = Non
     Members without any row keep what a prior says of them. ``alone(block, belief, rows)`` is the fit of all rows of a
     family whose statistics do not tell it; where there is none, members stay as they are.
     """
-    if isinstance(stats, Parts):
+    if isinstance(stats, Parts) and stack.blocks:
         if stats.of_members or len(stack.blocks) != len(stats.parts):
             return stack
         views = [None] * len(stats.parts) if rows is None else rows.parts

@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.mixture import Mixture
+from suffice.core.data import is_several
 from suffice.core.distribution import Distribution
 from suffice.core.errors import ParameterError
 
 FOURTEEN = ("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV")
+
+
+ALWAYS = 100  # components that may be asked for, however few rows there are
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,13 @@ class Candidate:
         return len(self.structure) == len(other.structure) == 3 and sum(a != b for a, b in letters) == 1
 
 
-def candidates(component: Any, n_components: Any, structures: Any, families: Any) -> list[list[Candidate]]:
-    """Candidates in groups of one family and one number of members, which share their starts."""
+def candidates(
+    component: Any, n_components: Any, structures: Any, families: Any, rows: int | None = None
+) -> list[list[Candidate]]:
+    """Candidates in groups of one family and one number of members, which share their starts.
+
+    ``rows`` is the number of rows, where it is known before they are read.
+    """
     asked = [*([] if component is None else [component]), *_families(families)]
     prototypes = [one for place, one in enumerate(asked) if one not in asked[:place]]
     if not prototypes:
@@ -48,7 +57,7 @@ def candidates(component: Any, n_components: Any, structures: Any, families: Any
         if not isinstance(prototype, Distribution) or not prototype.lone:
             msg = f"select compares prototypes such as Normal(), or mixtures; got {prototype!r:.60}."
             raise ParameterError(msg)
-        for mixture in _sizes(prototype, n_components):
+        for mixture in _sizes(prototype, n_components, rows):
             own = [(name, _structured(mixture, name)) for name in names] if names else [("", mixture)]
             groups.append([Candidate(one, _family(one), name, line) for name, one in own])
     return groups
@@ -77,7 +86,7 @@ def _structures(given: Any) -> tuple[str, ...]:
     return names
 
 
-def _sizes(prototype: Any, n_components: Any) -> list[Any]:
+def _sizes(prototype: Any, n_components: Any, rows: int | None) -> list[Any]:
     """Mixtures of the prototype of every size; one that knows its members keeps them."""
     mixture = isinstance(prototype, Mixture)
     if mixture and (n_components is None or _unlike(prototype)):
@@ -85,17 +94,16 @@ def _sizes(prototype: Any, n_components: Any) -> list[Any]:
     if n_components is None:
         msg = "select needs n_components, such as range(1, 9): the numbers of members to compare."
         raise ParameterError(msg)
-    sizes = _whole(n_components)
+    sizes = _whole(n_components, rows)
     if not mixture:
         return [Mixture(prototype, size) for size in sizes]
     member = prototype.parts[0]
     return [replace(prototype, components=member, n=size, weights=None) for size in sizes]
 
 
-def _whole(n_components: Any) -> list[int]:
+def _whole(n_components: Any, rows: int | None) -> list[int]:
     """Numbers of members, each once."""
-    several = isinstance(n_components, Iterable) and not isinstance(n_components, str)
-    sizes = list(n_components) if several else [n_components]
+    sizes = list(n_components) if is_several(n_components) else [n_components]
     if not sizes:
         msg = "n_components is empty; give at least one number of members."
         raise ParameterError(msg)
@@ -103,6 +111,12 @@ def _whole(n_components: Any) -> list[int]:
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
             msg = f"n_components is a whole number of at least 1, or several, such as range(1, 9); got {size!r:.60}."
             raise ParameterError(msg)
+    if rows is not None and max(sizes) > max(rows, ALWAYS):
+        msg = (
+            f"n_components has {max(sizes)}, but there are {rows} rows, and a component without a row has nothing to "
+            f"learn from. Give at most {rows}."
+        )
+        raise ParameterError(msg)
     return list(dict.fromkeys(map(int, sizes)))
 
 

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from suffice.combinators import distances
+from suffice.core.draws import RowDraws
 from suffice.core.em import Climb, climb
 from suffice.core.errors import DataError
 from suffice.core.parameters import Array
-from suffice.core.sketch import picture
+from suffice.core.scales import scale_of
+from suffice.core.sketch import sketch, taken
 from suffice.core.statistics import Additive, checked_factor, same_kind
 from suffice.core.weights import Weights
 from suffice.engines import local
@@ -19,6 +21,7 @@ from suffice.engines import local
 CELLS = 1 << 21  # of the picture that a start is drawn from
 ROWS = 20000  # and its most rows
 TRIALS, FEW = 4, 5  # starts, of which the best goes on, and the passes that decide it
+ROUNDING = 1e-9  # of a sum of weights
 SHORT = 30  # passes over the picture before those over all rows
 NOWHERE, EXACTLY = np.broadcast_to(0.0, (0, 0)), np.broadcast_to(0.0, 1)  # read-only
 
@@ -66,24 +69,8 @@ class Centres:
 
     @classmethod
     def drawn(cls, rows: Any, weights: Weights, k: int, rng: Any, *, apart: bool = True) -> Self:
-        """Centres from a sketch of the rows: the best of several that were drawn apart, as k-means++ does, and rested.
-
-        Without ``apart`` they are just drawn.
-        """
-        size = int(np.clip(CELLS // distances.cells(rows), max(10 * k, 1000), max(10 * k, ROWS)))
-        small, held = picture(rows, weights, size, int(rng.integers(1 << 62)))
-        if len(small) == 0:
-            msg = "k-means cannot begin: no row has a weight; give at least one row."
-            raise DataError(msg)
-        w = held.dense()[:, 0]
-        if not apart:
-            return cls(distances.dense(small[rng.choice(len(small), k, replace=len(small) < k, p=w / w.sum())]))
-        part = slice(max(50 * k, 2000))  # by rising hash: the first rows are a sketch of the sketch
-        first_rows = (distances.seeds(small[part], w[part], k, rng) for _ in range(TRIALS if k > 1 else 1))
-        firsts = (cls(distances.dense(small[chosen])) for chosen in first_rows)
-        climbs = (first.climb(small, held, FEW).heeded() for first in firsts)
-        first: Self = max(climbs, key=lambda path: path.rank).distribution
-        return first if len(small) < size else first.climb(small, held, SHORT).heeded().distribution
+        """Centres from a sketch of the rows; see `Seeding`."""
+        return cls(Seeding(rows, weights, k).draw(rng, apart=apart).places)
 
     @staticmethod
     def spread(rows: Any, weights: Weights) -> float:
@@ -109,19 +96,33 @@ class Centres:
         found = local.reduce(gather, len(rows), width, self._effort(rows))
         if (found.weight > 0).all():
             return found
-        return replace(found, farthest=self._farthest(rows, held, int((found.weight == 0).sum())))
+        return self._relocated(found, rows, held)
 
     def _effort(self, rows: Any) -> int:
         return 7 + len(self.places) * distances.cells(rows) // 3
 
-    def _farthest(self, rows: Any, weights: Weights, most: int) -> Array:
-        """Up to ``most`` rows, each the farthest from all centres and those before."""
-        gap = np.where(weights.per_row() > 0, self.gaps(rows), 0.0)
-        found: list[Array] = []
-        while len(found) < most and gap.max(initial=0.0) > 0:
-            found.append(distances.least(rows[np.flatnonzero(gap == gap.max())]))
-            gap = np.minimum(gap, replace(self, places=found[-1][None]).gaps(rows))
-        return np.array(found).reshape(len(found), rows.shape[1])
+    def _relocated(self, found: Apart, rows: Any, weights: Weights) -> Apart:
+        """With a row for each centre that got none, the farthest from all centres and those before, as far as it goes.
+
+        It leaves the centre that it belonged to, unless that would be left without rows.
+        """
+        held = weights.per_row()
+        gap = np.where(held > 0, self.gaps(rows), 0.0)
+        places, weight, total = [], np.array(found.weight), np.array(found.total)
+        for _ in range(int((found.weight == 0).sum())):
+            if not gap.max(initial=0.0) > 0:
+                break
+            ties = np.flatnonzero(gap == gap.max())
+            place = distances.least(rows[ties])
+            same = ties[distances.squares(rows[ties], place[None])[:, 0] == 0]
+            owner, worth = int(self.predict(rows[same[:1]])[0]), float(held[same].sum())
+            if weight[owner] > worth * (1 + ROUNDING):
+                weight[owner] -= worth
+                total[owner] -= worth * (place - self.places[owner])
+            places.append(place)
+            gap = np.minimum(gap, replace(self, places=place[None]).gaps(rows))
+        farthest = np.array(places).reshape(len(places), rows.shape[1])
+        return replace(found, weight=weight, total=total, farthest=farthest)
 
     def gaps(self, rows: Any) -> Array:
         """Squared distance of each row to its centre, (n,)."""
@@ -184,3 +185,76 @@ class Centres:
         """Distances (n, k) of rows to the centres."""
         width = distances.cells(rows) + len(self.places)
         return local.fill(lambda part: np.sqrt(distances.squares(rows[part], self.places)), len(rows), width)
+
+
+class Seeding:
+    """First centres of k-means, drawn from a sketch of the rows.
+
+    ``points`` are the rows in other coordinates with the same distances, if that is where the centres shall be: which
+    rows are drawn depends on the values of ``rows``. Where all rows are in the sketch it is made once for all draws.
+    """
+
+    def __init__(self, rows: Any, weights: Weights, k: int, points: Any = None) -> None:
+        """Keep the rows."""
+        self.rows, self.weights, self.k = rows, weights, k
+        self.points = rows if points is None else points
+        self.size = int(np.clip(CELLS // distances.cells(rows), max(10 * k, 1000), max(10 * k, ROWS)))
+        self._all: tuple[Any, Weights, RowDraws] | None = None
+
+    def _subsample(self, rng: Any) -> tuple[Any, Weights, RowDraws]:
+        """Points, their weights, and draws among them."""
+        seed = int(rng.integers(1 << 62))
+        if self._all is not None:
+            return self._all
+        found = sketch(self.rows, self.weights, self.size, seed)
+        if len(found.index) == 0:
+            msg = "k-means cannot begin: no row has a weight; give at least one row."
+            raise DataError(msg)
+        held = Weights.of(found.weights, len(found.index))
+        small = taken(self.rows, found.index)
+        draws = RowDraws.of(small, scale_of(small, held))
+        found_points = small if self.points is self.rows else taken(self.points, found.index)
+        if len(self.rows) <= self.size:
+            self._all = found_points, held, draws
+        return found_points, held, draws
+
+    def draw(self, rng: Any, *, apart: bool = True) -> Centres:
+        """The best of several draws that lie apart, as k-means++ draws them, after a few passes over the sketch.
+
+        Without ``apart`` they are just drawn.
+        """
+        small, held, draws = self._subsample(rng)
+        w = held.dense()[:, 0]
+        if not apart:
+            return Centres(distances.dense(small[draws.distinct(w, self.k, rng)]))
+        part = slice(max(50 * self.k, 2000))  # by rising hash: the first rows are a sketch of the sketch
+        some, theirs, among = small[part], w[part], draws[part]
+        trials = TRIALS if self.k > 1 else 1
+        first_rows = (distances.seeds(some, theirs, self.k, rng, among) for _ in range(trials))
+        firsts = (Centres(distances.dense(small[chosen])) for chosen in first_rows)
+        climbs = (first.climb(small, held, FEW).heeded() for first in firsts)
+        first: Centres = max(climbs, key=lambda path: path.height).distribution
+        return first if len(small) < self.size else first.climb(small, held, SHORT).heeded().distribution
+
+
+@dataclass(frozen=True)
+class RowSpace:
+    """Rows with more columns than rows, in as many coordinates as there are rows: x = centre + coordinates · axes.
+
+    Distances between rows, and to their means, are the same.
+    """
+
+    centre: Array
+    axes: Array
+    coordinates: Array
+
+    @classmethod
+    def of(cls, rows: Array) -> RowSpace:
+        """The span of the rows about their mean."""
+        centre = rows.mean(axis=0, dtype=np.float64)
+        axes, lower = np.linalg.qr((rows - centre).T)
+        return cls(centre, axes.T, np.ascontiguousarray(lower.T))
+
+    def back(self, places: Array) -> Array:
+        """Points in the coordinates of the rows, (k, d)."""
+        return np.asarray(self.centre + places @ self.axes)

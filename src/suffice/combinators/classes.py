@@ -20,12 +20,14 @@ from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.fit import fit
 from suffice.core.latent import Joint, share_out
 from suffice.core.member import check_named
+from suffice.core.names import with_all_columns
 from suffice.core.parameters import Array
 from suffice.core.readings import count
 from suffice.core.statistics import Parts, levelled, pooled
 from suffice.core.streamed import Streamed
 from suffice.core.weights import Weights
 from suffice.distributions.categorical import Categorical
+from suffice.distributions.weak_priors import of_classes
 from suffice.engines import local
 
 GUESS = 1.0  # rows' worth of what is unknown that each class begins with: none begins without a spread
@@ -83,6 +85,9 @@ class Classes(Mixture, register=False):
     # ---- rows ---------------------------------------------------------------------------------------------------
     def read(self, x: Any) -> Any:
         return replace(x, rows=super().read(x.rows)) if isinstance(x, Labelled) else super().read(x)
+
+    def check_columns(self, rows: Any) -> None:
+        super().check_columns(rows.rows if isinstance(rows, KNOWN) else rows)
 
     def shaped(self, rows: Any) -> Self:
         return super().shaped(rows.rows if isinstance(rows, KNOWN) else rows)
@@ -261,7 +266,7 @@ class Classes(Mixture, register=False):
     def log_joint(self, x: Any) -> Array:
         """Log p(x, y) of each row and class, (n, k), without columns that are impossible under every class."""
         self.require_ready("score rows")
-        rows = self.read(x)
+        rows = self.read_same_columns(with_all_columns(self, x))
         self.remark(rows)
         found = np.asarray(local.fill(lambda part: self.scores(rows[part]), len(rows), self._width(rows)))
         lost = np.flatnonzero(np.isneginf(found.max(axis=1)))
@@ -318,12 +323,12 @@ def _weak(stack: Any, name: str, stats: Any) -> Any:
     Of spreads it believes that they are those of rows about the mean of their class, and of means nothing else.
     """
     check_named(name)
-    if isinstance(stats, Parts):
+    if isinstance(stats, Parts) and stack.blocks:
         parts = zip(stack.blocks.items(), stats.parts, strict=True)
         return {key: _weak(block, name, part) for (key, block), part in parts}
     level = levelled(stats)
     try:
-        return (stack if len(level.weight) > 1 else stack.each[0]).weak_prior(level)
+        return of_classes((stack if len(level.weight) > 1 else stack.each[0]).weak_prior(level))
     except UnsupportedError:
         return None
 

@@ -1,94 +1,141 @@
-"""Members that are no clusters: points, planes, duplicates, or nobody's."""
+"""Components that are no clusters: degenerate ones, those that chance explains, equal ones, and those without rows."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from math import log
 from typing import Any
 
 import numpy as np
 
+from suffice.combinators.chance import chance_gain, log_choices
 from suffice.combinators.mixture_beliefs import LEAST_WEIGHT
 from suffice.combinators.order import twins
 from suffice.core.distribution import Alert
 from suffice.core.parameters import Array
 from suffice.core.readings import count
 
-EMPTY = 1e-8  # share of the rows below which a member has none
-NARROW = 1e-4  # of the variance of all rows in some direction: a hundredth of their spread, and rows there are a chance
-ENOUGH = 5  # times the rows that a member needs: so many are no chance, however narrow it is
-EQUAL = 1e-6  # relative difference of members that are the same
-SPIKE = log(1e5)  # how much denser than all rows a member can be in each column: floors are at 1e-5 of their spread
-SHOWN = 3  # alerts of one sort, or members, that are told one by one
+EMPTY = 1e-8  # share of the rows below which a component has none
+EQUAL = 1e-6  # relative difference of components that are the same
+SPIKE = log(
+    1e5
+)  # how much denser than all rows a component on its floor can be in a column: floors are at 1e-5 of them
+ALONE = 1.5  # rows: fewer are a single one
+LITTLE = 1.0  # nats: a smaller discount would only reorder ends that are equally good
+SHOWN = 3  # alerts of one sort, or components, that are told one by one
 COLLAPSED = {"collapsed", "singular"}
 
 
-def accidents(mixture: Any, stats: Any) -> Array:
-    """Which members (k,) are an accident of a few rows.
+@dataclass(frozen=True)
+class Doubt:
+    """What speaks against each component of a mixture, all (k,).
 
-    On the floor; or with too few rows to have a spread; or narrow in some direction and resting on few rows, which
-    happen to lie near a plane: such members are maxima of the likelihood, and no clusters. A narrow cluster of many
-    rows is one.
+    Attributes
+    ----------
+    degenerate
+        On the floor under its spread, in a direction in which the rows together vary: the likelihood has no bound.
+    few
+        With fewer rows than a covariance of its own needs.
+    by_chance
+        So good that BIC would take it for a component, and yet no better than chance makes the best of so few rows.
+    discount
+        Nats of the log-likelihood that are no merit. Of a component that is degenerate or has too few rows: all that
+        it gains by being narrower than all rows, m/2 log(|Σ of all|/|Σ|), or where all components are degenerate than
+        the widest of them. Of one that chance explains: what chance can
+        bring a component of so few rows beyond what it can bring one of half of the rows, which every end may owe it.
     """
-    few = stats.rows < _needed(mixture)
-    lonely = (few | narrow(mixture, stats)) & ~without_rows(stats)
-    return np.asarray(mixture.components.held(mixture.floors) | lonely)
+
+    degenerate: Array
+    few: Array
+    by_chance: Array
+    discount: Array
+
+    @property
+    def spurious(self) -> Array:
+        """Which components are no clusters."""
+        return np.asarray(self.degenerate | self.few | self.by_chance)
+
+
+def doubt(mixture: Any, stats: Any) -> Doubt:
+    """What speaks against the components: see :mod:`suffice.combinators.chance` for what chance can do.
+
+    A component of m rows is explained by chance where m times its divergence from the nearest other component, or from
+    all rows together, is no more than the best m of n rows would reach on noise.
+    """
+    stack, floors, rows = mixture.components, mixture.floors, stats.rows
+    some = ~without_rows(stats)
+    degenerate = np.asarray(stack.degenerate(floors, stats.members)) & some
+    no, nothing = np.zeros(len(rows), bool), np.zeros(len(rows))
+    if len(rows) == 1 and not degenerate.any():
+        return Doubt(degenerate, no, no, nothing)
+    separation = stack.separation(stats.members, floors)
+    if separation is None:
+        spike = rows * (mixture.columns or 1) * SPIKE
+        return Doubt(degenerate, no, no, np.where(degenerate, spike, 0.0) * stats.row)
+    few = (rows < separation.needed_rows) & some if len(rows) > 1 else no
+    narrow = np.maximum(-0.5 * separation.log_volume, 0.0) + separation.others * SPIKE
+    if (
+        some.any() and (degenerate | ~some).all()
+    ):  # rows that are a few points: what all components share is no accident of one
+        narrow = np.maximum(narrow - narrow[some].min(), 0.0)
+    by_chance, discount = no, np.where(degenerate | few, rows * narrow, 0.0)
+    if len(separation.degrees) and len(rows) > 1:
+        total = float(rows.sum())
+        gains = chance_gain(np.append(rows, total / 2), total, separation.degrees)
+        with np.errstate(invalid="ignore"):
+            excess = np.nan_to_num(gains[:-1] - gains[-1], nan=0.0, posinf=0.0)
+        away = separation.divergence.copy()
+        away[:, :-1][np.eye(len(rows), dtype=bool)] = np.inf
+        away[:, :-1][:, degenerate] = np.inf
+        net = rows * np.nan_to_num(away, nan=np.inf).min(axis=1) - log_choices(rows, total)
+        explained = (net <= gains[:-1]) & some & ~degenerate & ~few
+        by_chance = explained & (net > 0.5 * separation.own_parameters * np.log(total))
+        discount = np.where(explained & (excess > LITTLE), excess, discount)
+    return Doubt(degenerate, few, by_chance, discount * stats.row)
 
 
 def without_rows(stats: Any) -> Array:
-    """Which members (k,) have next to no rows."""
+    """Which components (k,) have next to no rows."""
     return np.asarray(stats.count <= EMPTY * stats.count.sum())
 
 
-def owed(mixture: Any, stats: Any) -> float:
-    """How much of the log-likelihood accidents can have brought: what their rows gain by lying on the floor.
-
-    One that is worth more holds rows which are far from all others, and without it they would spoil another member.
-    """
-    return float(stats.count[accidents(mixture, stats)].sum() * (mixture.columns or 1) * SPIKE)
+def is_spurious(mixture: Any, stats: Any) -> bool:
+    """Whether some component is degenerate, or no more than chance explains."""
+    return bool(doubt(mixture, stats).spurious.any())
 
 
-def narrow(mixture: Any, stats: Any) -> Array:
-    """Which members (k,) are nearly singular and rest on few rows."""
-    few = stats.rows < ENOUGH * max(_needed(mixture), 2.0)
-    if not few.any():
-        return np.zeros(len(few), bool)
-    return np.asarray(few & (mixture.components.narrowness(stats.members) < NARROW))
-
-
-def _needed(mixture: Any) -> float:
-    """Rows that a member needs: one more than it has columns, where it learns how they vary together."""
-    columns = mixture.columns
-    return float(columns + 1) if columns and mixture.components.row_vector and not mixture.components.blocks else 1.0
+def spurious_gain(mixture: Any, stats: Any) -> float:
+    """How much of the log-likelihood is no merit."""
+    return float(doubt(mixture, stats).discount.sum())
 
 
 def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
     """What to know of the members before trusting them."""
     found: list[Alert] = []
     members = mixture.components.snapped(stats.members, stats.row).alerts(stats.members)
-    held, empty = mixture.components.held(mixture.floors), without_rows(stats)
-    for index in np.flatnonzero(held & ~empty):
+    doubts, empty = doubt(mixture, stats), without_rows(stats)
+    for index in np.flatnonzero(doubts.degenerate):
         text = (
-            f"member {index} ({_rows(stats, index)}) shrank until it reached the floor under its spread: it "
-            "describes repeated, nearly repeated or far-off rows, not a cluster, and the likelihood owes to it. Use "
+            f"component {index} ({_rows(stats, index)}) shrank until it reached the floor under its spread: it "
+            "describes repeated, nearly repeated or far-off rows, not a cluster, and inflates the likelihood. Use "
             "fewer components, a structure that shares its spread, or a prior; look at rows that are far off."
         )
         found.append(("collapsed", text))
-    lonely = accidents(mixture, stats) & ~held & ~empty
-    few = stats.rows < _needed(mixture)
-    for index in np.flatnonzero(lonely & ~few):
+    for index in np.flatnonzero(doubts.by_chance & ~doubts.degenerate):
         text = (
-            f"member {index} rests on {_rows(stats, index)} and is nearly singular: in some direction its "
-            f"variance is less than {NARROW:g} of that of all rows. It may be an accident. Use fewer components, a "
-            "structure that shares its spread, or a prior."
+            f"component {index} rests on {_rows(stats, index)}, and chance explains it: the best so many rows of noise "
+            "look as much like a cluster. Use fewer components, a structure that shares its spread, or a prior."
         )
-        found.append(("near-singular", text))
-    for index in np.flatnonzero(lonely & few):
+        found.append(("spurious", text))
+    for index in np.flatnonzero((doubts.few | _alone(mixture, stats)) & ~doubts.degenerate & ~empty):
         text = (
-            f"member {index} rests on {_rows(stats, index)}, too few to tell a cluster from an accident. Use "
+            f"component {index} rests on {_rows(stats, index)}, too few to tell a cluster from an accident. Use "
             "fewer components or a prior."
         )
         found.append(("few rows", text))
+    if not doubts.degenerate.any():
+        found.extend(_singular(mixture, stats))
     if empty.any():
         verb, whose = ("has", "its") if empty.sum() == 1 else ("have", "their")
         text = f"{_named(empty)} {verb} no rows: {whose} parameters mean nothing. Use fewer components."
@@ -108,8 +155,21 @@ def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
     return _brief(found)
 
 
+def _alone(mixture: Any, stats: Any) -> Array:
+    """Which components (k,) of vectors are a single row: allowed where they share a covariance, and no cluster."""
+    vectors = mixture.components.row_vector and not mixture.components.blocks
+    return np.asarray((stats.rows < ALONE) & bool(vectors and mixture.n > 1))
+
+
+def _singular(mixture: Any, stats: Any) -> tuple[Alert, ...]:
+    """What to know of columns that follow from others in all rows: no component can help it."""
+    if not mixture.components.held(mixture.floors).any():
+        return ()
+    return tuple(mixture.components.singular_alerts(mixture.floors, stats.members))
+
+
 def _rows(stats: Any, index: Any) -> str:
-    """The rows of a member, to three digits."""
+    """The rows of a component, to three digits."""
     return count(float(f"{stats.rows[index]:.3g}"), "row")
 
 

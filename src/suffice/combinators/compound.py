@@ -9,7 +9,8 @@ import numpy as np
 
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, UnsupportedError, naming
-from suffice.core.sketch import blank, combined, points, row_hash
+from suffice.core.scales import moments_of, scale_of_moments
+from suffice.core.sketch import blank, combined, points, rounded_hash, row_hash
 
 
 @dataclass(frozen=True)
@@ -193,6 +194,33 @@ class Compound(Distribution, register=False):
 @row_hash.register
 def _(rows: Table, seed: int) -> Any:
     return combined([row_hash(part, seed) for part in rows.parts], seed)
+
+
+@rounded_hash.register
+def _(rows: Table, scale: Any, steps: float, seed: int) -> Any:
+    hashes = [rounded_hash(part, of_part, steps, seed) for part, of_part in zip(rows.parts, scale, strict=True)]
+    return combined(hashes, seed)
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """The moments of each part of rows, None where it has no numbers."""
+
+    parts: tuple[Any, ...]
+
+    def __add__(self, other: _Moments) -> _Moments:
+        pairs = zip(self.parts, other.parts, strict=True)
+        return _Moments(tuple(None if one is None else one + its for one, its in pairs))
+
+
+@moments_of.register
+def _(rows: Table, weights: Any) -> _Moments:
+    return _Moments(tuple(moments_of(part, weights) for part in rows.parts))
+
+
+@scale_of_moments.register
+def _(moments: _Moments) -> tuple[Any, ...]:
+    return tuple(scale_of_moments(part) for part in moments.parts)
 
 
 @points.register

@@ -12,11 +12,12 @@ import numpy as np
 
 from suffice import kernels
 from suffice.combinators.starts import seeds as seeds_of_points
+from suffice.core.draws import RowDraws
 from suffice.core.parameters import Array
+from suffice.core.scales import scale_of
 from suffice.core.sketch import row_hash
 from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
-from suffice.distributions.normal import Normal
 
 ROUNDING = 64 * np.finfo(float).eps  # of a squared distance, beside the squares that it is the difference of
 
@@ -69,30 +70,19 @@ def _(rows: Sparse, places: Array) -> Array:
 
 
 @singledispatch
-def seeds(rows: Any, weights: Array, k: int, rng: Any) -> Array:
+def seeds(rows: Any, weights: Array, k: int, rng: Any, draws: RowDraws) -> Array:
     """Numbers (k,) of rows that lie apart, as k-means++ draws them."""
-    return seeds_of_points(rows, weights, k, rng)
+    return seeds_of_points(rows, weights, k, rng, draws)
 
 
 @seeds.register
-def _(rows: Sparse, weights: Array, k: int, rng: Any) -> Array:
-    return seeds_of_points(rows, weights, k, rng, gaps=lambda chosen: squares(rows, dense(rows[chosen])))
+def _(rows: Sparse, weights: Array, k: int, rng: Any, draws: RowDraws) -> Array:
+    return seeds_of_points(rows, weights, k, rng, draws, lambda chosen: squares(rows, dense(rows[chosen])))
 
 
-@singledispatch
 def spread(rows: Any, weights: Weights) -> float:
     """The mean variance of the columns."""
-    return float(np.mean(Normal().shaped(rows).suffstats(rows, weights).var))
-
-
-@spread.register
-def _(rows: Sparse, weights: Weights) -> float:
-    held = weights.per_row()
-    total, counts = held.sum(), np.repeat(held, np.diff(rows.ends))
-    mean = np.bincount(rows.places, counts * rows.values, rows.width) / total
-    kept = np.bincount(rows.places, counts, rows.width)
-    away = np.bincount(rows.places, counts * (rows.values - mean[rows.places]) ** 2, rows.width)
-    return float(np.mean(away + np.maximum(total - kept, 0.0) * mean**2) / total)
+    return float(np.mean(np.square(scale_of(rows, weights).spread)))
 
 
 @singledispatch

@@ -15,6 +15,7 @@ import numpy as np
 from suffice.combinators.splitting import LEAN, halved, widest
 from suffice.combinators.trials import Found, Group, Trials
 from suffice.core.parameters import Array
+from suffice.core.ranking import fit_merit
 from suffice.core.result import Fit
 from suffice.core.sketch import points
 from suffice.core.streamed import Streamed
@@ -33,7 +34,7 @@ def grown(line: Sequence[tuple[Group, Found]]) -> list[Found]:
         for group, found in line:
             best = found if smaller is None else _from_smaller(group, smaller, found)
             kept.append(best)
-            smaller = best if _rank(best.fit)[0] else smaller  # what is an accident is nothing to build on
+            smaller = smaller if best.fit.distribution.is_spurious(best.fit.statistics) else best  # nothing to build on
         return kept
 
 
@@ -48,21 +49,17 @@ def _from_smaller(group: Group, smaller: Found, found: Found) -> Found:
         trials.borrow(start)
     if trials.best is not before:
         found = _better(group, found, trials.learned())
-    sound, height = _rank(found.fit)
+    height = float(found.fit.trace.objective[-1])
     if isinstance(group.rows, Streamed):  # responsibilities of all rows are not for memory
         return found
-    if sound and _nested(found) and height < smaller.fit.log_likelihood - NONE * abs(smaller.fit.log_likelihood):
+    if _nested(found) and height < smaller.fit.log_likelihood - NONE * abs(smaller.fit.log_likelihood):
         found = _better(group, found, trials.learned(_doubled(group, smaller.fit.distribution, found.candidate.n)))
     return found
 
 
 def _better(group: Group, found: Found, other: Fit) -> Found:
     """What was found, or another fit in its place."""
-    return found if _rank(other) <= _rank(found.fit) else found.with_fit(group, other)
-
-
-def _rank(fit: Fit) -> tuple[bool, float]:
-    return bool(fit.distribution.sound(fit.statistics)), float(fit.trace.objective[-1])
+    return found if fit_merit(other) <= fit_merit(found.fit) else found.with_fit(group, other)
 
 
 def _nested(found: Found) -> bool:

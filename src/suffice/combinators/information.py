@@ -61,6 +61,10 @@ class ProductChart(PartsChart):
             total[there, there] = part.curvature(view, weights)
         return total
 
+    def gradient(self, rows: Any, weights: Array) -> dict[Any, Any]:
+        whole = zip(self.stack.blocks, self.parts, rows.parts, strict=True)
+        return {key: part.gradient(view, weights) for key, part, view in whole}
+
     def errors(self, known: Knowledge) -> dict[Any, Any]:
         return self._errors(known)
 
@@ -83,8 +87,12 @@ class StackChart(PartsChart):
             total[there, there] = part.curvature(views[index], weights[:, index : index + 1])
         return total
 
+    def gradient(self, rows: Any, weights: Array) -> dict[Any, Any]:
+        whole = enumerate(zip(self.stack.parts, self.parts, self.stack.views(rows), strict=True))
+        return {j: lone(one, part.gradient(view, weights[:, [j]])) for j, (one, part, view) in whole}
+
     def errors(self, known: Knowledge) -> dict[Any, Any]:
-        return {key: _lone(self.stack.parts[key], errors) for key, errors in self._errors(known).items()}
+        return {key: lone(self.stack.parts[key], errors) for key, errors in self._errors(known).items()}
 
 
 class MixtureChart(Chart):
@@ -147,6 +155,17 @@ class MixtureChart(Chart):
                 total[columns[columns < inner]] = np.nan
         return total
 
+    def gradient(self, rows: Any, weights: Array) -> dict[Any, Any]:
+        """By Fisher's identity: that of each component under the responsibilities, soft ones also of a hard mixture."""
+        mixture, own = self.mixture, np.asarray(self.mixture.weights)
+        shares = weights * share_out(mixture.scores(rows)).parts
+        count, total = shares.sum(axis=0), shares.sum()
+        with np.errstate(all="ignore"):
+            slope = np.where((own > 0) & (own < 1), (count / own - total) / (1 - own), np.nan)
+        slope = slope if "weights" in mixture.free else np.zeros(len(own))
+        members = _by_member(mixture.components, self.members.gradient(rows, shares))
+        return with_weights(slope, mixture.components, members)
+
     def errors(self, known: Knowledge) -> dict[Any, Any]:
         inner = self.members.size
         weights = np.asarray(self.mixture.weights)
@@ -175,12 +194,12 @@ def _(stack: Mixture) -> Chart:
     return MixtureChart(stack)
 
 
-def _lone(one: Any, errors: Any) -> Any:
+def lone(one: Any, errors: Any) -> Any:
     """Errors of a stack of one in the layout of the member alone."""
     if isinstance(one, Mixture):
         return errors
     if one.blocks:
-        return {key: _lone(block, errors[key]) for key, block in one.blocks.items()}
+        return {key: lone(block, errors[key]) for key, block in one.blocks.items()}
     lead = (0,) * one.lacking
     cut = {name: np.asarray(value)[lead] for name, value in errors.items()}
     return {name: float(value) if np.ndim(value) == 0 else value for name, value in cut.items()}

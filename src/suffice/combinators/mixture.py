@@ -14,13 +14,15 @@ import numpy as np
 
 from suffice.combinators.mixture_answers import MixtureAnswers
 from suffice.combinators.mixture_beliefs import MixtureBeliefs
+from suffice.combinators.mixture_em import MixtureEM
 from suffice.combinators.mixture_parts import alone, by_member, checked_members, joined, ridge, with_weights
 from suffice.combinators.mixture_questions import MEMBER, MixtureQuestions
 from suffice.combinators.stack import Stack, side_by_side, stacked_or_side_by_side
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, SufficeWarning, UnsupportedError
 from suffice.core.latent import Joint, expect, plus, share_out
-from suffice.core.parameters import SIMPLEX, Array, as_parameter, generator
+from suffice.core.names import with_all_columns
+from suffice.core.parameters import SIMPLEX, Array, as_parameter, check_count, generator
 from suffice.core.statistics import picked
 from suffice.core.streamed import Source
 from suffice.core.weights import Weights
@@ -31,7 +33,7 @@ ROWS: Any = object()  # nothing is given: the question is about rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, register=False):  # type: ignore[override]
+class Mixture(MixtureAnswers, MixtureEM, MixtureQuestions, MixtureBeliefs, Distribution, register=False):  # type: ignore[override]
     r"""Each row comes from one of several members, and nobody says which: :math:`p(x) = \sum_j \pi_j p_j(x)`.
 
     Parameters
@@ -188,6 +190,9 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
     def read(self, x: Any) -> Any:
         return self.components.read(x)
 
+    def check_columns(self, rows: Any) -> None:
+        self.components.check_columns(rows)
+
     def is_single(self, x: Any) -> bool:
         return bool(self.components.is_single(x))
 
@@ -252,8 +257,8 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
         self.require_ready("tell who made a row")
         if isinstance(x, Source):
             return x.mapped(self.predict_proba)
-        x = self.settled(x)
-        rows = self.read(x)
+        x = self.settled(with_all_columns(self, x))
+        rows = self.read_same_columns(x)
         self.remark(rows)
         found = local.fill(lambda part: share_out(self.relative_scores(rows[part])).parts, len(rows), self._width(rows))
         lost = np.flatnonzero(~(found.sum(axis=1) > 0))
@@ -281,14 +286,14 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
             return self.foretell_member(known) if hidden else super().predict(x, known, level=level)
         if isinstance(x, Source):
             return x.mapped(self.predict)
-        x = self.settled(x)
+        x = self.settled(with_all_columns(self, x))
         best = self.most_probable(x)
         return int(best[0]) if self.is_single(x) else best
 
     def most_probable(self, x: Any) -> Array:
         """The number of the most probable member of each row, (n,)."""
         self.require_ready("tell who made a row")
-        rows = self.read(x)
+        rows = self.read_same_columns(x)
         self.remark(rows)
         best = local.fill(lambda part: self.best_of(rows[part]), len(rows), self._width(rows))
         lost = np.flatnonzero(best < 0)
@@ -404,15 +409,15 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
     def rounding(self, stats: Any) -> float:
         return float(self.components.rounding(stats.members))
 
-    def sound(self, stats: Any) -> bool:
-        from suffice.combinators.collapse import accidents
+    def is_spurious(self, stats: Any) -> bool:
+        from suffice.combinators.collapse import is_spurious
 
-        return not accidents(self, stats).any()
+        return is_spurious(self, stats)
 
-    def owed(self, stats: Any) -> float:
-        from suffice.combinators.collapse import owed
+    def spurious_gain(self, stats: Any) -> float:
+        from suffice.combinators.collapse import spurious_gain
 
-        return owed(self, stats)
+        return spurious_gain(self, stats)
 
     def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
         from suffice.combinators.order import canonical, exchangeable
@@ -456,6 +461,7 @@ class Mixture(MixtureAnswers, MixtureQuestions, MixtureBeliefs, Distribution, re
     def sample_with_members(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
         """Draw rows, and who made each of them."""
         self.require_ready("draw rows")
+        check_count(n)
         rng = generator(random_state)
         who = rng.choice(self.n, size=n, p=self.weights)
         order = np.argsort(np.argsort(who, kind="stable"), kind="stable")

@@ -40,6 +40,7 @@ class MixtureAnswers:
     weights: Any
     parts: Any
     begin: Any
+    check_columns: Any
     log_prob: Any
     permuted: Any
     read: Any
@@ -213,6 +214,8 @@ class MixtureAnswers:
             msg = f"gain compares two mixtures of as many members; got {other!r:.60}."
             raise ParameterError(msg)
         rows = read(self, x)
+        self.check_columns(rows)
+        other.check_columns(rows)
         held = weights_of(x, weights, len(rows))
 
         def part(where: slice) -> Array:

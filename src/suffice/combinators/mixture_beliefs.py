@@ -12,6 +12,7 @@ from suffice.core.lazy import special
 from suffice.core.member import check_named
 from suffice.core.parameters import Array
 from suffice.distributions.dirichlet import Dirichlet
+from suffice.distributions.weak_priors import part_of_variance, shared_row
 
 LEAST_WEIGHT = 1e-10  # under a prior that is infinite at 0: there the posterior has no maximum, here it has
 
@@ -85,30 +86,36 @@ class MixtureBeliefs:
 
         return believe(self, rows, weights, prior, options)
 
-    def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
+    def settle_prior(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
         """The prior with what ``"weak"`` stands for, or the reason why it is none."""
         if prior is None:
             return None
         model = self.shaped(rows)
         if isinstance(prior, str):
             check_named(prior)
-            return model.weak_belief(rows, weights)
+            return model.weak_belief(rows, weights, part)
         given = self.priors(prior)
         inner = given.get("components")
-        stack = model.components
+        stack, own = model.components, part * model.component_part
         if isinstance(inner, (list, tuple)) and not stack.blocks:
-            settled = _beside(stack, [stack.settle_part(one, rows, weights) for one in inner])
+            settled = _beside(stack, [stack.settle_part(one, rows, weights, own) for one in inner])
         else:
-            settled = stack.settle_part(inner, rows, weights)
+            settled = stack.settle_part(inner, rows, weights, own)
         return prior if settled is inner else {**given, "components": settled}
 
-    def settle_part(self, prior: Any, rows: Any, weights: Any) -> Any:
-        return self.settle_prior(prior, rows, weights)
+    def settle_part(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
+        return self.settle_prior(prior, rows, weights, part)
 
-    def weak_belief(self, rows: Any, weights: Any) -> dict[str, Any]:
-        """One pseudo-row for the weight of each member, and for a member what is weak for all rows."""
-        inner = self.shaped(rows).components.weak_belief(rows, weights)
-        return {"weights": Dirichlet(np.array([2.0])), "components": inner}
+    @property
+    def component_part(self) -> float:
+        """The part of the variances of all rows that a component is expected to have."""
+        return part_of_variance(self.n, self.components.columns or 1)
+
+    def weak_belief(self, rows: Any, weights: Any, part: float = 1.0) -> dict[str, Any]:
+        """One pseudo-row that the weights share equally, and of a component what is weak for its part of all rows."""
+        model = self.shaped(rows)
+        inner = model.components.weak_belief(rows, weights, part * model.component_part)
+        return {"weights": Dirichlet(np.array([shared_row(self.n)])), "components": inner}
 
     def silent(self, prior: Any) -> tuple[str, ...]:
         found: tuple[str, ...] = self.components.silent(self.priors(prior).get("components"))

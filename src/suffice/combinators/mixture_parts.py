@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from suffice.combinators.compound import Compound
 from suffice.combinators.stack import Stack
+from suffice.core.data import is_several
 from suffice.core.distribution import Distribution
 from suffice.core.errors import ParameterError
 from suffice.core.parameters import Array
@@ -19,7 +19,7 @@ def checked_members(given: Any) -> tuple[Any, ...]:
     if isinstance(given, type) and issubclass(given, Distribution):
         msg = f"Mixture: give an instance as the prototype: {given.__name__}() instead of {given.__name__}."
         raise ParameterError(msg)
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if not is_several(given):
         msg = f"Mixture: components are a distribution, such as Normal(), or a list of them; got {given!r:.60}."
         raise ParameterError(msg)
     members = tuple(given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -10,12 +10,15 @@ import numpy as np
 
 from suffice.combinators.simulated import DRAWS, Simulated
 from suffice.core.asked import Asked
+from suffice.core.errors import ParameterError
 from suffice.core.foretold import Foretold
 from suffice.core.latent import share_out
 from suffice.core.parameters import Array
 from suffice.core.prediction import Prediction
+from suffice.core.questions import Questions
 from suffice.engines import local
 
+COMPONENT = "component"  # the name under which a component is given
 MEMBER = "member"  # the name under which it is asked who made a row
 OUTCOMES = 1 << 18  # of a table that is summed
 LEAST = 1e-17  # probability beyond which whole numbers are left out of it
@@ -33,10 +36,40 @@ class MixtureQuestions:
     log_prob: Any
     predict_proba: Any
     marginal: Any
-    given: Any
     sample: Any
     read: Any
     _width: Any
+
+    def given(self, mapping: Mapping[Any, Any] | None = None, /, **columns: Any) -> Any:
+        """The distribution of the other columns where some are known, or of all where the component is.
+
+        ``given(component=0)`` is the distribution of the rows of component 0, and beside columns it is conditioned on
+        both; of classes it is the class, by its name or number. Unless a column is called ``component``. Else as
+        :meth:`Distribution.given`.
+
+        Examples
+        --------
+        >>> sf.Mixture([sf.Normal(0, 1), sf.Normal(4, 2)]).given(component=1)
+        Normal(mean=4, std=2)
+        """
+        named = mapping if hasattr(mapping, "keys") else None  # else the general answer says what is wrong
+        known = {**({} if named is None else dict(named)), **columns}
+        if COMPONENT not in known or COMPONENT in self.column_labels:
+            return Questions.given(self, mapping, **columns)  # type: ignore[arg-type] # a mixture is one
+        one = self.parts[self._component(known.pop(COMPONENT))]
+        return one.given(known) if known else one
+
+    def _component(self, which: Any) -> int:
+        """The number of a component, given as such or as the name of a class."""
+        names = list(getattr(self, "labels", ()))
+        if names and which in names:
+            return names.index(which)
+        whole = isinstance(which, (int, np.integer)) and not isinstance(which, bool)
+        if whole and 0 <= which < self.n:
+            return int(which)
+        offer = f", or one of {', '.join(map(repr, names[:8]))}" if names else ""
+        msg = f"component is a whole number from 0 to {self.n - 1}{offer}; got {which!r:.60}."
+        raise ParameterError(msg)
 
     def with_members(self, members: Any, weights: Array) -> Any:
         """A mixture of other members, as many and in the same order."""

@@ -11,6 +11,7 @@ from suffice.core.errors import ParameterError, SufficeError
 from suffice.core.parameters import Array
 
 PAIRS = 24  # members of which every pair is compared
+ROUNDED = 1e-9  # of the extent of a column: places that are closer are the same, so that a last digit changes no order
 
 
 def canonical(mixture: Any) -> Array:
@@ -22,9 +23,17 @@ def canonical(mixture: Any) -> Array:
     means = [_mean(one) for one in members]
     if len({(type(one), len(mean)) for one, mean in zip(members, means, strict=True)}) > 1:
         return np.arange(mixture.n)
-    places = np.array(means)
-    keys = list(places.T[::-1]) if np.isfinite(places).all() else []
-    return np.lexsort([-mixture.weights, *keys])
+    return by_place(np.array(means), mixture.weights)
+
+
+def by_place(places: Array, weights: Array) -> Array:
+    """The order of points (k, d) column after column, and by falling weight where they are equal up to rounding."""
+    if not np.isfinite(places).all():
+        return np.argsort(-weights, kind="stable")
+    low, reach = places.min(axis=0), np.ptp(places, axis=0)
+    apart = reach > ROUNDED * np.abs(places).max(axis=0)
+    steps = np.rint((places - low) / np.where(apart, ROUNDED * reach, np.inf))
+    return np.lexsort([-weights, *steps.T[::-1]])
 
 
 def exchangeable(mixture: Any, priors: dict[str, Any]) -> bool:

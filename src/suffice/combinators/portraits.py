@@ -299,7 +299,9 @@ def _correlations(one: Any, names: Any) -> tuple[tuple[Any, Any, float], ...]:
 def of_classes(classes: Any, names: Any, shell: Any) -> Portrait:
     """The portrait of a classifier: its classes as columns, and how it learned them."""
     own = of_mixture(classes, names, None)
-    stats = shell.statistics_
+    stats = getattr(shell, "statistics_", None)
+    if stats is None:
+        return replace(own, title=f"{type(shell).__name__}, {count(classes.n, 'class')}, of known distributions")
     n, d = float(np.sum(stats.count)), getattr(shell, "n_features_in_", classes.columns or 1)
     of = f" of {own.title.partition(' of ')[2]}" if " of " in own.title else ""
     seen = f"{count(n, 'row')} × {count(d, 'column')}"

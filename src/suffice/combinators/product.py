@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any, Self, cast
 
 import numpy as np
@@ -30,7 +32,7 @@ from suffice.combinators.product_posterior import ProductPosterior
 from suffice.combinators.product_questions import ProductQuestions
 from suffice.combinators.stack import stacked_or_side_by_side
 from suffice.core import cells
-from suffice.core.data import refuse_what_is_no_data
+from suffice.core.data import axes_of, is_hashable, is_several, refuse_what_is_no_data
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import DataError, ParameterError, UnsupportedError, naming
 from suffice.core.latent import Expectation
@@ -64,12 +66,11 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
     """
 
     parts: Any = ()
+    column_units: tuple[Any, ...] = field(default=(), kw_only=True, compare=False)  # pairs of a column and its unit
 
     def __post_init__(self) -> None:
         """Bring the parts into one form and check that they are all single, or all stacks of as many members."""
-        given = self.parts
-        pairs = given.items() if isinstance(given, Mapping) else given
-        parts = tuple(tuple(pair) if isinstance(pair, (tuple, list)) else pair for pair in pairs)
+        parts = _checked_parts(self.parts)
         object.__setattr__(self, "parts", parts)
         if not parts:
             msg = "Product needs at least one part, as in Product({'age': Normal()}) or Product([Normal(), Poisson()])."
@@ -117,6 +118,14 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
 
     def by_key(self, answers: dict[Any, Any]) -> ByColumn:
         return ByColumn(answers, self.blocks)
+
+    @property
+    def units(self) -> dict[Any, float]:
+        """The unit of columns of numbers, where it is known: all values that were seen are multiples of it.
+
+        Known where :func:`infer` chose the families, for what is learned from them too. It changes no probability.
+        """
+        return dict(self.column_units)
 
     @property
     def column_names(self) -> tuple[Any, ...] | None:
@@ -188,17 +197,23 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
                 )
                 raise DataError(msg)
             return by_name(self.blocks, x, single=self.is_single(x))
-        shape = np.shape(x)
+        shape = axes_of(x, self.name)
         widths = self._widths(shape[1] if len(shape) == 2 else None)
         return by_position(widths, x, single=self.is_single(x))
 
     def is_single(self, x: Any) -> bool:
         if isinstance(x, Table) or keyed(x):
             return is_single(self.blocks, x)
-        return np.ndim(x) == 1 and self.columns not in (None, 1) and len(x) == self.columns
+        return len(axes_of(x, self.name)) == 1 and self.columns not in (None, 1) and len(x) == self.columns
 
     def shaped(self, rows: Any) -> Self:
         return self.rebuilt(block.shaped(part) for block, part in zip(self.blocks.values(), rows.parts, strict=True))
+
+    def check_columns(self, rows: Any) -> None:
+        for (key, block), part in zip(self.blocks.items(), rows.parts, strict=True):
+            if block.row_vector or not isinstance(key, tuple):  # ("a", "b"): Normal() has two columns by its names
+                with naming_column(key):
+                    block.check_columns(part)
 
     def remark(self, rows: Any, where: str = "") -> None:
         for (key, block), part in zip(self.blocks.items(), rows.parts, strict=True):
@@ -271,8 +286,26 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
         floors = floor or dict.fromkeys(self.blocks)
         return np.asarray(np.any([block.held(floors[key]) for key, block in self.blocks.items()], axis=0))
 
-    def narrowness(self, stats: Any) -> Array:
-        return np.asarray(np.min([block.narrowness(part) for block, part in self._each_with(stats)], axis=0))
+    def degenerate(self, floor: Any, stats: Any) -> Array:
+        floors = floor or dict.fromkeys(self.blocks)
+        each = zip(self.blocks.items(), stats.parts, strict=True)
+        return np.asarray(np.any([block.degenerate(floors[key], part) for (key, block), part in each], axis=0))
+
+    def singular_alerts(self, floor: Any, stats: Any) -> tuple[Alert, ...]:
+        floors = floor or dict.fromkeys(self.blocks)
+        each = zip(self.blocks.items(), stats.parts, strict=True)
+        found = [(key, one) for (key, block), part in each for one in block.singular_alerts(floors[key], part)]
+        return tuple((code, with_names(text, key if isinstance(key, tuple) else (key,))) for key, (code, text) in found)
+
+    def separation(self, stats: Any, floor: Any = None) -> Any:
+        floors = floor or dict.fromkeys(self.blocks)
+        each = zip(self.blocks.items(), stats.parts, strict=True)
+        found = [block.separation(part, floors[key]) for (key, block), part in each]
+        known = [one for one in found if one is not None]
+        if not known:
+            return None
+        others = sum(block.columns or 1 for block, one in zip(self.blocks.values(), found, strict=True) if one is None)
+        return replace(reduce(add, known), others=others)
 
     def rounding(self, stats: Any) -> float:
         return float(sum(block.rounding(part) for block, part in self._each_with(stats)))
@@ -344,11 +377,7 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         paired = zip(self.blocks.items(), stats.parts, strict=True)
-        return tuple(
-            (code, f"column {key!r}: {with_names(text, key if isinstance(key, tuple) else None)}")
-            for (key, block), part in paired
-            for code, text in block.alerts(part)
-        )
+        return tuple((code, _of_block(key, text)) for (key, block), part in paired for code, text in block.alerts(part))
 
     def column_label(self, column: int) -> str:
         labels: list[str] = []
@@ -395,17 +424,17 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
         beliefs = {key: block.posterior(part, priors[key]) for (key, block), part in paired}
         return ProductPosterior(self, beliefs)
 
-    def weak_prior(self, stats: Any) -> dict[Any, Any]:
+    def weak_prior(self, stats: Any, part: float = 1.0) -> dict[Any, Any]:
         paired = zip(self.blocks.items(), stats.parts, strict=True)
-        return {key: block.weak_prior(part) for (key, block), part in paired}
+        return {key: block.weak_prior(own, part) for (key, block), own in paired}
 
     def log_prior(self, prior: Any) -> Array:
         priors = self.priors(prior)
         given = {key: belief for key, belief in priors.items() if belief is not None}
         return np.asarray(sum(np.sum(self.blocks[key].log_prior(belief)) for key, belief in given.items()))
 
-    def weak_belief(self, rows: Any, weights: Any) -> Any:
-        found = {key: block.weak_belief(part, weights) for (key, block), part in self._each_row_part(rows)}
+    def weak_belief(self, rows: Any, weights: Any, part: float = 1.0) -> Any:
+        found = {key: block.weak_belief(own, weights, part) for (key, block), own in self._each_row_part(rows)}
         return None if all(one is None for one in found.values()) else found
 
     def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
@@ -413,14 +442,14 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
         named = any(isinstance(one, str) for one in self.priors(prior).values())
         return self._settled("settle_part" if named else "settle_prior", prior, rows, weights)
 
-    def settle_part(self, prior: Any, rows: Any, weights: Any) -> Any:
-        return self._settled("settle_part", prior, rows, weights)
+    def settle_part(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
+        return self._settled("settle_part", prior, rows, weights, part)
 
-    def _settled(self, how: str, prior: Any, rows: Any, weights: Any) -> Any:
+    def _settled(self, how: str, prior: Any, rows: Any, weights: Any, *part: float) -> Any:
         beliefs, settled = self.priors(prior), {}
-        for (key, block), part in self._each_row_part(rows):
+        for (key, block), own in self._each_row_part(rows):
             with naming(f"column {key!r}", UnsupportedError):
-                settled[key] = getattr(block, how)(beliefs.get(key), part, weights)
+                settled[key] = getattr(block, how)(beliefs.get(key), own, weights, *part)
         same = all(settled[key] is beliefs.get(key) for key in settled)
         return prior if same else settled
 
@@ -484,3 +513,27 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
         """Show the call that makes it."""
         shown = ", ".join(f"{key!r}: {block!r}" if self.named else repr(block) for key, block in self.blocks.items())
         return f"Product({{{shown}}})" if self.named else f"Product([{shown}])"
+
+
+def _checked_parts(given: Any) -> tuple[Any, ...]:
+    """The parts as a tuple: of pairs (column, distribution), or of distributions by position."""
+    pairs = given.items() if isinstance(given, Mapping) else given
+    if isinstance(pairs, Distribution) or not is_several(pairs):
+        msg = (
+            "Product takes distributions by column, as in Product({'age': Normal()}), or a list of them by position; "
+            f"got {given!r:.60}."
+        )
+        raise ParameterError(msg)
+    parts = tuple(tuple(pair) if isinstance(pair, (tuple, list)) else pair for pair in pairs)
+    for index, part in enumerate(parts):
+        paired = isinstance(part, tuple)
+        if paired != isinstance(parts[0], tuple) or (paired and (len(part) != 2 or not is_hashable(part[0]))):
+            msg = f"Product: part {index} is a distribution, or a pair of a column's name and one; got {part!r:.60}."
+            raise ParameterError(msg)
+    return parts
+
+
+def _of_block(key: Any, text: str) -> str:
+    """What an alert of a block says, with the name of the column; of several columns those that it is about."""
+    told = with_names(text, key) if isinstance(key, tuple) else text
+    return told if told != text else f"column {key!r}: {text}"

@@ -25,8 +25,10 @@ from suffice.combinators.starts import clusters, seeds
 from suffice.combinators.trials import Found, Group, Trials
 from suffice.core.beside import weights_of
 from suffice.core.distribution import Alert
+from suffice.core.draws import RowDraws
 from suffice.core.errors import DataError
 from suffice.core.parameters import Array
+from suffice.core.scales import scale_of
 from suffice.core.sketch import picture, points
 from suffice.core.streamed import read
 from suffice.core.weights import Weights
@@ -93,6 +95,7 @@ class View:
 
     places: Array
     held: Array
+    draws: RowDraws
     joined: Callable[[int], Array | None]
     best: int  # of k-means that are tried
     first: int  # drawn by k-means++ and left so
@@ -105,11 +108,12 @@ class View:
         heights = np.array([one[0] for one in tried])
         other = np.append(True, np.diff(heights) > 1e-9 * np.abs(heights[:-1]))  # the same again is no other start
         found += [codes for (_, codes), new in zip(tried, other, strict=True) if new][: self.best]
-        return found + [np.asarray(clusters(self.places, self.held, k, rng)) for _ in range(self.first)]
+        return found + [np.asarray(clusters(self.places, self.held, k, rng, self.draws)) for _ in range(self.first)]
 
     def _means(self, k: int, rng: Any) -> tuple[float, Array]:
         """The inertia and the owners of some rounds of k-means."""
-        centres, codes = self.places[seeds(self.places, self.held, k, rng)], np.zeros(len(self.places), np.int32)
+        centres = self.places[seeds(self.places, self.held, k, rng, self.draws)]
+        codes = np.zeros(len(self.places), np.int32)
         for _ in range(ROUNDS):
             inertia, weight, moved = kernels.nearest(self.places, centres, self.held, codes=codes)[:3]
             centres = centres + moved / np.where(weight > 0, weight, 1.0)[:, None]
@@ -118,17 +122,17 @@ class View:
 
 def _views(small: Any, w: Weights, sizes: list[int]) -> list[View]:
     """Rows in units of each column's spread, in units of their covariance, and as they are."""
-    held = w.dense()[:, 0]
+    held, draws = w.dense()[:, 0], RowDraws.of(small, scale_of(small, w))
     places = np.ascontiguousarray(points(small, held))
-    found = [View(places, held, _hierarchy(places, held, sizes), 2, 3)]
+    found = [View(places, held, draws, _hierarchy(places, held, sizes), 2, 3)]
     if len(places) > 2 and places.shape[1] > 1:
         values, vectors = np.linalg.eigh(np.cov(places.T, ddof=0))
         kept = values > 1e-9 * max(values[-1], 1e-300)
         round_ = np.ascontiguousarray(places @ (vectors[:, kept] / np.sqrt(values[kept])))
-        found.append(View(round_, held, _hierarchy(round_, held, sizes), 1, 0))
+        found.append(View(round_, held, draws, _hierarchy(round_, held, sizes), 1, 0))
         if isinstance(small, np.ndarray) and small.ndim == 2 and np.isfinite(small).all():
             plain = (small - small.mean(axis=0)) / max(float(small.std(axis=0).max()), 1e-300)
-            found.append(View(np.ascontiguousarray(plain), held, _hierarchy(plain, held, sizes), 2, 0))
+            found.append(View(np.ascontiguousarray(plain), held, draws, _hierarchy(plain, held, sizes), 2, 0))
     return found
 
 

@@ -11,9 +11,11 @@ import numpy as np
 from suffice.combinators.candidates import candidates
 from suffice.combinators.search import Groups, search
 from suffice.combinators.trials import Found
+from suffice.core.data import row_count
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
 from suffice.core.fit import named_fit
+from suffice.core.layout import layout_of, like_data
 from suffice.core.names import guessed, names_of_data, saying_names
 from suffice.core.readings import count
 from suffice.core.result import Fit
@@ -243,19 +245,32 @@ def select(
     """
     criterion = criterion_of(criterion)
     folds, workers = _check_holdout(holdout, criterion), _check_workers(n_jobs)
-    asked = candidates(component, n_components, structures, families)
+    asked = candidates(component, n_components, structures, families, rows=row_count(data))
     groups = Groups.of(asked, data, weights, prior, random_state, folds)
     names = names_of_data(data, without=weights)
     told = None if callback is None else lambda some: [callback(_row(_named(one, names))) for one in some]
     found, alerts = search(groups, workers, told)
     found = [_named(one, names) for one in found]
+    layout = layout_of(data, found[0].fit.names) if found else ()
+    found = [replace(one, fit=like_data(one.fit, data, layout)) for one in found]
     rows = [_row(one) for one in found]
     order = sorted(range(len(found)), key=lambda i: _rank(rows[i], criterion))
     fits = tuple(found[i].fit for i in order)
     if rows[order[0]]["spurious"]:
-        text = "every candidate rests on members that are accidents of a few rows; ask for fewer, or give a prior."
+        text = (
+            "all candidates have components that are degenerate or that chance explains; ask for fewer, or use a prior."
+        )
         alerts = (*alerts, ("spurious", text))
+    alerts = (*alerts, *_largest(rows, rows[order[0]]))
     return Selection(Table(rows[i] for i in order), fits[0], criterion, fits, alerts)
+
+
+def _largest(rows: list[dict[str, Any]], best: dict[str, Any]) -> tuple[Alert, ...]:
+    """What to tell where the best has as many components as were tried, of several numbers."""
+    sizes = {row["n_components"] for row in rows if row["family"] == best["family"]}
+    if len(sizes) < 2 or best["n_components"] < max(sizes):
+        return ()
+    return (("largest", "the best number of components is the largest that was tried; try more."),)
 
 
 def criterion_of(given: Any) -> str:
@@ -315,6 +330,6 @@ def _row(found: Found) -> dict[str, Any]:
         "entropy": entropy,
         "held_out": found.held_out,
         "converged": fit.converged,
-        "spurious": not fit.distribution.sound(fit.statistics),
+        "spurious": fit.distribution.is_spurious(fit.statistics),
         "alerts": fit.alerts,
     }

@@ -13,6 +13,7 @@ from suffice.distributions.beta import Beta
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.engines.once import cached_property
 
+LEAST = 1e-12  # a concentration that stands for none
 DRAWS = 20_000  # of weights, where their spread is told from draws
 
 
@@ -90,6 +91,11 @@ class DirichletShares:
     def concentrations(self) -> Array:
         """Alpha, (k,)."""
         return np.array(self.belief.alpha)
+
+    def moved(self, weights: Array) -> DirichletShares:
+        """A belief that expects these weights, as sure as this one."""
+        total = self.belief.alpha.sum()
+        return DirichletShares(Dirichlet(np.maximum(weights * total, LEAST)))
 
     def divergence(self, prior: DirichletShares) -> float:
         return float(self.belief.divergence_cells(prior.belief))
@@ -183,6 +189,17 @@ class StickBreaking:
         parts = self._parts()
         return np.array(parts.a), np.array(parts.b)
 
+    def moved(self, weights: Array) -> StickBreaking:
+        """A belief that expects these weights, as sure as this one; what the last member leaves stays the same part."""
+        parts = self._parts()
+        total, before = np.asarray(parts.a + parts.b), np.array(parts.mean)
+        last = before[-1]
+        kept = weights * last / (weights[-1] + last * (1.0 - weights[-1]))
+        left = 1.0 - np.append(0.0, np.cumsum(kept)[:-1])
+        taken = np.clip(np.divide(kept, left, out=before, where=left > 0), 0.0, 1.0)
+        beta = Beta(np.maximum(taken * total, LEAST), np.maximum((1.0 - taken) * total, LEAST))
+        return StickBreaking(self.concentration, beta)
+
     def divergence(self, prior: StickBreaking) -> float:
         """The relative entropy of this belief to another."""
         return float(self._parts().divergence_cells(prior._parts()).sum())
@@ -246,6 +263,14 @@ class KnownShares:
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         del rng
         return np.broadcast_to(self.belief, (n, len(self.belief)))
+
+
+def shares_of(concentrations: Any) -> DirichletShares | StickBreaking:
+    """The belief with these concentrations: alpha (k,), or the two of each part of a stick."""
+    if isinstance(concentrations, tuple):
+        a, b = (np.array(one, dtype=np.float64) for one in concentrations)
+        return StickBreaking(parts=Beta(a, b))
+    return DirichletShares(Dirichlet(np.array(concentrations, dtype=np.float64)))
 
 
 def _of_one(parts: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from suffice.combinators.compound import Compound, Table, filled
 from suffice.combinators.stack_posterior import StackPosterior, diagonal
+from suffice.core.data import is_several
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.errors import ParameterError, UnsupportedError, naming
 from suffice.core.foretold import Foretold
@@ -40,6 +41,9 @@ class Stack(Compound, register=False):
 
     def __post_init__(self) -> None:
         """Check the members."""
+        if isinstance(self.parts, Distribution) or not is_several(self.parts):
+            msg = f"Stack takes a list of distributions, as in Stack([Normal(), Laplace()]); got {self.parts!r:.60}."
+            raise ParameterError(msg)
         object.__setattr__(self, "parts", tuple(self.parts))
         if not self.parts:
             msg = "Stack needs at least one member, as in Stack([Normal(), Laplace()])."
@@ -107,6 +111,11 @@ class Stack(Compound, register=False):
 
     def shaped(self, rows: Any) -> Self:
         return self.rebuilt(member.shaped(view) for member, view in zip(self.parts, self.views(rows), strict=True))
+
+    def check_columns(self, rows: Any) -> None:
+        for index, (member, view) in enumerate(zip(self.parts, self.views(rows), strict=True)):
+            with naming(f"component {index}"):
+                member.check_columns(view)
 
     def remark(self, rows: Any, where: str = "") -> None:
         for index, (member, view) in enumerate(zip(self.parts, self.views(rows), strict=True)):
@@ -221,16 +230,16 @@ class Stack(Compound, register=False):
         paired = zip(self.parts, self.priors(prior), strict=True)
         return np.array([0.0 if belief is None else np.sum(member.log_prior(belief)) for member, belief in paired])
 
-    def weak_belief(self, rows: Any, weights: Any) -> Any:
-        found = [one.weak_belief(view, held) for one, view, held in self.with_own_rows(rows, weights)]
+    def weak_belief(self, rows: Any, weights: Any, part: float = 1.0) -> Any:
+        found = [one.weak_belief(view, held, part) for one, view, held in self.with_own_rows(rows, weights)]
         return None if all(one is None for one in found) else found
 
-    def settle_part(self, prior: Any, rows: Any, weights: Any) -> Any:
+    def settle_part(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
         beliefs, settled = self.priors(prior), []
         paired = zip(self.with_own_rows(rows, weights), beliefs, strict=True)
         for index, ((member, view, held), belief) in enumerate(paired):
             with naming(f"member {index}", UnsupportedError):
-                settled.append(member.settle_part(belief, view, held))
+                settled.append(member.settle_part(belief, view, held, part))
         return prior if all(new is old for new, old in zip(settled, beliefs, strict=True)) else settled
 
     def silent(self, prior: Any) -> tuple[str, ...]:

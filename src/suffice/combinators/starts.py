@@ -14,14 +14,17 @@ from suffice.combinators.course import Course, owned
 from suffice.combinators.order import alike, twins
 from suffice.combinators.splitting import moves
 from suffice.combinators.stack import Stack
+from suffice.core.data import uneven
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.doubts import refuse_large
-from suffice.core.em import Climb, InterruptedStart, merit
+from suffice.core.draws import RowDraws
+from suffice.core.em import Climb, InterruptedStart
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.latent import share_out
 from suffice.core.names import guessed
 from suffice.core.parameters import Array
 from suffice.core.readings import count
+from suffice.core.scales import scale_of
 from suffice.core.sketch import picture, points, taken
 from suffice.core.weights import Weights
 from suffice.engines import blas, local
@@ -101,11 +104,11 @@ def _split(found: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, tupl
     small, w = _picture(found, rows, weights, rng)
     held = w.dense()
     shares = share_out(found.scores(small)).parts * held
-    places = points(small, held[:, 0])
+    places, draws = points(small, held[:, 0]), RowDraws.of(small, scale_of(small, w))
     for group in groups:
         total = shares[:, group].sum(axis=1)
         if total.sum() > 0:
-            shares[:, group] = total[:, None] * blurred(clusters(places, total, len(group), rng), len(group))
+            shares[:, group] = total[:, None] * blurred(clusters(places, total, len(group), rng, draws), len(group))
     text = (
         f"members {', '.join(map(str, groups[0]))} of the start are equal, and no pass of EM would ever make them "
         "different: their rows were split between them."
@@ -133,7 +136,10 @@ def _from_owners(model: Any, rows: Any, weights: Weights, owners: Any, rng: Any)
 
 def shares_of(model: Any, rows: Any, owners: Any) -> Array:
     """Labels (n,) or responsibilities (n, k), checked, as responsibilities."""
-    array = np.asarray(owners)
+    try:
+        array = np.asarray(owners)
+    except ValueError as error:
+        raise DataError(uneven(owners, "start=")) from error
     if array.shape not in ((len(rows),), (len(rows), model.n)):
         msg = (
             f"start= is a name, a distribution, one label for each of {len(rows)} rows, or ({len(rows)}, {model.n}) "
@@ -279,7 +285,7 @@ def _tried(model: Any, course: Course, rng: Any, how: Any) -> Any:
     try:
         better = [climbed(shares) for shares in _first_shares(course, trials, rng, how)]
         while len(better) > 1:
-            better = sorted(better, key=merit(better))[len(better) // 2 :]
+            better = sorted(better, key=lambda path: path.merit)[len(better) // 2 :]
             better = [path if path.converged else climbed(path.distribution) for path in better]
         needed = how is None and course.prior is None  # a prior may want members empty
         cells = len(course.rows) * model.n
@@ -288,7 +294,7 @@ def _tried(model: Any, course: Course, rng: Any, how: Any) -> Any:
     except KeyboardInterrupt:
         if not paths:
             raise KeyboardInterrupt from None  # a start of a member, if there is one, is none of all of them
-        raise InterruptedStart(max(paths, key=merit(paths)).distribution) from None
+        raise InterruptedStart(max(paths, key=lambda path: path.merit).distribution) from None
     return better[0].distribution
 
 
@@ -296,8 +302,9 @@ def _first_shares(course: Course, trials: int, rng: Any, how: Any) -> Iterator[A
     """Responsibilities (n, k) from which trials begin."""
     model, held = course.model, course.weights.dense()[:, 0]
     places = points(course.small, held)
+    draws = RowDraws.of(course.small, scale_of(course.small, course.weights))
     for index in range(trials):
-        codes = _random(len(held), model.n, rng) if how == "random" else clusters(places, held, model.n, rng)
+        codes = draws.codes(model.n, rng) if how == "random" else clusters(places, held, model.n, rng, draws)
         apart = model.components.rigid and index % 2 == 0  # bounds of a member that has a part of every row
         yield blurred(codes, model.n, BLUR if model.components.simple and not apart else 0.0)
 
@@ -329,12 +336,11 @@ def _higher(best: Climb, climbed: Callable[[Any], Climb], moved: Array, chance: 
     """The climb from these responsibilities as soon as it is higher than the best; None where it will not be."""
     there = climbed(moved)
     for _ in range(STRETCHES):
-        merits = merit([best, there])
-        if merits(there) > merits(best) + chance:
+        if there.merit > best.merit + chance:
             return there
         last = there.trace.objective
         slope = last[-1] - last[-2] if len(last) > 1 else 0.0
-        if there.converged or merits(there) + AHEAD * slope <= merits(best) + chance:
+        if there.converged or there.merit + AHEAD * slope <= best.merit + chance:
             break
         there = climbed(there.distribution)
     return None
@@ -347,30 +353,28 @@ def blurred(codes: Array, k: int, blur: float = BLUR) -> Array:
     return np.where(codes[:, None] == np.arange(k), 1 - blur, blur / (k - 1))
 
 
-def _random(n: int, k: int, rng: Any) -> Array:
-    return np.asarray(rng.integers(k, size=n))
-
-
-def clusters(x: Array, weights: Array, k: int, rng: Any) -> Array:
+def clusters(x: Array, weights: Array, k: int, rng: Any, draws: RowDraws) -> Array:
     """Owners (n,): the nearest of k rows that lie apart. Rounds of Lloyd would make all trials begin alike."""
     codes = np.zeros(len(x), np.int32)
-    kernels.nearest(x, x[seeds(x, weights, k, rng)], weights, codes=codes)
+    kernels.nearest(x, x[seeds(x, weights, k, rng, draws)], weights, codes=codes)
     return codes
 
 
-def seeds(x: Any, weights: Array, k: int, rng: Any, gaps: Callable[[Array], Array] | None = None) -> Array:
+def seeds(
+    x: Any, weights: Array, k: int, rng: Any, draws: RowDraws, gaps: Callable[[Array], Array] | None = None
+) -> Array:
     """Rows (k,) that lie apart: each the best of several drawn by its distance to those before, as k-means++ does.
 
     ``gaps`` gives the squared distances (n, m) of all rows to some of them, where ``x`` is not an array of points.
     """
     chance = weights / weights.sum()
-    chosen = [int(rng.choice(len(x), p=chance))]
+    chosen = [int(draws.choose(chance, 1, rng)[0])]
     gaps = gaps or _gaps_between(x, chance)
     gap = gaps(np.array(chosen))[:, 0]
     for _ in range(k - 1):
         mass = weights * gap
         total = mass.sum()
-        drawn = rng.choice(len(x), size=2 + int(np.log(k)), p=mass / total if total > 0 else chance)
+        drawn = draws.choose(mass if total > 0 else chance, 2 + int(np.log(k)), rng)
         nearer = np.minimum(gap[:, None], gaps(drawn))
         best = int(np.argmin(weights @ nearer))
         chosen.append(int(drawn[best]))

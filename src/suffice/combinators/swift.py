@@ -207,9 +207,9 @@ class Swift:
     def rounding(self, stats: Products) -> float:
         return 1e-12 * abs(stats.evidence)
 
-    def sound(self, stats: Products) -> bool:
+    def is_spurious(self, stats: Products) -> bool:
         del stats
-        return True
+        return False
 
     @property
     def name(self) -> str:

@@ -14,6 +14,7 @@ from suffice.core.em import Climb
 from suffice.core.errors import UnsupportedError
 from suffice.core.fit import fit
 from suffice.core.parameters import Array
+from suffice.core.ranking import discarded
 from suffice.core.result import Fit
 from suffice.core.sketch import taken
 from suffice.core.streamed import Streamed
@@ -89,9 +90,9 @@ class Trials:
         """
         k = self.model.n
         paths = [self._climb_from(blurred(codes, k), FIRST, FLAT) for codes in self.group.codes]
-        paths.sort(key=lambda path: path.rank, reverse=True)
+        paths.sort(key=lambda path: path.merit, reverse=True)
         paths = [self._climb(path.distribution, SHORT, FLAT) for path in paths[:KEPT]]
-        paths.sort(key=lambda path: path.rank, reverse=True)
+        paths.sort(key=lambda path: path.merit, reverse=True)
         for path in paths[:FINISHED]:
             self._finish(path.distribution)
         for joined in self.group.joined:
@@ -133,29 +134,28 @@ class Trials:
     def _keep(self, there: Climb) -> None:
         """Keep the better of the best and another climb."""
         self.ends.append(there)
-        if self.best is None or there.rank > self.best.rank:
+        if self.best is None or there.merit > self.best.merit:
             self.best = there
 
     def _promises(self, path: Climb) -> bool:
         """Whether a climb is better than the best, or would be if it rose for long as it does now."""
-        if self.best is None or path.rank > self.best.rank:
+        if self.best is None or path.merit > self.best.merit:
             return True
         last = path.trace.objective
         slope = last[-1] - last[-2] if len(last) > 1 else 0.0
-        return path.rank[0] >= self.best.rank[0] and bool(last[-1] + AHEAD * slope > self.best.rank[1])
+        return bool(path.merit + AHEAD * slope > self.best.merit)
 
     def _same(self, path: Climb) -> bool:
         """Whether the best is where this climb is going."""
-        if self.best is None or path.rank > self.best.rank:
+        if self.best is None or path.merit > self.best.merit:
             return False
         return bool(path.distribution.ordered().distance(self.best.distribution.ordered()) < NEAR)
 
     @property
-    def score(self) -> tuple[bool, float]:
-        """What makes a solution worth lending: soundness, then BIC."""
+    def score(self) -> float:
+        """What makes a solution worth lending: its BIC, by its merit."""
         assert self.best is not None  # noqa: S101 (begin comes first)
-        sound, height = self.best.rank[0], self.best.trace.log_likelihood[-1]
-        return not sound, self.best.distribution.n_parameters * np.log(self.group.weights.total) - 2 * height
+        return float(self.best.distribution.n_parameters * np.log(self.group.weights.total) - 2 * self.best.merit)
 
     def shares(self) -> Array:
         """Responsibilities of the picture's rows, with the members in canonical order."""
@@ -175,6 +175,7 @@ class Trials:
         ))  # fmt: skip
         if start is not None or len(self.ends) < 2:
             return found
+        found = replace(found, alerts=(*discarded(self.ends, best), *found.alerts))
         alike = sum(one.agrees(best) or self._same(one) for one in self.ends)
         return replace(found, trace=replace(found.trace, starts=len(self.ends), agreeing=alike))
 

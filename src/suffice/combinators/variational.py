@@ -35,6 +35,7 @@ class VariationalMixture(Mixture, register=False):
     shares: Any = field(default=None, kw_only=True)  # the belief about the weights
     prior: Any = field(default=None, kw_only=True)  # of both, by name
     offset: Any = field(default=None, kw_only=True)  # (k, d), of each cell's log density
+    barred: Any = field(default=None, kw_only=True)  # (k,), components that get no rows; None: all may
 
     @classmethod
     def of(cls, beliefs: Any, shares: Any, prior: dict[str, Any]) -> Self:
@@ -45,7 +46,12 @@ class VariationalMixture(Mixture, register=False):
     @cached_property
     def log_weights(self) -> Array:
         """E log π (k,)."""
-        return np.asarray(self.shares.log)
+        log = np.asarray(self.shares.log)
+        return log if self.barred is None else np.where(self.barred, -np.inf, log)
+
+    def without(self, component: int) -> Self:
+        """The same beliefs, under which one component makes no rows: the others share them out."""
+        return replace(self, barred=np.arange(self.n) == component)
 
     @property
     def guarded(self) -> bool:
@@ -77,7 +83,7 @@ class VariationalMixture(Mixture, register=False):
 
     def row_bounds(self, x: Any) -> Array:
         """What each row adds to the bound, (n,): log Σ exp(E log π + E log p), less than its log density."""
-        rows = self.read(x)
+        rows = self.read_same_columns(x)
         return local.fill(lambda part: share_out(self.scores(rows[part])).total, len(rows), self._width(rows))
 
     @property

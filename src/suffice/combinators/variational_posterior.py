@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from suffice.combinators.mixture import Mixture
-from suffice.combinators.posterior_table import page, portrait
+from suffice.combinators.posterior_table import ROW, page, portrait
 from suffice.combinators.shares import DirichletShares, KnownShares
 from suffice.combinators.stack import Stack
 from suffice.combinators.starts import SPARE, shares_of
@@ -25,6 +26,8 @@ from suffice.core.weights import Weights
 from suffice.distributions.dirichlet import Dirichlet
 
 SORTED = 5  # most climbs that go on with the members by falling weight, where weights have an order
+OVERLAP = 0.05  # nats that a row leaves open about its component, on average, before intervals are much too narrow
+LEFT_OUT = 2  # components, the smallest first, that are left out one by one before none of them seems superfluous
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +97,15 @@ class VariationalPosterior(Page):
 
     @property
     def std(self) -> dict[str, Any]:
-        """The standard deviations of the weights, and of the parameters of the members."""
+        """The standard deviations of the weights, and of the parameters of the members; see :meth:`interval`."""
         return {"weights": self.mixture.shares.std, "components": self.mixture.beliefs.std}
 
     def interval(self, level: float = 0.95) -> dict[str, Any]:
-        """Central credible intervals (low, high): of each weight by itself, and of the members' parameters."""
+        """Central credible intervals (low, high): of each weight by itself, and of the members' parameters.
+
+        They are too narrow where components overlap, and an alert says so: the belief leaves out how parameters and
+        the components of rows depend on each other.
+        """
         return {"weights": self.mixture.shares.interval(level), "components": self.mixture.beliefs.interval(level)}
 
     def sample(self, n: int = 1, random_state: Any = None) -> dict[str, Any]:
@@ -172,8 +179,22 @@ def believe(mixture: Any, rows: Any, weights: Weights, prior: Any, options: dict
         alerts.append(("fell", f"{path.reason}; what stands here is the best before it."))
     elif not path.converged:
         alerts.append(("not converged", f"{path.reason}, before the bound was flat; raise max_iter or run it longer."))
+    alerts.extend(_narrow(stats))
     height = float(path.trace.objective[-1])
     return VariationalPosterior(learned, stats, height, path.trace, path.converged, (*notes, *alerts))
+
+
+def _narrow(stats: Any) -> tuple[Alert, ...]:
+    """What to tell of intervals where components overlap: they are too narrow by construction."""
+    shared = float(stats.entropy[0]) / max(float(stats.count.sum()), 1e-300)
+    if (stats.count >= ROW).sum() < 2 or shared < OVERLAP:
+        return ()
+    text = (
+        "standard deviations and intervals are too narrow: components overlap, and the belief takes the parameters to "
+        "be independent of which component made each row (on average a row leaves "
+        f"{shared:.2g} nats open). The standard errors of sf.fit(…) account for it."
+    )
+    return (("narrow", text),)
 
 
 def _climbs(
@@ -198,9 +219,32 @@ def _climbs(
         path = found[-1][0].heeded()
         for _ in range(SORTED if ordered and path.converged else 0):
             after = climbed(posterior_of(path.distribution, largest_first(path.statistics), prior)).heeded()
-            if not after.trace.objective[-1] > path.trace.objective[-1] + 1e-6 * abs(path.trace.objective[-1]):
+            if not _higher(after, path):
                 break
             found[-1], path = (after, notes), after
+        if free:
+            found[-1] = (_fewer(path, rows, weights, prior, climbed), notes)
+
+
+def _higher(after: Climb, before: Climb) -> bool:
+    reached, known = (float(one.trace.objective[-1]) for one in (after, before))
+    return reached > known + 1e-6 * abs(known)
+
+
+def _fewer(path: Climb, rows: Any, weights: Weights, prior: dict[str, Any], climbed: Callable[..., Climb]) -> Climb:
+    """The climb, or a higher one without some of its components, the smallest first."""
+    while path.converged:
+        count = np.asarray(path.statistics.count)
+        seen = [int(j) for j in np.argsort(count, kind="stable") if count[j] >= ROW]
+        for component in seen[:-1][:LEFT_OUT]:
+            begin = path.distribution.without(component)
+            after = climbed(posterior_of(path.distribution, begin.suffstats(rows, weights), prior)).heeded()
+            if _higher(after, path):
+                path = after
+                break
+        else:
+            return path
+    return path
 
 
 def settle(model: Any, rows: Any, weights: Weights, prior: Any) -> dict[str, Any]:

@@ -90,6 +90,20 @@ class Panels:
             left, right = np.where(short, middle, left), np.where(short, right, middle)
         return np.asarray(0.5 * (self.low + self.high)[panel] + half * 0.5 * (left + right))
 
+    def cumulative(self, points: Array) -> Array:
+        """The share of the integral below each point, where there is one integral."""
+        _, _, to_coefficients, antiderivative = rule(self.values.shape[1])
+        order = np.argsort(self.low)
+        masses = np.maximum(self.masses[order], 0.0)
+        ends = np.cumsum(masses)
+        at = np.clip(np.searchsorted(self.high[order], points), 0, len(order) - 1)
+        panel = order[at]
+        half = 0.5 * (self.high - self.low)[panel]
+        within = np.clip((points - 0.5 * (self.low + self.high)[panel]) / half, -1.0, 1.0)
+        curve = antiderivative @ (to_coefficients @ self.values[panel].T) * half
+        part = legendre.legval(within, curve, tensor=False)
+        return np.asarray(np.clip((ends[at] - masses[at] + part) / ends[-1], 0.0, 1.0))
+
 
 @dataclass
 class Nested:

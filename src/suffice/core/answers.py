@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from suffice.core import quadrature
 from suffice.core.data import numbers
-from suffice.core.errors import ParameterError
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.parameters import Array, check_count, check_level, generator
 from suffice.core.value import Value
 
@@ -22,9 +22,11 @@ class Answers(Value):
         """Draw rows: (n,), (n, d), or (n, k, d) from a stack; the same seed gives the same rows."""
         self.require_ready("draw rows")
         check_count(n)
-        rows = self.stacked.draw(int(n), generator(random_state))
+        with np.errstate(over="ignore", under="ignore"):  # what is too large or small is moved inside below
+            rows = self.stacked.draw(int(n), generator(random_state))
         lone: Any = (slice(None), *(0,) * self.lacking)
-        return np.asarray(rows[lone])
+        drawn = np.asarray(rows[lone])
+        return self.support.nearest_inside(drawn) if drawn.dtype.kind == "f" else drawn
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """Rows of a stack, (n, k, d); by default through the inverse of the cumulative distribution."""
@@ -36,7 +38,11 @@ class Answers(Value):
 
     def quantile(self, q: Any) -> Any:
         """The smallest x with P(X ≤ x) ≥ q, column by column."""
-        levels = np.asarray(q, dtype=float)
+        try:
+            levels = np.asarray(numbers(q, "quantile"), dtype=float)
+        except DataError as error:
+            msg = f"quantile takes probabilities from 0 to 1; got {q!r:.60}."
+            raise ParameterError(msg) from error
         if not ((levels >= 0) & (levels <= 1)).all():
             msg = f"quantile takes probabilities from 0 to 1; got {q!r:.60}."
             raise ParameterError(msg)
@@ -50,6 +56,45 @@ class Answers(Value):
         with np.errstate(all="ignore"):
             out = formula(values)
         return float(out) if np.ndim(out) == 0 else out
+
+    # ---- the exponential form, which exponential families override ------------------------------------------------
+    def _not_exponential(self, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"{self.name} has no {what}: it is not an exponential family, because its log density cannot be written "
+            "as η·u(x) − A(η) + log h(x)" + (" with all its parameters free." if self.free else ".")
+        )
+
+    def statistic(self, x: Array) -> Array:
+        """u(x) of an exponential family; others have none."""
+        raise self._not_exponential("statistic u(x)")
+
+    def log_base(self, x: Array) -> Array:
+        """Log h(x) of an exponential family; others have none."""
+        raise self._not_exponential("base measure h(x)")
+
+    def natural(self) -> Array:
+        """The natural parameter η of an exponential family; others have none."""
+        raise self._not_exponential("natural parameter η")
+
+    def log_partition(self) -> Array:
+        """A(η) of an exponential family; others have none."""
+        raise self._not_exponential("log-partition A(η)")
+
+    def mean_statistic(self) -> Array:
+        """E u(X) of an exponential family; others have none."""
+        raise self._not_exponential("mean statistic E u(X)")
+
+    def covariance_statistic(self) -> Array:
+        """Cov u(X) of an exponential family; others have none."""
+        raise self._not_exponential("covariance of a statistic, Cov u(X)")
+
+    def from_mean(self, mean: Array) -> Self:
+        """The distribution with a given mean statistic, of an exponential family; others have none."""
+        raise self._not_exponential("mean statistic to be found from")
+
+    def from_natural(self, eta: Array) -> Self:
+        """The distribution with a given natural parameter, of an exponential family; others have none."""
+        raise self._not_exponential("natural parameter to be found from")
 
     def cumulative(self, x: Array) -> Array:
         """P(X ≤ x), elementwise under broadcasting."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.data import listed
+from suffice.core.data import listed, numbers, refuse_what_is_no_data
 from suffice.core.errors import DataError, UnsupportedError
-from suffice.core.names import offer
+from suffice.core.names import offer, warn_of_absent
 from suffice.core.parameters import Array
 from suffice.frames import table
 
@@ -28,10 +28,16 @@ class Asked:
     data: Any
     named: bool = True
     flat: bool = False
+    absent: frozenset[Any] = frozenset()  # columns that the data do not have
+
+    @property
+    def there(self) -> tuple[Any, ...]:
+        """The columns that the data have, by label."""
+        return tuple(label for label in self.columns if label not in self.absent)
 
     @classmethod
     def of(cls, model: Any, data: Any, *, some: bool = False) -> Asked:
-        """Rows of a caller, for a model; with ``some`` columns that are not there are missing cells."""
+        """Rows of a caller, for a model. Columns that are not there are missing cells; unless ``some``, it warns."""
         for label in model.vector_labels:
             msg = (
                 f"{model.name}: the cells of column {label!r} are vectors, and cells are asked about one number or "
@@ -59,7 +65,7 @@ class Asked:
             _refuse_vectors(label, values)
         n = len(x) if isinstance(x, table.Frame) else next(iter(lengths.values()), 1)
         whole = {label: columns[label] if label in columns else np.full(n, np.nan) for label in labels}
-        return cls(whole, keys, single, data)
+        return cls(whole, keys, single, data, absent=frozenset(label for label in labels if label not in columns))
 
     @classmethod
     def _by_place(cls, model: Any, x: Any) -> Asked:
@@ -140,6 +146,7 @@ def plain(value: Any) -> Any:
 
 
 def _objects(values: Any) -> Array:
+    refuse_what_is_no_data(values, "a column")
     cells = np.empty(len(values), dtype=object)
     cells[:] = list(values)
     return table.of_objects(cells)
@@ -156,7 +163,7 @@ def _array(x: Any) -> Array:
         raise uneven from error
     if any(isinstance(cell, (list, tuple, np.ndarray)) for cell in found.ravel()):  # which NumPy keeps as they are
         raise uneven
-    return found.astype(float) if all(_number(cell) for cell in found.ravel()) else found
+    return numbers(found, "the model") if all(_number(cell) for cell in found.ravel()) else found
 
 
 def _number(cell: Any) -> bool:
@@ -186,11 +193,13 @@ def _keys(model: Any, x: Any) -> dict[Any, Any]:
 
 
 def _check_names(model: Any, x: Any, keys: dict[Any, Any], *, some: bool) -> None:
-    """Refuse data that lack a column; where they may, a mapping with one that the model does not have."""
+    """Warn of columns that the data lack; refuse those without any, and with ``some`` a name that is no column."""
     absent, there = [key for key in keys.values() if key not in x], x.keys()
-    if absent and not some:
+    if len(absent) == len(keys) and not some:
         msg = f"{model.name}: the data have no column {absent[0]!r}. {offer(absent[0], there)}"
         raise DataError(msg)
+    if absent and not some:
+        warn_of_absent(keys.values(), there)
     unknown = [name for name in there if name not in keys.values()]
     if some and unknown and not isinstance(x, table.Frame):
         msg = f"{model.name} has no column {unknown[0]!r}. {offer(unknown[0], keys)}"

@@ -70,9 +70,10 @@ def assembled(title: str, post: Any, numbers: tuple[Parameter, ...], family: str
         for column in columns
     )
     evidence = float(np.sum(post.log_evidence))
+    told = "undefined" if np.isnan(evidence) else score(evidence)
     return Portrait(
         title,
-        statistics=(Statistic("log evidence", evidence, f"log evidence {score(evidence)}"),),
+        statistics=(Statistic("log evidence", evidence, f"log evidence {told}"),),
         members=(Head(""),),
         rows=rows,
         parameters=numbers,
@@ -112,4 +113,7 @@ def believed(post: Any, names: Any = None) -> tuple[Parameter, ...]:
 
 
 def _by_name(post: Any, answer: Any) -> dict[str, Any]:
-    return answer if isinstance(answer, dict) else {post.likelihood.belief_about: answer}
+    if isinstance(answer, dict):
+        return answer
+    names: tuple[str, ...] = getattr(post, "names", ())
+    return {names[0] if len(names) == 1 else post.likelihood.belief_about: answer}

@@ -132,3 +132,31 @@ def mean_statistic(dist: Any) -> Array:
     jacobian = np.stack(steepness, axis=-2)  # (…, parameters, statistics)
     mean = np.linalg.solve(jacobian, np.stack(slopes, axis=-1)[..., None])[..., 0]
     return mean.reshape(eta.shape)
+
+
+def covariance_statistic(dist: Any) -> Array:
+    """Cov u = ∂E[u]/∂η of an exponential family, by differentiating E u and η along each parameter and solving.
+
+    For families whose parameters are numbers. Parameters that u does not belong to, as the size of a
+    NegativeBinomial, stay where they are.
+    """
+    eta, batch = np.asarray(dist.natural()), dist.batch
+    m = int(np.prod(eta.shape[len(batch) :], dtype=int))
+    names = tuple(dist.params)
+    if len(names) > m:
+        names = tuple(name for name in names if dist.fix(*(set(names) - {name})).exact)[:m]
+    moves: dict[str, list[Array]] = {"natural": [], "mean_statistic": []}
+    for name in names:
+        at, scale = np.asarray(getattr(dist, name), dtype=float), smooth_scale(dist, name)
+        h = STEP * scale
+        for ask, found in moves.items():
+
+            def value(theta: Array, ask: str = ask, name: str = name) -> Array:
+                return np.asarray(getattr(replace(dist, **{name: theta}), ask)()).reshape((*batch, m))
+
+            terms = [c * (value(at + j * h) - value(at - j * h)) for j, c in enumerate(FIRST, 1)]
+            found.append(np.asarray(sum(terms) / np.asarray(h)[..., None]))
+    by_eta, by_mean = (np.stack(found, axis=-2) for found in moves.values())  # (…, parameters, statistics)
+    cov = np.linalg.solve(by_eta, by_mean)
+    cov = 0.5 * (cov + np.swapaxes(cov, -2, -1))
+    return cov if eta.ndim > len(batch) else cov[..., 0, 0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, KeysView, Mapping, Sized, ValuesView
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sized, ValuesView
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from suffice.core.parameters import Array
 
 
+MISSING = table.MISSING
 LARGEST = 1e150  # its square is still a number, and so is a sum of many such squares
 
 
@@ -41,7 +42,7 @@ def cells(x: Any, owner: str) -> Array:
             x = np.ma.array(x) if any(isinstance(row, np.ma.MaskedArray) for row in x) else x
         array = x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
     except ValueError as error:
-        raise DataError(_uneven(x, owner)) from error
+        raise DataError(uneven(x, owner)) from error
     return unmasked(array) if isinstance(array, np.ma.MaskedArray) else array
 
 
@@ -77,6 +78,8 @@ def refuse_what_is_no_data(x: Any, owner: str) -> None:
         names = ", ".join(map(repr, list(x)[:4])) or "nothing"
         what = f"a mapping of {names}"
         remedy = "Give the values of one column, as in data['x'], or describe the columns by name with a Product"
+    elif hasattr(x, "tocsr"):
+        what, remedy = "a sparse matrix", "Give X.toarray(), or Categorical() labels in sparse rows"
     elif isinstance(x, (set, frozenset)):
         what, remedy = "a set, which has no order and forgets repeated values", "Give a list or an array"
     elif isinstance(x, Additive):
@@ -91,7 +94,15 @@ def refuse_what_is_no_data(x: Any, owner: str) -> None:
     raise DataError(msg)
 
 
-def _uneven(x: Any, owner: str) -> str:
+def axes_of(x: Any, owner: str) -> tuple[int, ...]:
+    """The shape of rows, or an error where they have none."""
+    try:
+        return np.shape(x)
+    except ValueError as error:
+        raise DataError(uneven(x, owner)) from error
+
+
+def uneven(x: Any, owner: str) -> str:
     """Name the first row that is not as long as the one before it."""
     lengths = [len(row) if isinstance(row, Sized) and not isinstance(row, str) else None for row in x]
     row = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
@@ -133,17 +144,47 @@ def _objects(array: Array, owner: str) -> Array:
     """Objects one by one: None is missing, numbers are numbers, anything else is named with its place."""
     out = np.empty(array.shape, dtype=np.float64)
     for place, value in np.ndenumerate(array):
-        if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        if value is None or type(value).__name__ in MISSING:
             out[place] = np.nan
-        elif isinstance(value, (bool, int, float, np.number, np.bool_)):
-            out[place] = value
+        elif isinstance(value, (bool, int, float, np.number, np.bool_)) and not isinstance(value, np.complexfloating):
+            out[place] = _as_float(value, place, owner)
         else:
             shown = f"{type(value).__name__} {value!r:.60}"
+            if not place:
+                msg = f"{owner} takes rows of numbers, but the data are {shown}. Give a list, an array or a table."
+                raise DataError(msg)
             msg = (
                 f"{owner} needs numbers, but {where(place)} holds {shown}. Convert it, or use None or NaN for missing."
             )
             raise DataError(msg)
     return out
+
+
+def _as_float(value: Any, place: tuple[int, ...], owner: str) -> float:
+    try:
+        return float(value)
+    except OverflowError as error:
+        at, shown = f"{where(place)} holds" if place else "the data are", f"{value.bit_length()} bits"
+        msg = (
+            f"{owner} needs numbers that float64 can hold, but {at} a whole number of {shown}. Divide the column by a "
+            "constant, take logarithms, or mark the cell missing with NaN."
+        )
+        raise DataError(msg) from error
+
+
+def is_several(given: Any) -> bool:
+    """Whether something has elements that one can go through; text and bytes are one thing."""
+    one = isinstance(given, (str, bytes, memoryview)) or getattr(given, "ndim", 1) == 0
+    return isinstance(given, Iterable) and not one
+
+
+def is_hashable(label: Any) -> bool:
+    """Whether something can be a label, or a key."""
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
 
 
 def too_large(owner: str, value: float, row: int, column: Any) -> str:
@@ -165,7 +206,7 @@ def as_rows(array: Array, owner: str, columns: int | None, event: int) -> Array:
     ``columns`` is the number that the model already has (None while it can take any). One number, or one vector
     for a model of several columns, is one row.
     """
-    full = 2 + event
+    full, given = 2 + event, array.shape
     if array.ndim == event:  # one event: one row of one column
         array = array[None, None]
     elif array.ndim == 1 + event:
@@ -174,6 +215,9 @@ def as_rows(array: Array, owner: str, columns: int | None, event: int) -> Array:
     if array.ndim != full:
         msg = f"{owner} takes rows × columns; the data have shape {array.shape}. Reshape them to two axes."
         raise DataError(msg)
+    if 0 in array.shape[1:]:
+        msg = f"{owner} needs at least one column; the data have shape {given}. Give rows × columns."
+        raise DataError(msg)
     if columns is not None and array.shape[1] != columns:
         msg = (
             f"{owner} describes {columns} column{'s'[: columns != 1]}, but the data have {array.shape[1]}. "
@@ -181,3 +225,46 @@ def as_rows(array: Array, owner: str, columns: int | None, event: int) -> Array:
         )
         raise DataError(msg)
     return array
+
+
+def check_columns(model: Any, rows: Any) -> None:
+    """Refuse rows with another number of columns than a distribution has parameters for.
+
+    A value over one column has numbers as parameters, which formulas would apply to any number of columns.
+    """
+    if model.row_vector:
+        return
+    entries, given = _vector_length(model), np.shape(rows)[2:]
+    if entries is not None and given and given[0] != entries:
+        msg = (
+            f"{model.name} describes vectors of {entries} entries, but the rows of the data have {given[0]}. "
+            "Give the same columns as in the fit."
+        )
+        raise DataError(msg)
+    known = model.columns or 1
+    if rows.shape[1] != known:
+        msg = (
+            f"{model!r:.200} describes {known} column{'s'[: known != 1]}, but the data have {rows.shape[1]}. Give the "
+            "same columns as in the fit, fit it to these columns, or give one value per column, as in "
+            f"{model.name}({next(iter(model.params))}=[…])."
+        )
+        raise DataError(msg)
+
+
+def _vector_length(model: Any) -> int | None:
+    """How many entries one event has; None where an event is one number."""
+    if not model.support.core:
+        return None
+    vectors = [getattr(model, name) for name, spec in model.specs().items() if spec.domain.core]
+    known = [np.shape(vector)[-1] for vector in vectors if vector is not None]
+    return int(known[0]) if known else None
+
+
+def row_count(data: Any) -> int | None:
+    """The number of rows, where data tell it before they are read."""
+    if isinstance(data, Mapping):
+        data = next(iter(data.values()), ())
+    shape = getattr(data, "shape", None)
+    if isinstance(shape, tuple) and shape and isinstance(shape[0], int):
+        return shape[0]
+    return len(data) if isinstance(data, Sized) and not isinstance(data, str) else None

@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.core.averaged import Averaged
 from suffice.core.belief_portrait import Belief
+from suffice.core.belief_questions import Probability, by_parameter, holds
 from suffice.core.coordinates import Bulk, LogDensity, Space, candidates, climb_to, find_bulk, polish
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
@@ -241,6 +242,37 @@ class DensityPosterior(Belief):
         stretch = np.exp(axis.log_slope(u)) * scale * np.cosh(t)
         density = whole.rule.inner(t[:, None]) / float(whole.panels.masses.sum()) / stretch
         return np.asarray(density.reshape(np.shape(values)))
+
+    def cdf(self, t: Any = None, /, **named: Any) -> Any:
+        """P(θ ≤ t | data), of the only parameter, or by name of each by itself, the others integrated out."""
+
+        def below(name: str, value: Array) -> Any:
+            j = self.names.index(name)
+            whole, axis = self._marginal(j), self.space.axes[j]
+            flat = np.ravel(value)
+            inside = (flat > axis.domain.low) & (flat < axis.domain.high)
+            found = np.where(flat >= axis.domain.high, 1.0, 0.0)
+            u = np.array([axis.coordinate(float(one)) for one in flat[inside]])
+            found[inside] = whole.panels.cumulative(np.arcsinh((u - self.bulk.centre[j]) / self.bulk.scale[j]))
+            return float(found[0]) if np.ndim(value) == 0 else found.reshape(np.shape(value))
+
+        return by_parameter(below, self.names, t, named)
+
+    def prob(self, predicate: Any, random_state: Any = None) -> Probability:
+        """P(statement about θ | data), by quadrature; ``predicate`` takes the parameters by position, as arrays."""
+        del random_state
+        names = self.names
+
+        def log_joint(theta: Array) -> Array:
+            true = holds(predicate, names, [np.ascontiguousarray(column) for column in theta.T])
+            out = np.full(len(theta), -np.inf)
+            if true.any():
+                out[true] = self._log_joint(theta[true])
+            return out
+
+        found = integrate(self.space.lift(log_joint), self.space, self.bulk, (self._prior_bulk,))
+        error = max(self._integral.error, TOLERANCES[self.space.size][0])
+        return Probability(float(np.exp(found.log_total - self._integral.log_total)), error)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw parameters: (n,), or a dictionary of (n,) arrays."""

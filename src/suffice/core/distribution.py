@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 
 from suffice.core import calculus
-from suffice.core.data import as_rows, listed, numbers
+from suffice.core.data import as_rows, check_columns, listed, numbers
 from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.names import with_all_columns
 from suffice.core.parameters import Array
 from suffice.core.questions import Questions
 from suffice.core.statistics import Additive
@@ -55,6 +56,7 @@ class Distribution(Questions):
     """
 
     discrete: ClassVar[bool] = False
+    atoms: ClassVar[tuple[float, ...]] = ()  # values of a continuous family that have a probability
     labelled: ClassVar[bool] = False  # cells are labels, yes and no among them, rather than amounts
     worded: ClassVar[bool] = False  # and these may be anything, as text
     in_place: ClassVar[bool] = False  # statistics are gathered without temporaries as long as the rows
@@ -92,6 +94,16 @@ class Distribution(Questions):
         """Rows in the form that the formulas take: (n, d) numbers."""
         return as_rows(numbers(x, self.name), self.name, self.columns, self.support.core)
 
+    def read_same_columns(self, x: Any) -> Any:
+        """Rows in the form that the formulas take, with as many columns as there are parameters for."""
+        rows = self.read(x)
+        self.check_columns(rows)
+        return rows
+
+    def check_columns(self, rows: Any) -> None:
+        """Refuse rows with another number of columns than there are parameters for."""
+        check_columns(self, rows)
+
     def is_single(self, x: Any) -> bool:
         """Whether ``x`` is one row rather than many."""
         depth = np.ndim(x) - self.support.core
@@ -105,14 +117,8 @@ class Distribution(Questions):
         self.require_ready("score rows")
         if isinstance(x, Source):
             return x.mapped(self.log_prob)
-        x = self.settled(x)
-        rows = self.read(x)
-        if self.columns is None and not self.row_vector and rows.shape[1] != 1:
-            msg = (
-                f"{self!r} describes 1 column, but the data have {rows.shape[1]}. "
-                f"Fit it to them, or give one value per column, as in {self.name}({next(iter(self.params))}=[…])."
-            )
-            raise DataError(msg)
+        x = self.settled(with_all_columns(self, x))
+        rows = self.read_same_columns(x)
         self.remark(rows)
         stack = self.stacked
         out = local.fill(lambda part: stack.log_density(rows[part]), len(rows), self._width(rows))
@@ -155,7 +161,10 @@ class Distribution(Questions):
         weights
             None, (n,) per row, (n, k) per row and member, or a :class:`OneHot` that names each row's member.
         """
-        rows, prepared, model = self.prepared(x, weights)
+        rows = read(self, x)
+        if not self.exact:  # such statistics depend on the parameters, so every column needs its own
+            self.check_columns(rows)
+        rows, prepared, model = self.prepared(rows, weights)
         stack = model.stacked
         if prepared.members not in (1, stack.members):
             msg = f"weights name {prepared.members} members, but the stack has {stack.members}; give each a column."
@@ -364,6 +373,12 @@ class Distribution(Questions):
         """The conjugate posterior of a stack: the prior plus the statistics."""
         raise self._cannot("be paired with a conjugate prior")
 
+    def reference_belief(self, stats: Any) -> Any:
+        """The belief of a stack under its reference prior (:mod:`suffice.core.reference`)."""
+        from suffice.core.reference import NOTHING
+
+        return self.update(stats, NOTHING)
+
     def predict_with(self, belief: Any) -> Any:
         """The distribution of a new row, the parameters averaged over the belief."""
         raise self._cannot("be paired with a conjugate prior")
@@ -379,7 +394,10 @@ class Distribution(Questions):
         del stats
         return ()
 
-    def weak_prior(self, stats: Any) -> Any:
-        """The stated weakly informative prior that ``prior="weak"`` means."""
-        del stats
+    def weak_prior(self, stats: Any, part: float = 1.0) -> Any:
+        """The prior that ``prior="weak"`` means, which :mod:`suffice.distributions.weak_priors` states for each family.
+
+        ``part`` is the part of the variances of these rows that is expected within a component.
+        """
+        del stats, part
         raise self._cannot("choose a weak prior by itself; give prior= a density of its parameters instead")

@@ -18,17 +18,18 @@ class Estimates(Sequence[dict[str, Any]]):
 
     Each has ``member``, ``column``, ``parameter``, ``level`` (None where there is none), ``estimate``, ``std_error``,
     ``low`` and ``high``: 0 is the error of what is fixed, NaN that of what the rows do not tell.
+    ``note`` says why there are no errors at all, where there are none.
     ``pandas.DataFrame(estimates)`` and ``polars.DataFrame(list(estimates))`` take them as they are.
     """
 
-    def __init__(self, rows: Iterable[dict[str, Any]], level: float = 0.95) -> None:
+    def __init__(self, rows: Iterable[dict[str, Any]], level: float = 0.95, note: str = "") -> None:
         """Keep the rows; ``level`` is that of the intervals."""
-        self.rows, self.level = list(rows), level
+        self.rows, self.level, self.note = list(rows), level, note
 
     @classmethod
-    def of(cls, numbers: Iterable[Parameter], level: float) -> Self:
+    def of(cls, numbers: Iterable[Parameter], level: float, note: str = "") -> Self:
         """The rows of parameters with intervals of a level."""
-        return cls(map(_row, numbers), level)
+        return cls(map(_row, numbers), level, note)
 
     def __len__(self) -> int:
         """Return the number of parameters."""
@@ -38,7 +39,7 @@ class Estimates(Sequence[dict[str, Any]]):
         """Return a row by its number, some rows by a slice, or a column by its name."""
         if isinstance(place, str):
             return [row[place] for row in self.rows]
-        return Estimates(self.rows[place], self.level) if isinstance(place, slice) else self.rows[place]
+        return Estimates(self.rows[place], self.level, self.note) if isinstance(place, slice) else self.rows[place]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Iterate over the rows."""
@@ -55,7 +56,8 @@ class Estimates(Sequence[dict[str, Any]]):
         sides = [left] * len(told) + [right] * 3
         text = ["  ".join(side(one, w) for side, one, w in zip(sides, line, wide, strict=True)) for line in lines]
         more = len(self.rows) - SHOWN
-        return "\n".join(line.rstrip() for line in [*text, *([f"… and {more} more"] if more > 0 else [])])
+        tail = [*([f"… and {more} more"] if more > 0 else []), *([self.note] if self.note else [])]
+        return "\n".join(line.rstrip() for line in [*text, *tail])
 
 
 def _row(one: Parameter) -> dict[str, Any]:

@@ -49,6 +49,10 @@ class ExponentialFamily(Distribution):
         """The member whose expected statistic is ``mean``."""
         raise self._cannot("be found from a mean statistic")
 
+    def from_natural(self, eta: Array) -> Self:
+        """The member whose natural parameter is ``eta``, in the shape that ``natural`` gives."""
+        raise self._cannot("be found from a natural parameter")
+
     # ---- what follows -------------------------------------------------------------------------------------------
     def gather(self, x: Array, w: Weights) -> Any:
         if self.own_base and self.members > 1:
@@ -151,6 +155,10 @@ class ExponentialFamily(Distribution):
     def mean_statistic(self) -> Array:
         """E u(X) = ∂A/∂η; by default by differentiating A along the parameters."""
         return calculus.mean_statistic(self)
+
+    def covariance_statistic(self) -> Array:
+        """Cov u(X) = ∂²A/∂η²: a number for one statistic, else (…, m, m); by default from E u along the parameters."""
+        return calculus.covariance_statistic(self)
 
     def kl(self, other: Any) -> Any:
         """D(self‖other): a Bregman divergence of A within the family, else by quadrature or summation."""

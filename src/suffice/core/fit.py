@@ -17,11 +17,16 @@ from suffice.core.checkpoint import Checkpoint
 from suffice.core.density import data_posterior, density_posterior, is_density
 from suffice.core.distribution import Alert, Distribution
 from suffice.core.doubts import impossible, unbelieved, under, without_cells
-from suffice.core.em import Climb, InterruptedStart, Pass, Trace, climb, merit
+from suffice.core.em import Climb, InterruptedStart, Pass, Trace, climb
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.finite_posterior import finite_posterior, is_finite
+from suffice.core.layout import like_data
+from suffice.core.missing import missing_cells
 from suffice.core.names import names_of_data, saying_names, with_names
 from suffice.core.parameters import generator
 from suffice.core.prior_function import in_order
+from suffice.core.ranking import discarded
+from suffice.core.reference import reference_posterior
 from suffice.core.result import Fit
 from suffice.core.sketch import fingerprint
 from suffice.core.streamed import Streamed, located, read, staged
@@ -65,8 +70,9 @@ def fit(
     random_state
         Seed or Generator of the starts of iterative families.
     n_init, max_iter, tol
-        Number of starts, most passes, and the relative change of log L that counts as flat (default: 1e-10 for a
-        mixture, else to rounding).
+        Number of starts, most iterations (an E-step and an M-step each: from ``start=`` without acceleration,
+        ``max_iter=t`` ends at the t-th parameters of EM), and the relative change of log L that counts as flat
+        (default: 1e-10 for a mixture, else to rounding).
     ddof
         1 gives the variance with divisor n − 1.
     start
@@ -101,9 +107,9 @@ def fit(
                 stats = learned.suffstats(rows, checked)
             path = _at_once(learned, stats, ddof)
             found = _conclude(path, (rows, checked), prior, prototype, believed, (), named)
-            return named_fit(found, names_of_data(data, without=weights))
+            return like_data(named_fit(found, names_of_data(data, without=weights)), data)
         _refuse_ddof(prototype, ddof, stats)
-        options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback}
+        options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback, "whole": True}
         kept = None
         if checkpoint is not None:
             asked = {"prototype": distribution, "data": (fingerprint(rows, checked), len(rows)), "prior": prior}
@@ -113,8 +119,8 @@ def fit(
         settled = prototype.settle_prior(prior, rows, checked)
         with nullcontext() if kept is None else kept.going_on():
             climbs = _climbs(prototype, rows, checked, settled, start, generator(random_state), n_init, options, kept)
-            merits = merit([one for one, _ in climbs])
-            path, notes = max(climbs, key=lambda one: merits(one[0]))
+            path, notes = max(climbs, key=lambda one: one[0].merit)
+            notes = (*notes, *discarded([one for one, _ in climbs], path))
             alike = sum(one.agrees(path) for one, _ in climbs)
             tries = prototype.tries if start is None else 1
             trace = replace(path.trace, starts=len(climbs), agreeing=alike, tries=tries)
@@ -130,7 +136,7 @@ def fit(
             found = replace(found, _mark=begun)
         if kept is not None and len(climbs) == n_init and not climbs[-1][0].interrupted:
             kept.remove()
-        return named_fit(found, names_of_data(data, without=weights))
+        return like_data(named_fit(found, names_of_data(data, without=weights)), data)
 
 
 def _climbs(
@@ -204,9 +210,13 @@ def posterior(
 ) -> Any:
     """What to believe of a distribution's parameters after seeing the data.
 
-    ``prior`` is conjugate, an earlier posterior, ``"weak"``, or any density of the free parameters as a function. It
-    takes them as arrays, by position in the order of the distribution (or by name, if its arguments have exactly their
-    names), and returns an array. For one parameter any distribution of a number will do.
+    ``prior`` is conjugate, an earlier posterior, ``"weak"``, ``"reference"`` (improper, where the posterior is proper:
+    :mod:`suffice.core.reference`), or any density of the free parameters as a function. It takes them as arrays, by
+    position in the order of the distribution (or by name, if its arguments have exactly their names), and returns an
+    array. For one parameter any distribution of a number will do.
+
+    A prior over finitely many values is ``sf.Categorical(values, probabilities)`` for one parameter, and
+    ``{distribution: weight, …}`` for any: the posterior has a weight for each, and sums where others integrate.
 
     That of a mixture of conjugate families is variational: beliefs about weights and members, each conjugate and
     independent of each other, that come nearest to the truth. Its ``log_evidence`` is a lower bound. The prior is
@@ -219,6 +229,9 @@ def posterior(
     >>> post = sf.posterior(sf.Bernoulli(), [1, 0, 1], prior=sf.Beta(1, 1))
     >>> post.mean, post.predictive()
     (0.6, Bernoulli(p=0.6))
+    >>> prior = sf.Categorical([0.2, 0.5, 0.9], [0.3, 0.4, 0.3])
+    >>> sf.posterior(sf.Bernoulli(), [1, 0, 1], prior=prior).weights.round(3)
+    array([0.114, 0.596, 0.29 ])
     """
     _check_options(distribution, n_init, max_iter, tol)
     rows, checked, prototype = _prepare(distribution, data, weights, empty=True)
@@ -231,7 +244,10 @@ def posterior(
         "accelerate": accelerate,
         "callback": callback,
     }
-    near = prototype.approximate_posterior(rows, checked, prior, options)
+    if is_finite(prior):
+        near = finite_posterior(prototype, rows, checked, prior)
+    else:
+        near = prototype.approximate_posterior(rows, checked, prior, options)
     found = _believe(prototype, rows, checked, prior) if near is None else near
     names = names_of_data(data, without=weights)
     if names is None or prototype.column_names is not None or len(names) != (prototype.columns or 1):
@@ -251,6 +267,8 @@ def _believe(prototype: Any, rows: Any, weights: Weights, prior: Any, *, mode_on
             "which comes near."
         )
         raise UnsupportedError(msg)
+    if isinstance(prior, str) and prior == "reference":
+        return reference_posterior(prototype, stats)
     if mode_only:
         return density_posterior(prototype, stats, prior, mode_only=True)
     return prototype.posterior(stats, prior)
@@ -318,7 +336,7 @@ def _climbed(
             begin = walk["here"].distribution
     except InterruptedStart as stopped:  # one pass, to know how good it is
         begin, notes, interrupted = stopped.best, (), True
-        options = {**options, "max_iter": 1}
+        options = {**options, "max_iter": 1, "whole": False}
     tol = prototype.tolerance if options["tol"] is None else options["tol"]
     options = {**options, "tol": tol, "log_prior": lambda one: log_prior_at(one, prior, prototype)}
     path = climb(begin, staged(begin, rows), weights, prior, keep=going.keeper(notes), resumed=walk, **options)
@@ -367,7 +385,7 @@ def _conclude(
         alerts=tuple(alerts),
         prior=prior,
         log_posterior=likelihood + prior_there,
-        missing=round(float((weights.total - cells).clip(0).sum())) if cells.ndim == 2 else 0,
+        missing=missing_cells(cells, *data) if cells.ndim == 2 else 0,
         prior_name=name,
         starts=path.starts or (path.trace,),
         _data=data,

@@ -25,6 +25,11 @@ def of_fit(fit: Any) -> Portrait:
     own: Portrait = fit.distribution.portrait(getattr(fit, "names", None), fit)
     p = fit.n_parameters
     numbers = [Statistic("log-likelihood", fit.log_likelihood, f"log-likelihood {score(fit.log_likelihood)}")]
+    if fit.distribution.decides and hasattr(fit.distribution, "certainty"):
+        height = float(fit.trace.log_likelihood[-1])
+        numbers.append(
+            Statistic("classification log-likelihood", height, f"of rows and components together {score(height)}")
+        )
     if fit.prior is not None:
         numbers.append(Statistic("log posterior", fit.log_posterior, f"log posterior {score(fit.log_posterior)}"))
     numbers.append(Statistic("parameters", p, count(p, "parameter")))

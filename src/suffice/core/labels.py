@@ -6,15 +6,15 @@ by its distinct values in sorted order. None, NaN, NaT and NA are missing.
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from suffice import kernels
-from suffice.core.data import as_rows, cells, columns_of, listed, where
+from suffice.core.data import as_rows, cells, columns_of, is_hashable, listed, where
 from suffice.core.errors import DataError
+from suffice.core.matching import places_among
 from suffice.core.parameters import Array
 from suffice.engines import local
 from suffice.engines.once import cached_property
@@ -55,8 +55,7 @@ class Column:
         if levels not in self.known and levels == self.vocabulary:
             self.known[levels] = np.arange(len(levels))
         elif levels not in self.known:
-            place = {_key(level): index for index, level in enumerate(levels)}
-            self.known[levels] = np.array([place.get(_key(label), -1) for label in self.vocabulary], dtype=np.int64)
+            self.known[levels] = places_among(self.vocabulary, levels)
         return self.known[levels]
 
     def among(self, places: Array) -> Array:
@@ -136,8 +135,9 @@ class Whole(Labels):
         if below.any():
             row, column = np.argwhere(below)[0].tolist()
             msg = (
-                f"Negative values in data: {where((row, column))} has {self.matrix[row, column]:g}, and categories are "
-                "0, 1, …. Number them from 0, or use NaiveBayes, which takes labels of any kind."
+                f"Negative values in data passed to CategoricalNB (input X): {where((row, column))} has "
+                f"{self.matrix[row, column]:g}, and categories are 0, 1, …. Number them from 0, or use NaiveBayes, "
+                "which takes labels of any kind."
             )
             raise DataError(msg)
 
@@ -165,7 +165,7 @@ def read_labels(x: Any, owner: str, columns: int | None) -> Labels:
     array = cells(x, owner)
     if array.dtype.kind in "USc" and not hasattr(x, "dtype"):  # NumPy made text of a list that also holds others
         array = np.asarray(x, dtype=object)
-    if array.dtype.kind in "iuf" and not hasattr(x, "dtype"):  # NumPy made numbers of a list that also holds booleans
+    if array.dtype.kind in "iuf" and array.ndim and not hasattr(x, "dtype"):  # or numbers of one with booleans
         array = np.asarray(x, dtype=object) if _holds_booleans(x) else array
     rows = as_rows(array, owner, columns, 0)
     if rows.shape[1] == 0:
@@ -269,7 +269,7 @@ def _numbered(values: Array, owner: str, column: int, columns: int) -> Column:
     try:
         codes = np.fromiter(map(numbering.__getitem__, cells), np.int64, len(values))
     except TypeError as error:
-        row = next(i for i, cell in enumerate(cells) if not _hashable(cell))
+        row = next(i for i, cell in enumerate(cells) if not is_hashable(cell))
         place = where((row, column)) if columns > 1 else where((row,))
         shown = f"{type(cells[row]).__name__} {cells[row]!r:.60}"
         msg = f"{owner} takes labels, which must be hashable, but {place} holds {shown}. Make text of it, or a tuple."
@@ -290,7 +290,9 @@ def _holds_booleans(x: Any) -> bool:
 
 def is_missing(label: Any) -> bool:
     """Whether a label stands for no value: None, NaN, NaT, NA."""
-    return label is None or type(label).__name__ in {"NAType", "NaTType"} or bool(label != label)  # noqa: PLR0124 (of any kind)
+    if label is None or type(label).__name__ in {"NAType", "NaTType"}:
+        return True
+    return not isinstance(label, np.ndarray) and bool(label != label)  # noqa: PLR0124 (of any kind)
 
 
 def in_order(labels: Any) -> tuple[Any, ...]:
@@ -304,24 +306,6 @@ def in_order(labels: Any) -> tuple[Any, ...]:
 def plain(label: Any) -> Any:
     """A label without NumPy's wrapping; NumPy's dates stay, because Python has none of their precision."""
     return label.item() if isinstance(label, np.generic) and label.dtype.kind not in "mM" else label
-
-
-def _key(label: Any) -> Any:
-    """What makes two labels the same: a date is one, whoever wrote it."""
-    if isinstance(label, np.datetime64):
-        rounded = label.astype("datetime64[us]")
-        return rounded.item() if rounded == label else label
-    if isinstance(label, dt.date) and not isinstance(label, dt.datetime):
-        return dt.datetime(label.year, label.month, label.day)  # noqa: DTZ001 (labels have no time zone)
-    return label
-
-
-def _hashable(label: Any) -> bool:
-    try:
-        hash(label)
-    except TypeError:
-        return False
-    return True
 
 
 def as_array(levels: tuple[Any, ...]) -> Array:

@@ -15,6 +15,7 @@ from suffice.core.answers import Answers
 from suffice.core.cells import Part
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import Array
+from suffice.core.separation import Separation
 from suffice.core.sketch import opening
 from suffice.engines import local
 from suffice.kernels import choosing
@@ -156,13 +157,20 @@ class Member(Answers):
             return np.zeros(self.members, bool)
         return np.asarray((sharpness >= floor * (1 - 1e-6)).any(axis=1))
 
-    def narrowness(self, stats: Any) -> Array:
-        """The least variance of each member in any direction, as a share of that of all rows, (k,).
-
-        1 where the family does not tell. Rows that have none to share leave every member as wide as they are.
-        """
+    def degenerate(self, floor: Any, stats: Any) -> Array:
+        """Which components (k,) lie on the floor in some direction in which the rows together do not."""
         del stats
-        return np.ones(self.members)
+        return self.held(floor)
+
+    def singular_alerts(self, floor: Any, stats: Any) -> tuple[tuple[str, str], ...]:
+        """What to tell of columns that are constant, or follow from others, in all rows together."""
+        del floor, stats
+        return ()
+
+    def separation(self, stats: Any, floor: Any = None) -> Separation | None:
+        """How far components differ in their normal columns; None where the family has none, or learns no spread."""
+        del stats, floor
+        return None
 
     def rounding(self, stats: Any) -> float:
         """How much of Σ w log p is rounding, where the family computes it as a difference of large numbers."""
@@ -383,13 +391,13 @@ class Member(Answers):
         """What to believe of the parameters where no formula gives it, but a climb comes near; None: a formula does."""
         del rows, weights, prior, options
 
-    def sound(self, stats: Any) -> bool:
-        """Whether no part of the estimate is an accident of a few rows."""
+    def is_spurious(self, stats: Any) -> bool:
+        """Whether some component is degenerate, or no more than chance explains."""
         del stats
-        return True
+        return False
 
-    def owed(self, stats: Any) -> float:
-        """How much of the log-likelihood accidents of a few rows can have brought."""
+    def spurious_gain(self, stats: Any) -> float:
+        """How much of the log-likelihood degenerate components, or chance, can have brought."""
         del stats
         return 0.0
 
@@ -413,8 +421,11 @@ class Member(Answers):
         return prior
 
     # ---- priors of a part, in which there is no density of the whole ----------------------------------------------
-    def settle_part(self: Any, prior: Any, rows: Any, weights: Any) -> Any:
-        """The conjugate prior of the members of a mixture, by name or as given, or the reason why it is none."""
+    def settle_part(self: Any, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
+        """The conjugate prior of the members of a mixture, by name or as given, or the reason why it is none.
+
+        ``part`` is the part of the variances of all rows that is expected within a member.
+        """
         if prior is None or not isinstance(prior, str):
             belief = getattr(prior, "belief", prior)
             if prior is None or isinstance(belief, self.conjugates):
@@ -430,13 +441,13 @@ class Member(Answers):
             )
             raise UnsupportedError(msg)
         check_named(prior)
-        return self.weak_belief(rows, weights)
+        return self.weak_belief(rows, weights, part)
 
-    def weak_belief(self: Any, rows: Any, weights: Any) -> Any:
+    def weak_belief(self: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
         """The weak prior of a member, from all rows; None where the family has none that it can be estimated under."""
         one = self.each[0]
         try:
-            found = one.weak_prior(one.first_statistics(rows, weights))
+            found = one.weak_prior(one.first_statistics(rows, weights), part)
             self.estimate(self.suffstats(rows[:2]), found)
         except UnsupportedError:
             return None

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
+from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from suffice.core.errors import ArgumentError, DataError, ParameterError
+from suffice.core.data import is_hashable
+from suffice.core.errors import ArgumentError, DataError, ParameterError, SufficeWarning
 from suffice.frames import table
 
 P = ParamSpec("P")
@@ -89,16 +93,13 @@ def saying_names(learn: Callable[P, R]) -> Callable[P, R]:
 
 def label_of(asked: Any, labels: tuple[Any, ...], owner: str) -> Any:
     """The label of a column that is asked for, by name or place (from the end, too), or an error that offers others."""
-    try:
-        if asked in labels:
-            return labels[labels.index(asked)]
-    except (TypeError, ValueError):  # what is no name at all
-        pass
+    if is_hashable(asked) and asked in labels:
+        return labels[labels.index(asked)]
     places = labels == tuple(range(len(labels)))
     whole = isinstance(asked, (int, np.integer)) and not isinstance(asked, bool)
     if places and whole and -len(labels) <= asked < len(labels):
         return int(asked) % len(labels)
-    shown = repr(asked) if np.ndim(asked) == 0 else f"like this {type(asked).__name__}"
+    shown = repr(asked) if is_hashable(asked) else f"like this {type(asked).__name__}"
     raise ParameterError(f"{owner} has no column {shown:.60}. {offer(asked, labels)}")
 
 
@@ -119,16 +120,83 @@ def guessed(asked: Any, known: Iterable[Any]) -> str:
     return "" if found is None else f"Did you mean {found!r}? "
 
 
+def in_columns(places: Iterable[int], columns: int) -> str:
+    """In which columns of a block, by place, which `with_names` makes names of; "" where there is only one.
+
+    >>> in_columns([2, 0, 2], 3), in_columns([0], 1)
+    (' in columns 0, 2', '')
+    """
+    found = sorted(set(places))
+    if columns < 2 or not found:
+        return ""
+    return f" in column{'s'[: len(found) != 1]} {', '.join(map(str, found))}"
+
+
+def columns_of(flags: Any) -> tuple[list[int], int]:
+    """The columns of an array (k, d) in which something is true, and how many columns there are."""
+    flags = np.atleast_2d(flags)
+    return np.flatnonzero(flags.any(axis=0)).tolist(), flags.shape[1]
+
+
 def lacking(wanted: Iterable[Any], there: Iterable[Any]) -> str:
     """What to say of data without some of the columns that a model asks for: those, and what they may be called."""
-    known, asked = list(there), list(wanted)
+    which, it = _absent(list(wanted), list(there))
+    return f"the data lack the {which}, which the model asks for by name. Rename or add {it}."
+
+
+def _absent(asked: list[Any], known: list[Any]) -> tuple[str, str]:
+    """The columns that are not there, in words, and a pronoun for them."""
     missing, others = [name for name in asked if name not in known], [name for name in known if name not in asked]
     meant = {name: near(name, others) for name in missing}
     told = [f"{name!r} (is it their {meant[name]!r}?)" if meant[name] else repr(name) for name in missing[:12]]
     more = f" and {len(missing) - 12} more" if len(missing) > 12 else ""
     many, it = ("s", "them") if len(missing) > 1 else ("", "it")
-    which = f"column{many} {', '.join(told)}{more}"
-    return f"the data lack the {which}, which the model asks for by name. Rename or add {it}."
+    return f"column{many} {', '.join(told)}{more}", it
+
+
+def warn_of_absent(wanted: Iterable[Any], there: Iterable[Any]) -> None:
+    """Warn of columns that a model has and the data do not: they are integrated out."""
+    which, it = _absent(list(wanted), list(there))
+    cells = "their cells count" if it == "them" else "its cells count"
+    text = f"the data lack the {which}: {cells} as missing, and the answer is that of the other columns."
+    warnings.warn(text, SufficeWarning, stacklevel=_depth())
+
+
+def _depth() -> int:
+    """How far up the stack the caller of the library is."""
+    callers = inspect.stack(0)[1:]
+    return next((i for i, one in enumerate(callers, 1) if not _is_ours(one.frame)), len(callers))
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("suffice.")
+
+
+def with_all_columns(model: Any, data: Any) -> Any:
+    """Data in which columns of the model that are not there are missing cells, with a warning.
+
+    Data without any of them, or without names, stay as they are: whoever reads them says what is wrong.
+    """
+    wanted = model.column_names
+    there = None if wanted is None else names_of_data(data)
+    if there is None or set(wanted) <= set(there) or set(wanted).isdisjoint(there) or len(data) == 0:
+        return data
+    absent = [name for name in wanted if name not in set(there)]
+    if not model.vector_labels.isdisjoint(absent):
+        return data
+    x = table.opened(data)
+    if isinstance(x, np.ndarray):
+        x = {name: x[name] for name in there}
+    elif isinstance(x, (list, tuple)):
+        x = {name: [row.get(name) for row in x] for name in dict.fromkeys(name for row in x for name in row)}
+    elif not isinstance(x, (table.Frame, Mapping)):  # files
+        return data
+    warn_of_absent(wanted, there)
+    if isinstance(x, table.Frame):
+        holes = dict.fromkeys(absent, np.full(len(x), np.nan))
+        return table.Frame({**{name: x.raw(name) for name in x}, **holes}, len(x))
+    first = next(x[name] for name in wanted if name in x)
+    return {**x, **dict.fromkeys(absent, np.nan if np.ndim(first) == 0 else np.full(len(first), np.nan))}
 
 
 def by_name(data: Any, names: tuple[Any, ...] | None) -> Any:

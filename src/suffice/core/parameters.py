@@ -52,6 +52,13 @@ class Domain:
             inside = np.where(np.eye(value.shape[-1], dtype=bool), np.maximum(inside, 0.0), inside)
         return np.asarray(inside)
 
+    def nearest_inside(self, value: Array) -> Array:
+        """Each entry moved to the nearest number of the domain where rounding put it on an open bound or beyond."""
+        largest = np.finfo(float).max
+        low = self.low if self.closed[0] else np.nextafter(self.low, np.inf)
+        high = self.high if self.closed[1] else np.nextafter(self.high, -np.inf)
+        return np.clip(value, max(low, -largest), min(high, largest))
+
     def snapped(self, value: Array, within: Array) -> Array:
         """Each entry on the bound that belongs to the domain and is nearer than ``within``; shares still sum to 1."""
         found = np.where((value - self.low < within) & self.closed[0], self.low, value)
@@ -113,6 +120,9 @@ VECTOR = Domain("a vector of finite numbers", core=1)
 COVARIANCE = Domain("a symmetric positive definite matrix", core=2, rule=_positive_definite)
 
 
+MOST_ROWS = 1 << 48  # of one sample; the bytes of so many rows can still be counted
+
+
 @dataclass(frozen=True)
 class Parameter:
     """What is known of a parameter before any data: its domain, its typical range, whether it is ever learned."""
@@ -145,7 +155,7 @@ def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
     try:
         whole = np.asarray(value)
         raw = _distinct(whole)
-        objects = raw.dtype.kind == "O"
+        objects = raw.dtype.kind == "O" and not has_complex(raw)
         array: Array = raw.astype(np.float64, casting="unsafe" if objects else "same_kind")  # else text is read
     except (TypeError, ValueError, OverflowError) as error:
         msg = f"{owner}: {name} must be {domain.words}; got {value!r:.200}, which is not numeric."
@@ -163,6 +173,13 @@ def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
         raise ParameterError(msg)
     array.flags.writeable = False
     return np.broadcast_to(array, whole.shape) if array.shape != whole.shape else array
+
+
+def has_complex(array: Array) -> bool:
+    """Whether an array is of complex numbers, or of objects that hold one: NumPy would drop their imaginary part."""
+    if array.dtype.kind != "O":
+        return array.dtype.kind == "c"
+    return any(isinstance(one, (complex, np.complexfloating)) for one in array.flat)
 
 
 def _distinct(array: Array) -> Array:
@@ -183,7 +200,10 @@ def check_level(level: Any) -> None:
 def check_count(n: Any) -> None:
     """Refuse what is not a number of draws."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-        msg = f"sample needs a whole number of rows of at least 0; got {n!r}."
+        msg = f"sample needs a whole number of rows of at least 0; got {n!r:.60}."
+        raise ParameterError(msg)
+    if n > MOST_ROWS:
+        msg = f"sample: {n} rows are more than any memory holds; draw fewer, a part at a time."
         raise ParameterError(msg)
 
 

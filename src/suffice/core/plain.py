@@ -15,10 +15,11 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from suffice.core import budget
 from suffice.core.errors import ModelFileError
 from suffice.core.parameters import Array
 
@@ -26,8 +27,7 @@ NUMBERS = frozenset(
     ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
 )
 SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
-EMPTY = 1 << 16  # cells of an array without any that its other axes would have
-TEXT = 1 << 24  # letters that an array of text holds room for, beside those that are there
+ALIKE = 8  # parameters of a family that take the shape of one
 GIANTS = 1000  # whole numbers beyond 64 bits side by side
 _MOMENT = re.compile(r"(datetime64|timedelta64)\[[0-9]{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]")
 _DATE = re.compile(r"NaT|-?[0-9T:.-]{4,60}")
@@ -137,7 +137,7 @@ def read(node: Any, path: str, inner: Reader) -> Any:
     """The data of a tree, checked; ``inner`` reads what is in containers."""
     if type(node) is list:
         _refuse_giants(node, path)
-        return tuple(inner(one, f"{path}[{i}]") for i, one in enumerate(node))
+        return _distinguishable(tuple(inner(one, f"{path}[{i}]") for i, one in enumerate(node)), path)
     if type(node) is not dict:
         return node
     reader = READERS.get(frozenset(node))
@@ -151,6 +151,13 @@ def _refuse_giants(labels: list[Any], path: str) -> None:
     """Refuse many whole numbers beyond 64 bits: they can be chosen to share a hash, and a set of such takes forever."""
     if sum(type(one) is int and one.bit_length() > 64 for one in labels) > GIANTS:
         raise refused(path, f"there are more than {GIANTS} whole numbers beyond 64 bits.")
+
+
+def _distinguishable(labels: Any, path: str) -> Any:
+    """The labels, unless so many of them share a hash that a set of them takes forever."""
+    if len(labels) > budget.SAME_HASH and budget.share_a_hash(labels):
+        raise refused(path, f"more than {budget.SAME_HASH} different labels share a hash, which none of a table do.")
+    return labels
 
 
 def _read_float(node: dict[str, Any], path: str, inner: Reader) -> float:
@@ -180,14 +187,19 @@ def _read_dict(node: dict[str, Any], path: str, inner: Reader) -> dict[Any, Any]
     found: dict[Any, Any] = {}
     pairs = _listed(node, "dict", path)
     _refuse_giants([pair[0] for pair in pairs if type(pair) is list and pair], path)
+    keys = _distinguishable([inner(pair[0], f"{path} key {i}") for i, pair in enumerate(pairs) if _is_pair(pair)], path)
     for i, pair in enumerate(pairs):
-        if type(pair) is not list or len(pair) != 2:
+        if not _is_pair(pair):
             raise refused(path, f"entry {i} of a dictionary is a key and a value; got {pair!r:.40}.")
-        key = _hashable(inner(pair[0], f"{path} key {i}"), path)
+        key = _hashable(keys[i], path)
         if key in found:
             raise refused(path, f"the key {key!r:.40} of a dictionary is there twice.")
         found[key] = inner(pair[1], f"{path}[{key!r:.40}]")
     return found
+
+
+def _is_pair(pair: Any) -> bool:
+    return type(pair) is list and len(pair) == 2
 
 
 def _hashable(value: Any, path: str) -> Any:
@@ -235,7 +247,8 @@ def _read_array(node: dict[str, Any], path: str, inner: Reader) -> Array:
     cells, shape = _listed(node, "array", path), _listed(node, "shape", path)
     if len(shape) > 16 or not all(type(size) is int and size >= 0 for size in shape):
         raise refused(path, f"the shape of an array is a list of whole numbers of at least 0; got {shape!r:.60}.")
-    if math.prod(shape) != len(cells) or (not cells and math.prod(size or 1 for size in shape) > EMPTY):
+    room = 0 if cells else ALIKE * math.prod(size or 1 for size in shape)
+    if math.prod(shape) != len(cells) or not budget.takes("cells", room):
         raise refused(path, f"an array of the shape {shape!r:.60} does not have the {len(cells)} cells that are here.")
     return _filled(cells, node["dtype"], path, inner).reshape(shape)
 
@@ -247,7 +260,7 @@ def _filled(cells: list[Any], dtype: Any, path: str, inner: Reader) -> Array:
         found = np.empty(len(cells), dtype=object)
         for i, one in enumerate(cells):
             found[i] = inner(one, f"{path}[{i}]")
-        return found
+        return cast("Array", _distinguishable(found, path))
     kinds = set(map(type, cells))
     words = _WORDS.fullmatch(dtype) if isinstance(dtype, str) else None
     if words:
@@ -263,7 +276,8 @@ def _filled(cells: list[Any], dtype: Any, path: str, inner: Reader) -> Array:
 
 
 def _text(cells: list[str], width: int, path: str) -> Array:
-    if max(map(len, cells), default=0) > width or width * len(cells) > TEXT + sum(map(len, cells)):
+    room = width * len(cells) - sum(map(len, cells))
+    if max(map(len, cells), default=0) > width or not budget.takes("letters", room):
         raise refused(path, f"text of at most {width} letters does not fit to that of the array.")
     return np.array(cells, dtype=f"<U{width}")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.core.belief_portrait import Belief
+from suffice.core.belief_questions import Probability, by_parameter, conjugate_probability, cumulative
 from suffice.core.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -51,6 +52,54 @@ class Posterior(Belief):
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw parameters."""
         return self.belief.sample(n, random_state)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters that the belief speaks of."""
+        return tuple(getattr(self.belief, "speaks_of", ())) or (self.likelihood.belief_about,)
+
+    def cdf(self, t: Any = None, /, **named: Any) -> Any:
+        r"""P(θ ≤ t | data) of each parameter by itself, :math:`\int_{-\infty}^t p(\theta \mid x)\,d\theta`.
+
+        Parameters
+        ----------
+        t
+            A value of the only parameter, or an array of them; of a vector, one value for each entry or for all.
+        named
+            Values of parameters by name, where there are several; a dictionary will do, too.
+
+        Returns
+        -------
+        float or array, or a dictionary of them where several parameters are asked about.
+
+        Examples
+        --------
+        >>> sf.posterior(sf.Bernoulli(), [1, 1, 0], prior=sf.Beta(1, 1)).cdf(0.5)
+        0.3125
+        """
+        return by_parameter(lambda name, value: plain(cumulative(self.belief, name, value)), self.names, t, named)
+
+    def prob(self, predicate: Any, random_state: Any = None) -> Probability:
+        r"""P(statement about θ | data), :math:`\int 1[\text{predicate}(\theta)]\,p(\theta \mid x)\,d\theta`.
+
+        Parameters
+        ----------
+        predicate
+            A function of the parameters, by position (or by their names), as arrays; it returns an array of booleans.
+        random_state
+            Of the draws, where the belief is about a vector or several columns: then the probability is sampled, and
+            its ``error`` is the standard error. Else it is an integral, right to about 1e-8.
+
+        Returns
+        -------
+        Probability, a float with an ``error``.
+
+        Examples
+        --------
+        >>> sf.posterior(sf.Bernoulli(), [1, 1, 0], prior=sf.Beta(1, 1)).prob(lambda p: p > 0.5) > 0.68
+        True
+        """
+        return conjugate_probability(self, predicate, random_state)
 
     def log_prob(self, parameter: Any) -> Any:
         """Log density of the belief at a parameter."""

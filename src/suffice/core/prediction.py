@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.asked import Asked, plain
+from suffice.core.labels import is_missing
 from suffice.core.names import label_of
 from suffice.core.parameters import Array, check_level
 from suffice.core.readings import decimals, many, measured, number, rounded
@@ -64,6 +65,9 @@ def predict(model: Any, column: Any, given: Any, level: float) -> Prediction:
     label = label_of(column, model.column_labels, model.name)
     asked = Asked.of(model, {} if given is None else given, some=True)
     single = asked.single
+    if single:
+        cells = {one: plain(values[0]) for one, values in asked.columns.items() if one in asked.there and one != label}
+        model.refuse_unknown_levels({one: cell for one, cell in cells.items() if not is_missing(cell)})
     columns = {**asked.columns, label: np.full(len(asked), np.nan)}
     rows = asked.rows(model, columns=columns)
     model.remark(rows)

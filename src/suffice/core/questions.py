@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import DataError, ParameterError, UnsupportedError, naming
+from suffice.core.data import axes_of
+from suffice.core.errors import DataError, ParameterError, SufficeError, UnsupportedError, naming
 from suffice.core.foretold import Foretold
 from suffice.core.labels import is_missing
+from suffice.core.matching import places_among
 from suffice.core.member import Member
-from suffice.core.names import label_of
+from suffice.core.names import guessed, label_of
 from suffice.core.parameters import Array
 from suffice.frames.table import Frame
 
@@ -141,7 +143,7 @@ class Questions(Member):
         Returns
         -------
         A distribution of what is left, in closed form, with the names of its columns and the same verbs. A label that
-        was never seen tells nothing, with a warning, unless a prior gave it a probability.
+        the column does not have is refused.
 
         Examples
         --------
@@ -155,8 +157,8 @@ class Questions(Member):
         if len(known) == len(self.column_labels):
             msg = f"{self.name}: every column is given, so that none is left to ask about; leave one out."
             raise ParameterError(msg)
+        self.refuse_unknown_levels(known)
         part, rows = self.read_known(known)
-        part.remark(rows)
         if not part.stacked.log_density(rows).max() > -np.inf:
             wrong = [label for label in known if not self.log_known({label: known[label]}).max() > -np.inf]
             which = ", ".join(f"{label!r} = {known[label]!r:.40}" for label in wrong or known)
@@ -326,13 +328,32 @@ class Questions(Member):
         """Whether a value that is given is a missing one, or an error where it is several."""
         if label in self.vector_labels:
             return value is None or bool(np.isnan(np.asarray(value, dtype=float)).all())
-        if np.ndim(value) and not isinstance(value, tuple):  # a tuple may be a label
+        if len(axes_of(value, f"given {label!r}")) and not isinstance(value, tuple):  # a tuple may be a label
             msg = (
                 f"{self.name}: given takes one value of column {label!r}; got {value!r:.60}. "
                 "For many rows ask predict(column, given=table) or impute(table)."
             )
             raise ParameterError(msg)
         return is_missing(value)
+
+    def levels_of(self: Any, label: Any) -> tuple[Any, ...] | None:
+        """The levels of a column of labels; None where it holds numbers, or there is no telling."""
+        one = self.of_column(label)
+        try:
+            (told,) = one.stacked.foretell(one.read(np.full((1, 1), np.nan)), one.column_labels[0])
+            levels: tuple[Any, ...] | None = told.levels
+        except (SufficeError, TypeError, ValueError):
+            return None
+        return levels
+
+    def refuse_unknown_levels(self, known: dict[Any, Any]) -> None:
+        """Refuse a label that its column does not have: most often it is mistyped."""
+        for label, value in known.items():
+            levels = None if label in self.vector_labels else self.levels_of(label)
+            if levels and places_among([value], levels)[0] < 0:
+                there = ", ".join(map(repr, levels[:20])) + ("…" if len(levels) > 20 else ".")
+                what = f"column {label!r} has no level {value!r:.60}. {guessed(value, levels)}It has {there}"
+                raise DataError(f"{self.name}: {what}")
 
     def log_known(self: Any, known: dict[Any, Any]) -> Array:
         """The log probability of what is known, (1, k) for a stack of k."""

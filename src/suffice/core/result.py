@@ -12,12 +12,16 @@ from suffice.core.distribution import Alert
 from suffice.core.em import Trace
 from suffice.core.errors import DataError, UnsupportedError
 from suffice.core.estimates import Estimates
+from suffice.core.imputation import impute
+from suffice.core.layout import restore
 from suffice.core.names import names_of_data
 from suffice.core.parameters import check_level
 from suffice.core.portrait import Portrait
 from suffice.core.rich_text import Page
 from suffice.core.sketch import fingerprint
+from suffice.core.streamed import read
 from suffice.engines.once import cached_property
+from suffice.frames import table
 
 # What a fit forwards to its distribution, for completion.
 VERBS = frozenset(
@@ -40,7 +44,8 @@ class Fit(Page):
         data had names, and so do their answers; to the distribution itself they go by place, unless it is a Product.
     log_likelihood, log_posterior
         Σ w log p(x) at the estimate, and the same plus the log prior: infinite where the density of the prior is, as
-        that of Beta(0.5, 0.5) at 0.
+        that of Beta(0.5, 0.5) at 0. Of a hard mixture too: what its passes raise, and its ``trace`` has, is the
+        classification likelihood, which is ``classification_log_likelihood``.
     n
         Σ w: the number of rows that the weights stand for.
     statistics
@@ -55,6 +60,8 @@ class Fit(Page):
         The prior, and the name by which it was asked for: ``"weak"`` stands for what ``prior`` then holds.
     names
         The names of the data's columns, in the order of the distribution's; None where the data had none.
+    layout
+        What the table of the fit was like: the name, kind and unit of each column, in the order of the table.
     """
 
     distribution: Any
@@ -70,8 +77,10 @@ class Fit(Page):
     prior_name: str = ""
     names: tuple[Any, ...] | None = None
     starts: tuple[Trace, ...] = field(default=(), repr=False)
+    layout: tuple[tuple[Any, ...], ...] = field(default=(), repr=False)
     _data: Any = field(default=None, repr=False)  # rows and weights, for what needs another pass; not pickled
     _mark: int | None = field(default=None, repr=False)  # by which a change of the rows is seen
+    _like: Any = field(default=None, repr=False)  # a frame without rows, of the kind that was fitted
 
     @property
     def params(self) -> dict[str, Any]:
@@ -85,8 +94,34 @@ class Fit(Page):
 
     @property
     def n_iter(self) -> int:
-        """Number of passes over the data."""
+        """Number of passes over the data; the one that measures log L after ``max_iter`` M-steps is not counted."""
         return self.trace.passes or len(self.trace.log_likelihood)
+
+    @property
+    def classification_log_likelihood(self) -> float:
+        """Σ w log p(x, component) of a mixture, each row with its most probable component: what hard EM raises.
+
+        It lies below ``log_likelihood`` by the log-probabilities of those components.
+
+        Examples
+        --------
+        >>> fit = sf.fit(sf.Mixture(sf.Normal(), 2, hard=True), [1.0, 2.0, 3.0, 7.0, 8.0, 9.0], random_state=0)
+        >>> bool(np.isclose(fit.classification_log_likelihood, fit.trace.log_likelihood[-1]))
+        True
+        """
+        hidden = getattr(self.distribution, "certainty", None)
+        if hidden is None:
+            msg = f"{self.distribution.name} has no hidden components, so it has no classification likelihood."
+            raise UnsupportedError(msg)
+        if self._data is not None and self.intact:
+            return self.log_likelihood + float(hidden(*self._data))
+        if self.distribution.decides and len(self.trace.log_likelihood):
+            return float(self.trace.log_likelihood[-1])
+        msg = (
+            "the classification likelihood needs the rows, which a fit keeps only while it is in memory and they are "
+            "unchanged: sum the largest of log_prob(rows, component=j) over the components j instead."
+        )
+        raise DataError(msg)
 
     @property
     def aic(self) -> float:
@@ -133,6 +168,9 @@ class Fit(Page):
     def estimates(self, level: float = 0.95) -> Estimates:
         """Every parameter with its standard error and interval, as rows that print as a table.
 
+        A fit that was loaded from a file has no rows. Where standard errors need them (those of a mixture do), and were
+        not asked for before it was saved, they are NaN, and the print says so.
+
         Examples
         --------
         >>> sf.fit(sf.Normal(), [1.0, 2.0, 3.0]).estimates()
@@ -144,7 +182,14 @@ class Fit(Page):
 
         check_level(level)
         reach = float(ndtri((1 + level) / 2))
-        return Estimates.of(self.distribution.numbers(self.names, self.standard_errors, reach), level)
+        note = ""
+        try:
+            errors = self.standard_errors
+        except UnsupportedError as error:
+            if self._data is not None:
+                raise
+            errors, note = None, f"without standard errors: {error}"
+        return Estimates.of(self.distribution.numbers(self.names, errors, reach), level, note)
 
     # ---- questions, by name ---------------------------------------------------------------------------------------
     @cached_property
@@ -159,13 +204,28 @@ class Fit(Page):
         in_place = there is None or there == self.names or set(there).isdisjoint(self.names or ())
         return self.distribution if in_place else self._named
 
-    def log_prob(self, x: Any) -> Any:
-        """Log density of each row."""
-        return self._for(x).log_prob(x)
+    def log_prob(self, x: Any, **options: Any) -> Any:
+        """Log density of each row; of a mixture with ``component=`` that of the row and its component together."""
+        return self._for(x).log_prob(x, **options)
+
+    def suffstats(self, x: Any, weights: Any = None) -> Any:
+        """Statistics of rows with the same columns; see :meth:`Distribution.suffstats`."""
+        reader = self._for(x)
+        reader.check_columns(read(reader, x))
+        return reader.suffstats(x, weights)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
-        """Draw rows: columns by name where the data had names, else an array."""
-        return self._named.sample(n, random_state)
+        """Draw rows that look like the data of the fit.
+
+        Of a frame they are a frame of the same library, with its order and types of columns; of a mapping, or after the
+        fit was loaded from a file, a dictionary of columns; of an array an array. Numbers are rounded to the unit of
+        their column: 1 where it holds whole numbers, else the power of ten that all its values are multiples of.
+        ``fit.distribution.sample`` draws without rounding.
+        """
+        drawn = self._named.sample(n, random_state)
+        if not self.layout or not isinstance(drawn, dict):
+            return drawn
+        return table.like(self._like, restore(self.layout, drawn, self._named))
 
     def given(self, mapping: Any = None, /, **columns: Any) -> Any:
         """The distribution of the other columns where some are known; see :meth:`Distribution.given`."""
@@ -185,8 +245,11 @@ class Fit(Page):
         random_state: Any = None,
     ) -> Any:
         """Fill the missing cells of rows from the cells that they have; see :meth:`Distribution.impute`."""
+        model = self._for(data)
         options: dict[str, Any] = {"n": n, "draw": draw, "uncertainty": uncertainty, "random_state": random_state}
-        return self._for(data).impute(data, **options)
+        if not self.layout or model.column_names is None:
+            return model.impute(data, **options)
+        return impute(model, data, layout=self.layout, **options)
 
     def surprisal(self, data: Any) -> Any:
         """How strange rows and cells are; see :meth:`Distribution.surprisal`."""

@@ -1,7 +1,9 @@
 """A small picture of many rows: the distinct rows whose hashes are smallest, with their summed weights.
 
 Which rows these are depends on the values and the seed alone: not on the order of the rows, on how often one is
-repeated rather than weighted, or on how they are cut into partitions. Sketches of partitions merge.
+repeated rather than weighted, or on how they are cut into partitions. Sketches of partitions merge. The hash is one of
+rounded values (`scales`), so that a last digit changes nothing; rows that are equal when they are rounded are told
+apart by a hash of their bits.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from suffice import kernels
 from suffice.core.labels import Column, Labels
 from suffice.core.parameters import Array
+from suffice.core.scales import Scale, scale_of
 from suffice.core.sparse import Sparse
 from suffice.core.streamed import Streamed, picked
 from suffice.core.weights import Weights
@@ -23,6 +26,8 @@ from suffice.core.weights import Weights
 STEP = 1 << 15  # rows that are hashed at a time
 OPENING = 1 << 16  # rows that a family begins from
 FINGERPRINT = 1 << 23  # cells that are looked at to see a change
+FINE = 2.0**16  # steps of a column's spread: rows that are drawn from a single column of many are still told apart
+UPPER = np.uint64(0xFFFFFFFF00000000)
 
 
 @dataclass(frozen=True)
@@ -42,13 +47,17 @@ class Sketch:
         return Sketch(found[:size], weights[:size], index[:size])
 
 
-def sketch(rows: Any, weights: Weights, size: int, seed: int) -> Sketch:
-    """The ``size`` distinct rows of smallest hash; rows of weight 0 are none."""
+def sketch(rows: Any, weights: Weights, size: int, seed: int, scale: Any = None) -> Sketch:
+    """The ``size`` distinct rows of smallest hash; rows of weight 0 are none.
+
+    Sketches of partitions merge if they have the ``scale`` of all rows; None is that of the rows at hand.
+    """
     found = Sketch(np.empty(0, np.uint64), np.empty(0), np.empty(0, np.intp))
+    scale = scale_of(rows, weights) if scale is None and len(rows) else scale
     for begin in range(0, len(rows), STEP):
         part = slice(begin, begin + STEP)
         with kernels.job(_cells(rows)):
-            hashes = row_hash(rows[part], seed)
+            hashes = _order(rows[part], scale, seed)
         w = weights[part].of_member(0).values
         kept = np.ones(len(hashes), bool) if w is None else w > 0
         if len(found.hashes) == size:
@@ -57,6 +66,11 @@ def sketch(rows: Any, weights: Weights, size: int, seed: int) -> Sketch:
         mine = np.ones(len(place)) if w is None else w[place]
         found = found.merged(Sketch(hashes[place], mine, place + begin), size)
     return found
+
+
+def _order(rows: Any, scale: Any, seed: int) -> Array:
+    """A number (n,) for each row by which they are sorted: first by their rounded values, then by their bits."""
+    return np.asarray((rounded_hash(rows, scale, FINE, seed) & UPPER) | (row_hash(rows, seed) >> np.uint64(32)))
 
 
 def _cells(rows: Any) -> int:
@@ -77,13 +91,39 @@ def _(rows: Labels, seed: int) -> Array:
 
 @row_hash.register
 def _(rows: Sparse, seed: int) -> Array:
-    """The sum of the hashes of a row's cells, whatever their order; a 0 that is kept counts as one that is not."""
+    """As that of the dense rows: the sum of the hashes of all cells, of which most are those of a 0."""
+    return _sparse_hash(rows, rows.values, np.zeros(rows.width), seed)
+
+
+@singledispatch
+def rounded_hash(rows: Any, scale: Any, steps: float, seed: int) -> Array:
+    """A hash (n,) of the values in each row, in whole steps of 1/``steps`` of their column's spread."""
+    return kernels.row_hash(scale.round(np.asarray(rows).reshape(len(rows), -1), steps), seed)
+
+
+@rounded_hash.register
+def _(rows: Labels, scale: Any, steps: float, seed: int) -> Array:
+    del scale, steps
+    return row_hash(rows, seed)
+
+
+@rounded_hash.register
+def _(rows: Sparse, scale: Any, steps: float, seed: int) -> Array:
+    each = Scale(scale.centre[rows.places], scale.spread[rows.places])
+    return _sparse_hash(rows, each.round(rows.values, steps), scale.round(np.zeros(rows.width), steps), seed)
+
+
+def _sparse_hash(rows: Sparse, values: Array, absent: Array, seed: int) -> Array:
+    """The hash of rows whose kept cells have these values and whose other cells are ``absent`` (width,)."""
     here = slice(rows.ends[0], rows.ends[-1])
-    cells = kernels.row_hash(np.stack([rows.places[here], rows.values[here]], axis=1), seed)
-    sums = np.zeros(len(cells) + 1, np.uint64)
-    np.cumsum(np.where(rows.values[here] == 0, np.uint64(0), cells), out=sums[1:])
+    keys = kernels.column_keys(rows.width, seed)
+    empty = kernels.cell_hash(keys, absent)
+    places = rows.places[here]
+    sums = np.zeros(len(places) + 1, np.uint64)
+    np.cumsum(kernels.cell_hash(keys[places], values[here]) - empty[places], out=sums[1:])
     ends = rows.ends - rows.ends[0]
-    return np.asarray(sums[ends[1:]] - sums[ends[:-1]] + kernels.row_hash(np.zeros((1, 1)), seed))
+    start = kernels.row_hash(np.zeros((1, 0)), seed) + empty.sum(dtype=np.uint64)
+    return np.asarray(sums[ends[1:]] - sums[ends[:-1]] + start)
 
 
 def _label_hash(column: Column) -> Array:

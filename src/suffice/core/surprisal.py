@@ -14,10 +14,13 @@ from suffice.core.imputation import by_pattern
 from suffice.core.latent import BLOCK_CELLS
 from suffice.core.parameters import Array
 from suffice.core.readings import number
+from suffice.core.shown import shown
 from suffice.core.sketch import taken
 from suffice.engines.once import cached_property
 
 SHOWN = 5
+MASKED = 1_000_000  # draws that are scored to learn what is expected of every set of cells, about
+BLOCK_ROWS = 60_000  # that are scored together
 FEW, DRAWS = 30, 300  # rows that do not say yet what is usual, and draws of the model that do instead
 
 
@@ -28,7 +31,11 @@ class Surprisal:
     Attributes
     ----------
     rows
-        −log p of each row, (n,): infinite where it cannot be.
+        −log p of each row, (n,): infinite where it cannot be. A row that lacks cells has less of it.
+    expected
+        What the model expects of a row with the same cells, (n,): its entropy, from 300 draws with a fixed seed.
+    excess
+        ``rows − expected``: how strange a row is for the cells that it has. By this rows are ranked.
     matrix
         −log p of each cell given the others of its row, (n, d). NaN where the cell is missing, and where the others
         alone cannot be, so that nothing follows from them.
@@ -60,9 +67,19 @@ class Surprisal:
                 return averages(surprisal(self._model, self._model.sample(DRAWS, 0)).matrix)
         return averages(self.matrix)
 
+    @cached_property
+    def expected(self) -> Array:
+        """What the model expects of a row with the same cells, (n,)."""
+        return expected_surprisal(self._model, ~np.stack(list(self._asked.holes().values()), axis=1))
+
+    @cached_property
+    def excess(self) -> Array:
+        """How strange each row is for the cells that it has, (n,): in nats more than expected."""
+        return np.asarray(self.rows - self.expected)
+
     def strangest(self, n: int = SHOWN) -> list[tuple[int, Any]]:
-        """The n strangest rows, by falling surprisal, each with the column that exceeds most what is usual in it."""
-        order = np.argsort(-self.rows, kind="stable")[:n].tolist()
+        """The n strangest rows, by falling excess, each with the column that exceeds most what is usual in it."""
+        order = np.argsort(-self.excess, kind="stable")[:n].tolist()
         return [(row, self._worst(row)) for row in order]
 
     def _worst(self, row: int) -> Any:
@@ -85,10 +102,10 @@ class Surprisal:
             if column is not None:
                 place = self.names.index(column)
                 cell = list(values.values())[place][row]
-                shown = number(float(cell), 6) if isinstance(cell, (float, np.floating)) else f"{cell!s:.40}"
+                value = number(float(cell), 6) if isinstance(cell, (float, np.floating)) else shown(cell)
                 told, usual = number(self.matrix[row, place]), number(self.usual[place], 2)
-                why = f", most by {column} = {shown} ({told}; usual is {usual})"
-            lines.append(f"  row {row}: {number(self.rows[row])}{why}")
+                why = f", most by {shown(column)} = {value} ({told}; usual is {usual})"
+            lines.append(f"  row {row}: {number(self.rows[row])}, expected {number(self.expected[row], 3)}{why}")
         return "\n".join(lines)
 
 
@@ -116,6 +133,39 @@ def surprisal(model: Any, data: Any) -> Surprisal:
         matrix[holes[label], place] = np.nan
     keys = tuple(asked.keys[label] for label in labels)
     return Surprisal(found, matrix, keys, asked, model)
+
+
+def expected_surprisal(model: Any, seen: Array) -> Array:
+    """E[−log p] of the cells that each row has, (n,), under the model; ``seen`` (n, d) says which these are.
+
+    It is the entropy of their marginal, as the average of draws: the same draws for all sets of cells.
+    """
+    patterns, which = np.unique(seen, axis=0, return_inverse=True)
+    try:
+        columns = Asked.of(model, model.sample(DRAWS, 0)).columns
+    except SufficeError:  # a model that cannot be drawn from
+        return np.zeros(len(seen))
+    columns = {label: values[: max(MASKED // len(patterns), FEW)] for label, values in columns.items()}
+    draws = len(next(iter(columns.values())))
+    found = np.empty(len(patterns))
+    step = max(BLOCK_ROWS // draws, 1)
+    for begin in range(0, len(patterns), step):
+        some = patterns[begin : begin + step]
+        masks = zip(columns.items(), np.repeat(some, draws, axis=0).T, strict=True)
+        masked = {label: _masked(np.tile(values, len(some)), there) for (label, values), there in masks}
+        heights = model.stacked.log_density(model.read(model.arranged(masked)))[:, 0].reshape(len(some), draws)
+        finite = np.isfinite(heights)
+        found[begin : begin + step] = -np.where(finite, heights, 0.0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
+    return np.asarray(found[which.reshape(-1)])
+
+
+def _masked(values: Array, there: Array) -> Array:
+    """A column in which only some cells are there."""
+    if there.all():
+        return values
+    values = values.astype(float) if values.dtype.kind in "biuf" else values.astype(object)
+    values[~there] = np.nan if values.dtype.kind == "f" else None
+    return values
 
 
 def averages(matrix: Array) -> Array:

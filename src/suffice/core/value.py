@@ -243,7 +243,7 @@ class Value:
         if type(self) is not type(other):
             return NotImplemented
         mine, theirs = vars(self), vars(other)
-        return all(_same(mine[f.name], theirs[f.name]) for f in fields(self))
+        return all(_same(mine[f.name], theirs[f.name]) for f in fields(self) if f.compare)
 
     def __hash__(self) -> int:
         """Hash of the family and its numbers."""

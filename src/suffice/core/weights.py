@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice import kernels
 from suffice.core.errors import DataError
-from suffice.core.parameters import Array
+from suffice.core.parameters import Array, has_complex
 from suffice.engines.once import cached_property
 
 LEAST = np.finfo(float).tiny / np.finfo(float).eps  # of the sum of weights: parts of it have all their digits
@@ -158,10 +158,13 @@ def solid(w: Array) -> float:
 
 
 def _checked(weights: Any, length: int, allowed: tuple[int, ...]) -> Array:
+    if isinstance(weights, np.ndarray) and has_complex(weights):
+        msg = "weights are numbers of at least 0, one per row; got complex numbers. Give their sizes, abs(weights)."
+        raise DataError(msg)
     try:
         hidden = np.ma.isMaskedArray(weights)
         values = np.ascontiguousarray(np.ma.filled(weights.astype(float), np.nan) if hidden else weights, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         msg = f"weights must be numbers of at least 0, one per row; got {weights!r:.80}."
         raise DataError(msg) from error
     if values.ndim not in allowed or len(values) != length:

@@ -19,6 +19,7 @@ _FILES = {
     "exponential": "Exponential",
     "gamma": "Gamma",
     "geometric": "Geometric",
+    "hurdle": "Hurdle HurdleGamma HurdleLogNormal HurdleNormal HurdlePoisson",
     "laplace": "Laplace",
     "lognormal": "LogNormal",
     "lomax": "Lomax",
@@ -45,7 +46,8 @@ def __getattr__(name: str) -> Any:
         msg = f"suffice.distributions has no {name!r}; it has {', '.join(_HOME)}."
         raise AttributeError(msg)
     value = getattr(import_module(f"suffice.distributions.{_HOME[name]}"), name)
-    document(value)
+    if isinstance(value, type):
+        document(value)
     globals()[name] = value
     return value
 

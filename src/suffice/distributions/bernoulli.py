@@ -13,6 +13,7 @@ from suffice.core.parameters import BINARY, UNIT, Array, parameter
 from suffice.core.readings import Reading, chance
 from suffice.core.special import binary_divergence
 from suffice.distributions.beta import Beta
+from suffice.distributions.weak_priors import shared_row
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,6 +44,9 @@ class Bernoulli(ExponentialFamily):
 
     def natural(self) -> Array:
         return np.asarray(special.logit(self.p))
+
+    def from_natural(self, eta: Array) -> Self:
+        return replace(self, p=special.expit(np.asarray(eta, dtype=float)))
 
     def log_partition(self) -> Array:
         with np.errstate(divide="ignore"):
@@ -109,7 +113,7 @@ class Bernoulli(ExponentialFamily):
         offset = np.logaddexp(yes, no)
         return replace(self, p=np.exp(yes - offset)), np.asarray(offset)
 
-    def weak_prior(self, stats: Any) -> Beta:
-        """Two pseudo-examples, one of each kind: the estimate is (1+Σx)/(m+2)."""
-        del stats
-        return Beta(2.0, 2.0)
+    def weak_prior(self, stats: Any, part: float = 1.0) -> Beta:
+        """One pseudo-example, half of each kind: the estimate is (½ + Σx)/(m + 1)."""
+        del stats, part
+        return Beta(shared_row(2), shared_row(2))

@@ -43,6 +43,10 @@ class Beta(ExponentialFamily):
     def natural(self) -> Array:
         return np.stack([self.a, self.b], axis=-1)
 
+    def from_natural(self, eta: Array) -> Self:
+        a, b = np.moveaxis(np.asarray(eta, dtype=float), -1, 0)
+        return replace(self, a=a, b=b)
+
     def log_partition(self) -> Array:
         return np.asarray(special.betaln(self.a, self.b))
 

@@ -15,6 +15,7 @@ from suffice.core.parameters import COUNT, NATURAL, UNIT, Array, parameter
 from suffice.core.special import FARTHEST, MANY, binary_divergence, log_binomial, log_choose, whole_quantile
 from suffice.distributions.beta import Beta
 from suffice.distributions.beta_binomial import BetaBinomial
+from suffice.distributions.weak_priors import shared_row
 
 if TYPE_CHECKING:
     from suffice.core.weights import Weights
@@ -60,6 +61,9 @@ class Binomial(ExponentialFamily):
 
     def natural(self) -> Array:
         return np.asarray(special.logit(self.p))
+
+    def from_natural(self, eta: Array) -> Self:
+        return replace(self, p=special.expit(np.asarray(eta, dtype=float)))
 
     def log_partition(self) -> Array:
         return np.asarray(-special.xlog1py(self.trials, -np.asarray(self.p)))
@@ -163,6 +167,7 @@ class Binomial(ExponentialFamily):
         offset = np.logaddexp(yes, no)
         return replace(self, p=np.exp(yes - offset)), np.asarray(self.trials * offset)
 
-    def weak_prior(self, stats: Any) -> Beta:
-        """Two pseudo-trials, one of each kind."""
-        return Beta(2.0, 2.0)
+    def weak_prior(self, stats: Any, part: float = 1.0) -> Beta:
+        """One pseudo-trial, half of each kind."""
+        del stats, part
+        return Beta(shared_row(2), shared_row(2))

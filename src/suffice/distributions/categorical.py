@@ -16,6 +16,7 @@ from suffice.core.errors import DataError, ParameterError, SufficeWarning, Unsup
 from suffice.core.labels import Column, Labels, Whole, as_array, read_labels
 from suffice.core.latent import Expectation
 from suffice.core.lazy import special
+from suffice.core.names import in_columns
 from suffice.core.parameters import Array, Domain
 from suffice.core.posterior import Posterior, conjugate_posterior
 from suffice.core.readings import Reading, levels_of
@@ -26,6 +27,7 @@ from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.indicators import short
 from suffice.distributions.label_posterior import LabelPosterior
 from suffice.distributions.levels import Levelled
+from suffice.distributions.weak_priors import shared_row
 from suffice.kernels import choosing
 
 
@@ -232,14 +234,14 @@ class Categorical(Levelled):
             (zero.any(axis=0), " in some members", "never theirs"),
         )
         for nowhere, where, what in told:
-            unseen = [
-                level for column, none in zip(stack.named, nowhere, strict=True) for level in compress(column, none)
-            ]
+            columns = enumerate(zip(stack.named, nowhere, strict=True))
+            unseen = [(j, level) for j, (levels, none) in columns for level in compress(levels, none)]
             if unseen and not self.fixed:
                 more = f" and {len(unseen) - 1} more" if unseen[1:] else ""
+                more += in_columns((j for j, _ in unseen), len(stack.named))
                 text = (
-                    f"level {unseen[0]!r}{more} got probability 0{where}: a row that has it is {what}. A prior keeps "
-                    "every level possible."
+                    f"level {unseen[0][1]!r}{more} got probability 0{where}: a row that has it is {what}. A prior "
+                    "keeps every level possible."
                 )
                 return (("boundary", text),)
         return ()
@@ -276,6 +278,14 @@ class Categorical(Levelled):
             raise ParameterError(msg)
         return Dirichlet(alpha * inside)
 
+    def reference_belief(self, stats: Any) -> Dirichlet:
+        counts = stats.on(self.named)
+        lengths = np.array([len(column) for column in self.named])
+        if not (counts > 0)[..., np.arange(counts.shape[-1]) < lengths[:, None]].all():
+            msg = "some level was never seen."
+            raise ParameterError(msg)
+        return Dirichlet(counts)
+
     def update(self, stats: Any, prior: Any) -> Dirichlet:
         return Dirichlet(prior.alpha + stats.on(self.named))
 
@@ -293,12 +303,16 @@ class Categorical(Levelled):
     def log_prior(self, prior: Any) -> Array:
         return np.asarray(self.aligned(getattr(prior, "belief", prior)).stacked.log_cell(self.stacked.probs))
 
-    def weak_prior(self, stats: Any) -> Dirichlet:
-        """One pseudo-row of each level."""
-        if not any(map(len, self.for_statistics(stats).named)):
+    def weak_prior(self, stats: Any, part: float = 1.0) -> Dirichlet:
+        """One pseudo-row, shared equally by the levels of a column."""
+        del part
+        model = self.for_statistics(stats)
+        lengths = np.array([len(column) for column in model.named])
+        if not lengths.any():
             msg = "Categorical: no label was seen, so a prior has none to speak of; declare some in levels=…."
             raise UnsupportedError(msg)
-        return self.for_statistics(stats).aligned(Dirichlet([2.0]))
+        each = np.array([shared_row(max(length, 1)) for length in lengths])
+        return model.aligned(Dirichlet(np.repeat(each[:, None], lengths.max(), axis=1)))
 
     # ---- asking -------------------------------------------------------------------------------------------------
     def draw(self, n: int, rng: np.random.Generator) -> Array:

@@ -11,8 +11,10 @@ from suffice.core.parameters import Array, surely_above
 RELATIVE_FLOOR = (
     1e-12  # times d: the least eigenvalue of a correlation matrix that is inverted without losing all digits
 )
+MARGIN = 1.01  # times that floor: what is clipped there stays above it, whatever rounding does
 UNSEEN = 1e-20  # the share of all rows that a member without rows counts for: too little to move the others
 RESOLVED = 1e-13  # of the pooled variance: the least variance where a structure needs one
+FLAT = 1e-100  # a variance where no column has any
 WHOLE = 32  # columns of a triangle that is inverted as a whole
 GRADED = 1e4  # spreads of columns that differ by more have units of their own
 SWEEPS = 12  # of rotations; they converge in half as many
@@ -43,13 +45,25 @@ def floored(cov: Array, least: Array) -> Array:
     return np.where((bad | low.any(axis=1))[:, None, None], repaired, cov)
 
 
-def deficiency(cov: Array, least: Array) -> tuple[int, list[int]]:
-    """The rank that the floor left of one covariance (d, d), and the columns that depend on each other."""
+def flattest(cov: Array) -> Array:
+    """The least eigenvalue of the correlation matrix of each covariance (k, d, d), (k,)."""
+    spread = np.sqrt(np.einsum("kii->ki", cov))
+    return np.asarray(np.linalg.eigvalsh(cov / (spread[:, :, None] * spread[:, None, :]))[:, 0])
+
+
+def deficiency(cov: Array, least: Array, limit: float = 4 * RELATIVE_FLOOR) -> tuple[int, list[int]]:
+    """The rank that the floor left of one covariance (d, d), and the columns that depend on each other.
+
+    Eigenvalues of the correlation matrix below d times the ``limit`` count as none.
+    """
     d = len(cov)
     spread = np.sqrt(np.diag(cov))
     flat = spread <= least * (1 + 1e-6)
-    values, vectors = np.linalg.eigh(cov / np.outer(spread, spread))
-    null = (values < 4 * RELATIVE_FLOOR * d) & (d > 1)
+    correlation = cov / np.outer(spread, spread)
+    if not flat.any() and surely_above(correlation, limit):
+        return d, []
+    values, vectors = np.linalg.eigh(correlation)
+    null = (values < limit * d) & (d > 1)
     involved = flat | (np.abs(vectors[:, null]) > 1e-3).any(axis=1)
     return d - int(null.sum()) - int(flat.sum()), np.flatnonzero(involved).tolist()
 
@@ -63,6 +77,12 @@ def whitening(cov: Array) -> tuple[Array, Array]:
     factor = np.linalg.cholesky(cov / (spread[:, :, None] * spread[:, None, :]))
     inverse = inverse_of_lower(factor) / spread[:, None, :]
     return np.ascontiguousarray(inverse), -(np.log(spread) + np.log(np.einsum("kii->ki", factor))).sum(axis=1)
+
+
+def diagonal_whitening(cov: Array) -> tuple[Array, Array]:
+    """The same of diagonal matrices."""
+    spread = np.sqrt(np.einsum("kii->ki", cov))
+    return (1 / spread)[:, :, None] * np.eye(cov.shape[-1]), -np.log(spread).sum(axis=1)
 
 
 def traces(whiten: Array, scatter: Array) -> Array:
@@ -88,10 +108,15 @@ def root(cov: Array) -> Array:
     return np.asarray(spread[:, :, None] * np.linalg.cholesky(cov / (spread[:, :, None] * spread[:, None, :])))
 
 
+def objectives(cov: Array, scatter: Array, weight: Array) -> Array:
+    """−½ (weight log|Σ| + tr Σ⁻¹ scatter) of each member, (k,)."""
+    whiten, log_det = whitening(cov)
+    return np.asarray(weight * log_det - 0.5 * traces(whiten, scatter))
+
+
 def objective(cov: Array, scatter: Array, weight: Array) -> float:
     """−½ Σ (weight log|Σ| + tr Σ⁻¹ scatter)."""
-    whiten, log_det = whitening(cov)
-    return float((weight * log_det).sum() - 0.5 * traces(whiten, scatter).sum())
+    return float(objectives(cov, scatter, weight).sum())
 
 
 def with_unseen(scatter: Array, weight: Array, seen: Array, begin: Array | None) -> tuple[Array, Array]:
@@ -104,21 +129,44 @@ def with_unseen(scatter: Array, weight: Array, seen: Array, begin: Array | None)
 
 
 def resolved(scatter: Array, weight: Array) -> Array:
-    """The least covariance that is told from none beside the pooled variances."""
-    return np.diag(np.maximum(RESOLVED * np.abs(np.einsum("kii->ki", scatter)).sum(axis=0) / weight.sum(), 1e-300))
+    """The least covariance that is told from none beside the pooled variances; beside the least, where one is 0."""
+    pooled = np.abs(np.einsum("kii->ki", scatter)).sum(axis=0) / weight.sum()
+    some = pooled[pooled > 0]
+    return np.diag(RESOLVED * np.maximum(pooled, max(some.min(), 1e-280) if some.size else FLAT))
+
+
+def invertible_floor(cov: Array, floor: Array) -> Array:
+    """The floor of each covariance (k, d, d): ``floor`` (d, d), and what float64 resolves beside its variances.
+
+    A covariance with an outlier in it may be 10¹⁷ times as large in one direction as the floor in another. No matrix
+    of floats can hold both, so that its floor is higher: d·10⁻¹² of each variance. The floor itself is returned, as
+    (1, d, d), where that is enough for all.
+    """
+    d = len(floor)
+    lacking = MARGIN * RELATIVE_FLOOR * d * np.einsum("kii->ki", cov) - np.diag(floor)
+    if not (lacking > 0).any():
+        return floor[None]
+    return np.asarray(floor + np.maximum(lacking, 0.0)[:, :, None] * np.eye(d))
 
 
 def clipped(cov: Array, floor: Array) -> Array:
-    """The most likely covariances with Σ ⪰ floor where ``cov`` is the most likely without: eigenvalues at least 1."""
-    lower, inverse = _root_of(np.asarray(floor, dtype=float).tobytes(), len(floor))
-    scaled = symmetric(inverse @ cov @ inverse.T)
-    if surely_above(scaled - np.eye(len(floor)), 0.0):
+    """The most likely covariances with Σ ⪰ floor where ``cov`` is the most likely without: eigenvalues at least 1.
+
+    ``floor`` is one of all, (d, d), or one of each, (k, d, d).
+    """
+    if floor.ndim == 2 or len(floor) == 1:
+        lower, inverse = _root_of(np.asarray(floor, dtype=float).tobytes(), floor.shape[-1])
+    else:
+        lower = root(floor)
+        inverse = np.linalg.inv(lower)
+    scaled = symmetric(inverse @ cov @ np.swapaxes(inverse, -1, -2))
+    if surely_above(scaled - np.eye(floor.shape[-1]), 0.0):
         return cov
     values, vectors = eigen(scaled)
     low = values[:, 0] < 1
     if not low.any():
         return cov
-    mended = symmetric(lower @ built(vectors, np.maximum(values, 1.0)) @ lower.T)
+    mended = symmetric(lower @ built(vectors, np.maximum(values, 1.0)) @ np.swapaxes(lower, -1, -2))
     return np.where(low[:, None, None], mended, cov)
 
 

@@ -71,6 +71,13 @@ class Dirichlet(ExponentialFamily):
     def natural(self) -> Array:
         return np.asarray(self.alpha)
 
+    def from_natural(self, eta: Array) -> Self:
+        return replace(self, alpha=np.asarray(eta, dtype=float))
+
+    def covariance_statistic(self) -> Array:
+        each = special.polygamma(1, np.asarray(self.alpha, dtype=float))
+        return np.asarray(each[..., None] * np.eye(each.shape[-1]) - special.polygamma(1, self.total)[..., None, None])
+
     def log_partition(self) -> Array:
         each = np.where(self._present, special.gammaln(np.where(self._present, self.alpha, 1.0)), 0.0)
         return np.asarray(each.sum(axis=-1) - special.gammaln(self.total))
@@ -179,6 +186,16 @@ class Dirichlet(ExponentialFamily):
         ends = [special.betaincinv(self.alpha, rest, q) for q in ((1 - level) / 2, (1 + level) / 2)]
         ends = [np.where(self._present, np.where(rest > 0, end, 1.0), 0.0) for end in ends]
         return ends[0], ends[1]
+
+    def marginal_cdf(self, name: str, t: Array) -> Array:
+        """P(share ≤ t) of each share by itself, a Beta."""
+        del name
+        rest = self.total[..., None] - self.alpha
+        inside = special.betainc(
+            np.where(self._present, self.alpha, 1.0), np.where(rest > 0, rest, 1.0), np.clip(t, 0, 1)
+        )
+        point = np.where(self._present & ~(rest > 0), 1.0, 0.0)  # where a share is sure to be 1, or 0
+        return np.where(self._present & (rest > 0), np.where(t < 0, 0.0, inside), (t >= point).astype(float))
 
     def entropy_cell(self) -> Any:
         slopes = np.where(self._present, (self.alpha - 1) * special.digamma(np.where(self._present, self.alpha, 1)), 0)

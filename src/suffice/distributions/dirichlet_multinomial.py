@@ -55,7 +55,14 @@ class DirichletMultinomial(Distribution, register=False):
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         trials = self._known("draw rows").astype(np.int64)
         parts = rng.standard_gamma(self.alpha, (n, *self.alpha.shape))
-        return rng.multinomial(trials, parts / parts.sum(axis=-1, keepdims=True)).astype(float)
+        total = parts.sum(axis=-1, keepdims=True)
+        lost = total[..., 0] == 0  # all underflow: so small concentrations give everything to one outcome
+        if lost.any():
+            bounds = np.cumsum(self.alpha / self.alpha.sum(axis=-1, keepdims=True), axis=-1)
+            first = (rng.random(total.shape) > bounds[..., :-1]).sum(axis=-1)
+            parts = np.where(lost[..., None], np.eye(parts.shape[-1])[first], parts)
+            total = parts.sum(axis=-1, keepdims=True)
+        return rng.multinomial(trials, parts / total).astype(float)
 
     @property
     def mean(self) -> Any:

@@ -15,6 +15,7 @@ from suffice.core.readings import Reading, single
 from suffice.core.special import ratio_excess
 from suffice.distributions.gamma import Gamma
 from suffice.distributions.lomax import Lomax
+from suffice.distributions.weak_priors import EVENTS
 
 SHORTEST = 1e-150  # the least mean that an estimate may have: log densities stay finite
 
@@ -40,6 +41,9 @@ class Exponential(ExponentialFamily):
 
     def natural(self) -> Array:
         return -np.asarray(self.rate)
+
+    def from_natural(self, eta: Array) -> Self:
+        return replace(self, rate=-np.asarray(eta, dtype=float))
 
     def log_partition(self) -> Array:
         return np.asarray(-np.log(self.rate))
@@ -106,6 +110,7 @@ class Exponential(ExponentialFamily):
     def expected_member(self, belief: Any) -> tuple[Self, Array]:
         return replace(self, rate=belief.mean), np.asarray(special.digamma(belief.shape) - np.log(belief.shape))
 
-    def weak_prior(self, stats: Any) -> Gamma:
-        """One pseudo-row at the mean of the data (at 1 where that is 0)."""
-        return Gamma(2.0, np.where(stats.mean > 0, stats.mean, 1.0))
+    def weak_prior(self, stats: Any, part: float = 1.0) -> Gamma:
+        """Half a pseudo-event, in half of the mean time of the data (of 1 where that is 0)."""
+        del part
+        return Gamma(1 + EVENTS, EVENTS * np.where(stats.mean > 0, stats.mean, 1.0))

@@ -43,6 +43,10 @@ class Gamma(ExponentialFamily):
     def natural(self) -> Array:
         return np.stack([self.shape, -np.asarray(self.rate)], axis=-1)
 
+    def from_natural(self, eta: Array) -> Self:
+        shape, rate = np.moveaxis(np.asarray(eta, dtype=float) * [1.0, -1.0], -1, 0)
+        return replace(self, shape=shape, rate=rate)
+
     def log_partition(self) -> Array:
         return np.asarray(special.gammaln(self.shape) - self.shape * np.log(self.rate))
 

@@ -20,7 +20,7 @@ from suffice.core.moments import Scatter
 from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
 from suffice.core.weights import Weights
 from suffice.distributions import holes
-from suffice.distributions.covariance import whitening
+from suffice.distributions.covariance import diagonal_whitening, whitening
 from suffice.distributions.gaussian_pass import PASSES, expect_blank, expect_with_holes, without
 from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor
 from suffice.distributions.structures import Structure, structure
@@ -129,6 +129,30 @@ class Gaussian(ExponentialFamily, register=False):
         flat = -0.5 * precision.reshape(*mean.shape[:-1], -1)
         return np.concatenate([(precision @ mean[..., None])[..., 0], flat], axis=-1)
 
+    def from_natural(self, eta: Array) -> Self:
+        d = int(self.columns or 0)
+        eta = np.asarray(eta, dtype=float)
+        precision = -2.0 * eta[..., d:].reshape(*eta.shape[:-1], d, d)
+        precision = 0.5 * (precision + np.swapaxes(precision, -2, -1))  # entries (i, j) and (j, i) of u are the same
+        cov = np.linalg.inv(precision)
+        return replace(self, mean=(cov @ eta[..., :d, None])[..., 0], cov=cov)
+
+    def covariance_statistic(self) -> Array:
+        mean, cov = np.asarray(self.mean), np.asarray(self.cov)
+        d, batch = mean.shape[-1], mean.shape[:-1]
+        half = np.einsum("...ij,...k->...ijk", cov, mean)
+        third = half + np.swapaxes(half, -1, -2)  # Cov(x_i, x_j x_k) = Σ_ij μ_k + Σ_ik μ_j
+        one = np.einsum("...ik,...jl->...ijkl", cov, cov + mean[..., :, None] * mean[..., None, :])
+        one = one + np.einsum("...jl,...i,...k->...ijkl", cov, mean, mean)
+        two = np.einsum("...il,...jk->...ijkl", cov, cov + mean[..., :, None] * mean[..., None, :])
+        fourth = one + two + np.einsum("...jk,...i,...l->...ijkl", cov, mean, mean)
+        out = np.empty((*batch, d + d * d, d + d * d))
+        out[..., :d, :d] = cov
+        out[..., :d, d:] = third.reshape(*batch, d, d * d)
+        out[..., d:, :d] = np.swapaxes(out[..., :d, d:], -1, -2)
+        out[..., d:, d:] = fourth.reshape(*batch, d * d, d * d)
+        return out
+
     def log_partition(self) -> Array:
         whiten, log_det = self.whitening
         z = np.einsum("kij,kj->ki", whiten, np.asarray(self.stacked.mean))
@@ -148,7 +172,8 @@ class Gaussian(ExponentialFamily, register=False):
     @cached_property
     def whitening(self) -> tuple[Array, Array]:
         """W with W Σ Wᵀ = I of each member, and log|W|."""
-        whiten, log_det = whitening(np.asarray(self.stacked.cov))
+        cov = np.asarray(self.stacked.cov)
+        whiten, log_det = diagonal_whitening(cov) if self.keeps == "diagonal" else whitening(cov)
         whiten.flags.writeable = log_det.flags.writeable = False
         return whiten, log_det
 

@@ -225,6 +225,22 @@ class GaussianChart(Chart):
         y, whole = self._residues(index, x, cells)
         return w.sum(), w @ y, y.T @ (w[:, None] * y), whole
 
+    def gradient(self, rows: Any, weights: Array) -> dict[Any, Any]:
+        """In closed form; of a covariance the part along which its structure lets it move, G with d log L = Σ G dΣ."""
+        d, total = self.d, np.zeros(self.size)
+        for index, (columns, score) in enumerate(self.scores(rows)):
+            w = weights[:, index]
+            total[columns] += w[w > 0] @ score[w > 0]
+        mean, cov = np.zeros((self.k, d)), np.zeros((self.k, d, d))
+        for index, (frame, (columns, link)) in enumerate(zip(self.frames, self.links, strict=True)):
+            if "mean" in self.stack.free:
+                mean[index] = np.linalg.pinv((frame.root @ link[:d]).T) @ total[columns]
+            if self.free_cov:
+                moved = frame.covariance(link[d:].T).reshape(len(columns), d * d)
+                slope = (np.linalg.pinv(moved) @ total[columns]).reshape(d, d)
+                cov[index] = 0.5 * (slope + slope.T)
+        return {"mean": mean, "cov": cov}
+
     def errors(self, known: Knowledge) -> dict[Any, Any]:
         d = self.d
         mean, cov = np.zeros((self.k, d)), np.zeros((self.k, d, d))

@@ -11,12 +11,26 @@ from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.information import Knowledge
 from suffice.core.parameters import Array
+from suffice.core.separation import Separation, of_columns, of_covariances
 from suffice.core.statistics import share
-from suffice.distributions.covariance import deficiency, floored, traces, whitening
+from suffice.distributions.covariance import RELATIVE_FLOOR, deficiency, flattest, symmetric, traces
+from suffice.distributions.degeneracy import (
+    ON_FLOOR,
+    ON_RIDGE,
+    dependent_columns,
+    lies_on,
+    own_degrees,
+    variances,
+    varying_axes,
+    varying_columns,
+)
 from suffice.distributions.gaussian import Gaussian
 from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
-from suffice.engines import local
+from suffice.engines import blas, local
+
+NEARLY_SINGULAR = 1e-4  # least eigenvalue of a correlation matrix from which on it is asked whether it falls for ever
+FALLING = 1e-3  # relative fall of it in one step, which is more than a maximum has
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +55,10 @@ class GaussianLearning(Gaussian, register=False):
     def likelihood_cells(self, stats: Any) -> Array:
         whiten, log_det = self.whitening
         about = stats.about(np.asarray(self.mean))
-        squares = traces(whiten[: len(about)], about)
+        if self.keeps == "diagonal":
+            squares = np.einsum("kii,kii->k", whiten[: len(about)] ** 2, about)
+        else:
+            squares = traces(whiten[: len(about)], about)
         if len(about) < self.members:  # kept of all members together: each by its weight
             squares = squares * share(stats.weight, stats.weight.sum())
         constant = log_det - HALF_LOG_TAU * whiten.shape[-1]
@@ -67,7 +84,7 @@ class GaussianLearning(Gaussian, register=False):
         believed = (before.count * away.T).T[:, :, None] * away[:, None, :]
         about = stats.about(mean)
         about = about + (believed.sum(axis=0, keepdims=True) if len(about) < len(mean) else believed)
-        return model.like(model.stacked.solve(mean, about, stats.weight + 1, before, floor))
+        return model.like(model.stacked.solve(mean, about, stats.weight + before.mode_rows[0], before, floor))
 
     def maximise(self, stats: Any, floor: Array | None = None) -> Self:
         mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
@@ -84,6 +101,7 @@ class GaussianLearning(Gaussian, register=False):
                 break
         return current
 
+    @blas.one_thread()  # more threads than one wait for each other where matrices are small
     def solve(self, mean: Array, scatter: Array, divisor: Array, prior: Any = None, floor: Array | None = None) -> Self:
         """The stack at ``mean`` with the structure's covariance of the scatter around it, floored.
 
@@ -97,7 +115,8 @@ class GaussianLearning(Gaussian, register=False):
             scatter, divisor = scatter.sum(axis=0, keepdims=True), divisor.sum(keepdims=True)
             least = least[:1]
         if prior is not None:
-            scatter, divisor = scatter + prior.scale[: len(scatter)], divisor + prior.df[: len(divisor)] + d + 1
+            divisor = divisor + prior.df[: len(divisor)] + prior.mode_rows[1]
+            scatter = scatter + prior.scale[: len(scatter)]
         cov = form.floored(form.project(scatter, divisor, np.asarray(self.cov), floor), least)
         cov = np.broadcast_to(cov, (k, d, d))
         if mean.shape == np.shape(self.mean) and np.isfinite(mean).all() and np.isfinite(cov).all():
@@ -142,7 +161,10 @@ class GaussianLearning(Gaussian, register=False):
         if isinstance(floor, float):  # a ridge, as scikit-learn adds it
             return replace(self, cov=self.cov + floor * np.eye(self.cov.shape[-1])) if floor else self
         cov = self.form.raised(np.asarray(self.stacked.cov), floor)
-        return self if cov is self.stacked.cov else self.like(replace(self.stacked, cov=cov))
+        if cov is self.stacked.cov:
+            return self
+        cov = self.form.floored(cov, self.form.common(spread_floor(np.asarray(self.stacked.mean))))
+        return self.like(replace(self.stacked, cov=cov))
 
     def estimate_above(self, stats: Any, prior: Any, floor: Any) -> Any:
         """The floor is a constraint of the structure's own M-step, so that the best above it is found."""
@@ -163,16 +185,52 @@ class GaussianLearning(Gaussian, register=False):
             return np.asarray(np.linalg.eigvalsh(self.stacked.cov)[:, 0] <= 2 * floor)
         return self.form.held(np.asarray(self.stacked.cov), floor)
 
-    def narrowness(self, stats: Any) -> Array:
-        if "cov" not in self.free or not stats.weight.sum() > 0:
-            return super().narrowness(stats)
+    def degenerate(self, floor: Any, stats: Any) -> Array:
+        if floor is None or "cov" not in self.free or not stats.weight.sum() > 0:
+            return self.held(floor)
         whole = stats.pooled()
-        cov = floored(whole.scatter / whole.weight, spread_floor(whole.mean))
-        whiten = whitening(cov)[0][0]
-        seen = np.asarray(stats.weight > 0)  # the covariance of a member without rows may be anything
-        found = np.ones(len(seen))
-        found[seen] = np.linalg.eigvalsh(whiten @ self.stacked.cov[seen] @ whiten.T)[:, 0]
-        return found
+        if self.keeps == "diagonal":
+            kept = varying_columns(whole, floor)
+            var = np.asarray(self.stacked.var)[:, kept]
+            if isinstance(floor, float):
+                return np.asarray((var - floor <= ON_RIDGE * variances(whole)[kept]).any(axis=1))
+            least = np.diagonal(floor)[kept]
+            return np.asarray((var <= (1 + ON_FLOOR) * least).any(axis=1)) if len(kept) else self.held(floor)
+        axes, cov = varying_axes(whole, floor), np.asarray(self.stacked.cov)
+        if isinstance(floor, float):  # what was added is no spread of its own
+            own = symmetric(axes @ (cov - floor * np.eye(cov.shape[-1])) @ axes.T)
+            return np.asarray(np.linalg.eigvalsh(own)[:, 0] <= ON_RIDGE) if len(axes) else self.held(floor)
+        return lies_on(cov, floor, axes) if 0 < len(axes) < axes.shape[1] else self.held(floor)
+
+    def singular_alerts(self, floor: Any, stats: Any) -> tuple[Alert, ...]:
+        if "cov" not in self.free or self.keeps == "diagonal" or not stats.weight.sum() > 0:
+            return ()
+        whole = stats.pooled()
+        columns = dependent_columns(whole, floor)
+        if not columns:
+            return ()
+        text = (
+            f"columns {', '.join(map(str, columns))} follow from each other in all rows: every covariance is singular "
+            "there and was held at its floor, which the likelihood depends on. Drop a column or choose a simpler "
+            "structure."
+        )
+        return (("singular", text),)
+
+    def separation(self, stats: Any, floor: Any = None) -> Separation | None:
+        if "cov" not in self.free or not stats.weight.sum() > 0:
+            return None
+        whole = stats.pooled()
+        letters = "E" if "cov" in self.tied else self.form.letters
+        mean = np.asarray(self.stacked.mean) - whole.mean
+        if self.keeps == "diagonal":
+            kept = varying_columns(whole, floor)
+            var, unit = np.asarray(self.stacked.var)[:, kept], variances(whole)[None, kept]
+            return of_columns(mean[:, kept], var, np.zeros(unit.shape), unit, own_degrees(letters, len(kept)))
+        axes, cov = varying_axes(whole, floor), np.asarray(self.stacked.cov)
+        one = None if self.form.free else self.form.project(whole.scatter, whole.weight, cov[:1], None)[0]
+        background = None if one is None else symmetric(axes @ one @ axes.T)
+        inner = symmetric(axes @ cov @ axes.T)
+        return of_covariances(mean @ axes.T, inner, own_degrees(letters, len(axes)), background)
 
     # ---- how sure -----------------------------------------------------------------------------------------------
     def seen_cells(self, stats: Any) -> Array:
@@ -181,11 +239,29 @@ class GaussianLearning(Gaussian, register=False):
     def needs_rows(self, stats: Any) -> bool:
         return not stats.exact
 
+    def distance(self, other: Any) -> float:
+        """As of every family, and how far the least eigenvalue of a correlation matrix moved.
+
+        On the way to a correlation of ±1 the entries hardly move, while the likelihood rises with every step.
+        """
+        move = super().distance(other)
+        if (
+            move > 1e-6
+            or self.keeps == "diagonal"
+            or "cov" not in self.free
+            or np.shape(self.cov) != np.shape(other.cov)
+        ):
+            return move
+        before, after = (flattest(np.asarray(one.stacked.cov)) for one in (self, other))
+        least = np.maximum(np.minimum(before, after), np.finfo(float).eps)
+        blur = 100 * np.finfo(float).eps * int(self.columns or 0) / least
+        change = np.abs(after - before) / least
+        return max(move, float(np.where((least < NEARLY_SINGULAR) & (change > blur), change, 0.0).max()))
+
     def rounding(self, stats: Any) -> float:
         """What is lost where a covariance that is all but singular is inverted."""
         cov = np.asarray(self.stacked.cov)
-        spread = np.sqrt(np.einsum("kii->ki", cov))
-        least = np.linalg.eigvalsh(cov / (spread[:, :, None] * spread[:, None, :]))[:, 0]
+        least = np.ones(len(cov)) if self.keeps == "diagonal" else flattest(cov)
         lost = stats.weight * np.finfo(float).eps * cov.shape[-1] / np.maximum(least, np.finfo(float).eps)
         return float(lost.sum())
 
@@ -222,6 +298,7 @@ class GaussianLearning(Gaussian, register=False):
             variance = np.einsum("kii->ki", cov) / weight[:, None]
         return {"mean": np.sqrt(variance), "cov": self.form.errors(cov, stats.weight)}
 
+    @blas.one_thread()
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         stack, found = self.stacked, list[Alert]()
         if "cov" not in self.free:
@@ -239,7 +316,27 @@ class GaussianLearning(Gaussian, register=False):
                     "that can be inverted. Drop a column, choose a simpler structure, or give a prior."
                 )
                 found.append(("singular", text))
+        if not stats.exact and len(found) == 0:
+            found.extend(self._unbounded(stats))
         return tuple(found) or self._idle(stats)
+
+    def _unbounded(self, stats: Any) -> tuple[Alert, ...]:
+        """Columns that rows with holes bring ever nearer to a correlation of ±1: the likelihood has no maximum."""
+        if self.keeps == "diagonal" or not self.lone:
+            return ()
+        now = flattest(np.asarray(self.stacked.cov))[0]
+        if (
+            not RELATIVE_FLOOR < now < NEARLY_SINGULAR
+            or flattest(self.estimate(stats).stacked.cov)[0] > (1 - FALLING) * now
+        ):
+            return ()
+        _, columns = deficiency(self.stacked.cov[0], np.zeros(int(self.columns or 0)), NEARLY_SINGULAR)
+        text = (
+            f"the likelihood still rises while columns {', '.join(map(str, columns))} come ever nearer to following "
+            "from each other: too few rows have them together, and it has no maximum. Drop a column, choose a simpler "
+            "structure, or give a prior."
+        )
+        return (("singular", text),)
 
     def _apart(self, stats: Any) -> tuple[Alert, ...]:
         """Columns that no row has together, where the structure has a covariance of them."""

@@ -14,6 +14,7 @@ from suffice.core.readings import Reading, single
 from suffice.core.special import binary_divergence, whole_quantile
 from suffice.distributions.beta import Beta
 from suffice.distributions.beta_geometric import BetaGeometric
+from suffice.distributions.weak_priors import shared_row
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,6 +40,9 @@ class Geometric(ExponentialFamily):
     def natural(self) -> Array:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log1p(-np.asarray(self.p)))
+
+    def from_natural(self, eta: Array) -> Self:
+        return replace(self, p=-np.expm1(np.asarray(eta, dtype=float)))
 
     def log_partition(self) -> Array:
         return np.asarray(-np.log(self.p))
@@ -103,6 +107,7 @@ class Geometric(ExponentialFamily):
         p = -np.expm1(no)
         return replace(self, p=p), np.asarray(yes - np.log(p))
 
-    def weak_prior(self, stats: Any) -> Beta:
-        """One pseudo-success and one pseudo-failure."""
-        return Beta(2.0, 2.0)
+    def weak_prior(self, stats: Any, part: float = 1.0) -> Beta:
+        """One pseudo-trial, half a success and half a failure."""
+        del stats, part
+        return Beta(shared_row(2), shared_row(2))

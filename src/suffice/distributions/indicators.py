@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
 
 import numpy as np
 
 from suffice.core.distribution import Distribution
+from suffice.core.lazy import special
 from suffice.core.parameters import Array
+from suffice.distributions.minimal_form import MinimalForm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,6 +36,20 @@ class Indicators(Distribution, register=False):
         """Log probs; −inf for a level that cannot be."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.params["probs"]))
+
+    def from_natural(self, eta: Array) -> Self:
+        """Probs ∝ e^η, which has an entry for each level."""
+        probs = special.softmax(np.asarray(eta, dtype=float), axis=-1)
+        return cast("Self", replace(cast("Any", self), probs=probs))
+
+    def covariance_statistic(self) -> Array:
+        """Cov 1[x = j] = diag p − ppᵀ."""
+        p = np.asarray(self.params["probs"])
+        return np.asarray(p[..., None] * np.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :])
+
+    def minimal_form(self) -> MinimalForm:
+        """The form with one entry less: η_j = log p_j/p_L and A = log(1 + Σ e^η)."""
+        return MinimalForm(self)
 
     def log_partition(self) -> Array:
         """A = log Σ probs = 0."""

@@ -57,6 +57,9 @@ class LogNormal(ExponentialFamily):
     def natural(self) -> Array:
         return self.logarithm.natural()
 
+    def from_natural(self, eta: Array) -> Self:
+        return self._of(self.logarithm.from_natural(eta))
+
     def log_partition(self) -> Array:
         return self.logarithm.log_partition()
 

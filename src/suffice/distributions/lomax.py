@@ -28,7 +28,10 @@ class Lomax(Distribution, register=False):
     support = NONNEGATIVE
 
     def log_cell(self, x: Array) -> Array:
-        return np.asarray(np.log(self.shape / self.scale) - (self.shape + 1.0) * np.log1p(x / self.scale))
+        with np.errstate(over="ignore", divide="ignore"):
+            ratio = x / self.scale
+            beyond = np.where(np.isinf(ratio), np.log(x) - np.log(self.scale), np.log1p(ratio))
+        return np.asarray(np.log(self.shape) - np.log(self.scale) - (self.shape + 1.0) * beyond)
 
     def gather(self, x: Any, w: Any) -> Any:
         msg = (

@@ -17,6 +17,8 @@ from suffice.core.special import log_choose
 from suffice.core.statistics import share
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.dirichlet_multinomial import DirichletMultinomial
+from suffice.distributions.minimal_form import MinimalForm
+from suffice.distributions.weak_priors import shared_row
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,6 +87,17 @@ class Multinomial(ExponentialFamily):
     def natural(self) -> Array:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.probs))
+
+    def from_natural(self, eta: Array) -> Self:
+        return replace(self, probs=special.softmax(np.asarray(eta, dtype=float), axis=-1))
+
+    def covariance_statistic(self) -> Array:
+        p, n = np.asarray(self.probs), np.asarray(self.mean_statistic()).sum(axis=-1)
+        return np.asarray(n[..., None, None] * (p[..., None] * np.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :]))
+
+    def minimal_form(self) -> MinimalForm:
+        """The form with one entry less: η_j = log p_j/p_L and A = n log(1 + Σ e^η)."""
+        return MinimalForm(self)
 
     def log_partition(self) -> Array:
         return np.zeros(self.batch)
@@ -191,6 +204,15 @@ class Multinomial(ExponentialFamily):
     def exposed(self, stats: Any) -> Array:
         return np.asarray(stats.total.sum(axis=-1))
 
-    def weak_prior(self, stats: Any) -> Dirichlet:
-        """One pseudo-trial of each outcome."""
-        return Dirichlet(np.full(stats.total.shape[-1], 2.0))
+    def reference_belief(self, stats: Any) -> Dirichlet:
+        if not (stats.total > 0).all():
+            msg = "some outcome was never seen."
+            raise ParameterError(msg)
+        found: Dirichlet = super().reference_belief(stats)
+        return found
+
+    def weak_prior(self, stats: Any, part: float = 1.0) -> Dirichlet:
+        """One pseudo-trial, shared equally by the outcomes."""
+        del part
+        outcomes = stats.total.shape[-1]
+        return Dirichlet(np.full(outcomes, shared_row(outcomes)))

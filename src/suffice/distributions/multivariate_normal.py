@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.foretold import Foretold
 from suffice.core.lazy import special
 from suffice.core.parameters import Array
@@ -16,6 +16,7 @@ from suffice.distributions.gaussian_learning import GaussianLearning
 from suffice.distributions.holes import Patterns
 from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
+from suffice.distributions.weak_priors import MEAN_ROWS, ROWS, spanning
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,6 +141,12 @@ class MultivariateNormal(GaussianLearning):
             raise UnsupportedError(msg)
         return prior.after(stats)
 
+    def reference_belief(self, stats: Any) -> NormalInverseWishart:
+        if self.fixed or self.tied or not self.form.free:
+            msg = "it is for a free mean and a full covariance."
+            raise ParameterError(msg)
+        return NormalInverseWishart(stats.mean, stats.weight, stats.weight - 1, stats.scatter)
+
     def predict_with(self, belief: Any) -> Any:
         return belief.predictive_of(self)
 
@@ -149,21 +156,18 @@ class MultivariateNormal(GaussianLearning):
 
     def log_prior(self, prior: Any) -> Array:
         stack, belief = self.stacked, getattr(prior, "belief", prior).stacked
-        about_mean, about_cov = belief.log_parts({"mean": stack.mean, "cov": stack.cov})
+        about_mean, about_cov = belief.relative_parts({"mean": stack.mean, "cov": stack.cov})
         return np.asarray(about_mean.sum() + (about_cov[0] if self.shared else about_cov.sum()))
 
     def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
         """A name stands for what the first look at the rows says: it may not change from pass to pass."""
         return self.settle_part(prior, rows, weights) if isinstance(prior, str) else prior
 
-    def weak_prior(self, stats: Any) -> NormalInverseWishart:
-        """A hundredth of a row at the mean of the data, and d degrees of freedom whose mode is their variances.
-
-        So the estimate keeps the variances and shrinks the covariances by n/(n + 2d + 2).
-        """
+    def weak_prior(self, stats: Any, part: float = 1.0) -> NormalInverseWishart:
+        """A hundredth of a row at the mean of the data, and one row of a ``part`` of their covariance."""
         weight = stats.weight if len(stats.scatter) == len(stats.weight) else stats.weight.sum(keepdims=True)
-        weight = np.where(weight > 0, weight, 1.0)[:, None]
-        variances = np.maximum(np.einsum("kii->ki", stats.scatter) / weight, np.square(spread_floor(stats.mean)))
+        cov = stats.scatter / np.where(weight > 0, weight, 1.0)[:, None, None]
         d = stats.centre.shape[1]
-        belief = NormalInverseWishart(stats.mean, 1e-2, float(d), (2 * d + 2) * variances[:, :, None] * np.eye(d))
+        scale = ROWS * part * spanning(cov, spread_floor(stats.mean), float(stats.weight.sum()))
+        belief = NormalInverseWishart(stats.mean, MEAN_ROWS, float(d), scale, mode_offset=ROWS - d)
         return belief.squeezed(1) if len(stats.weight) == 1 else belief

@@ -12,6 +12,7 @@ from suffice.core.distribution import Alert, Distribution
 from suffice.core.exponential import ExponentialFamily
 from suffice.core.iterative import Iterative, newton_step
 from suffice.core.lazy import special
+from suffice.core.names import columns_of, in_columns
 from suffice.core.parameters import COUNT, POSITIVE, SUCCESS, Array, parameter
 from suffice.core.special import (
     FARTHEST,
@@ -69,6 +70,9 @@ class NegativeBinomial(Iterative, ExponentialFamily):
     def natural(self) -> Array:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log1p(-np.asarray(self.p)))
+
+    def from_natural(self, eta: Array) -> Self:
+        return replace(self, p=-np.expm1(np.asarray(eta, dtype=float)))
 
     def log_partition(self) -> Array:
         return np.asarray(-self.size * np.log(self.p))
@@ -246,7 +250,8 @@ class NegativeBinomial(Iterative, ExponentialFamily):
         if not flat.any():
             return found
         text = (
-            "the variance does not exceed the mean, so the likelihood rises for ever with size, towards a Poisson; "
+            f"the variance does not exceed the mean{in_columns(*columns_of(flat))}, so the likelihood rises for ever "
+            "with size, towards a Poisson; "
             f"size was held at {LARGEST:g} times the mean. Use sf.Poisson(), or fix size."
         )
         return (*found, ("boundary", text))

@@ -16,9 +16,12 @@ from suffice.core.exponential import ExponentialFamily
 from suffice.core.latent import Expectation
 from suffice.core.lazy import special
 from suffice.core.moments import Moments
+from suffice.core.names import columns_of, in_columns
 from suffice.core.parameters import POSITIVE, REAL, Array, parameter
+from suffice.core.separation import Separation, of_columns
 from suffice.core.special import ratio_excess
 from suffice.distributions.normal_inverse_gamma import NormalInverseGamma
+from suffice.distributions.weak_priors import MEAN_ROWS, ROWS
 from suffice.kernels import choosing
 
 if TYPE_CHECKING:
@@ -69,6 +72,11 @@ class Normal(ExponentialFamily):
     def natural(self) -> Array:
         return np.stack([self.mean / np.square(self.std), -0.5 / np.square(self.std)], axis=-1)
 
+    def from_natural(self, eta: Array) -> Self:
+        first, second = np.moveaxis(np.asarray(eta, dtype=float), -1, 0)
+        with np.errstate(all="ignore"):
+            return replace(self, mean=-0.5 * first / second, std=np.sqrt(-0.5 / second))
+
     def log_partition(self) -> Array:
         return np.asarray(0.5 * np.square(self.mean / self.std) + np.log(self.std))
 
@@ -114,7 +122,7 @@ class Normal(ExponentialFamily):
     def raised(self, floor: Any) -> Self:
         if floor is None or "std" in self.fixed or not (np.asarray(self.std) < floor).any():
             return self
-        return replace(self, std=np.maximum(self.std, floor))
+        return self.like(replace(self.stacked, std=np.maximum(self.stacked.std, floor)))
 
     def blurred(self, noise: Array, stats: Any) -> Self:
         """What the statistics show, and independent noise of these variances, (d,); the sum is held above the floor.
@@ -129,13 +137,26 @@ class Normal(ExponentialFamily):
             return super().held(floor)
         return np.asarray((self.stacked.std <= floor * (1 + 1e-9)).any(axis=1))
 
-    def narrowness(self, stats: Any) -> Array:
+    def degenerate(self, floor: Any, stats: Any) -> Array:
+        if floor is None or "std" in self.fixed:
+            return self.held(floor)
+        held = self.stacked.std <= floor * (1 + 1e-9)
+        varies = self._varying(stats, floor)
+        return np.asarray((held & varies).any(axis=1) if varies.any() else held.any(axis=1))
+
+    def separation(self, stats: Any, floor: Any = None) -> Separation | None:
         if "std" in self.fixed:
-            return super().narrowness(stats)
+            return None
+        whole, kept = stats.pooled(), self._varying(stats, floor)
+        degrees = np.ones((0 if "std" in self.tied else int(kept.sum()), 2))
+        mean, var = np.asarray(self.stacked.mean)[:, kept], np.square(self.stacked.std)[:, kept]
+        return of_columns(mean, var, whole.mean[:, kept], whole.var[:, kept], degrees)
+
+    def _varying(self, stats: Any, floor: Any) -> Array:
+        """Columns (d,) in which the rows together differ by more than the floor."""
         whole = stats.pooled()
-        told = whole.var > np.square(2 * spread_floor(whole.mean))
-        spread = np.sqrt(np.where(told, whole.var, 1.0))
-        return np.asarray(np.where(told, np.square(self.stacked.std / spread), 1.0).min(axis=1))
+        least = np.maximum(2 * spread_floor(whole.mean), 0.0 if floor is None else 2 * np.asarray(floor))
+        return np.asarray((whole.var > np.square(least))[0])
 
     def log_cell(self, x: Array) -> Array:
         return np.asarray(-0.5 * np.square((x - self.mean) / self.std) - np.log(self.std) - HALF_LOG_TAU)
@@ -217,7 +238,8 @@ class Normal(ExponentialFamily):
             return super().alerts(stats)
         value = np.asarray(stack.mean)[flat][0]
         text = (
-            f"every value equals {value:g}, or differs from it by less than squares in float64 resolve, so the "
+            f"every value{in_columns(*columns_of(flat))} equals {value:g}, or differs from it by less than squares in "
+            "float64 resolve, so the "
             "standard deviation is 0 and no density exists; it was set to the smallest that is resolved there. Add "
             "data, multiply very small ones, fix std, or give a prior."
         )
@@ -265,13 +287,24 @@ class Normal(ExponentialFamily):
 
     def log_prior(self, prior: Any) -> Array:
         belief = getattr(prior, "belief", prior)
-        if "std" not in self.tied or not isinstance(belief, NormalInverseGamma):
+        if not isinstance(belief, NormalInverseGamma):
             return super().log_prior(prior)
-        about_mean, about_std = belief.stacked.log_parts({"mean": self.stacked.mean, "std": self.stacked.std})
+        about_mean, about_std = belief.stacked.relative_parts({"mean": self.stacked.mean, "std": self.stacked.std})
+        if "std" not in self.tied:
+            return np.asarray(about_mean + about_std)
         return np.asarray(about_mean.sum() + np.broadcast_to(about_std, about_mean.shape)[0].sum())
 
     def update(self, stats: Any, prior: Any) -> Any:
         return prior.after(self, stats)
+
+    def reference_belief(self, stats: Any) -> Any:
+        if "std" in self.fixed and "mean" not in self.fixed:
+            with np.errstate(divide="ignore"):
+                return NormalPrior(stats.mean, self.std / np.sqrt(stats.weight))
+        if self.fixed or not (stats.var > np.square(spread_floor(stats.mean))).all():
+            msg = "the mean is fixed." if self.fixed else "all values are equal, or there is only one."
+            raise ParameterError(msg)
+        return NormalInverseGamma(stats.mean, stats.weight, (stats.weight - 1) / 2, stats.scatter / 2)
 
     def predict_with(self, belief: Any) -> Any:
         return belief.predictive_of(self)
@@ -290,15 +323,15 @@ class Normal(ExponentialFamily):
         )
         return (("collapsed", text),)
 
-    def weak_prior(self, stats: Any) -> Any:
-        """A hundredth of a row at the mean of the data, and one degree of freedom whose mode is their variance.
+    def weak_prior(self, stats: Any, part: float = 1.0) -> Any:
+        """A hundredth of a row at the mean of the data, and one row of a ``part`` of their variance.
 
         Where the std is known, the first alone, of rows as far apart as the data or that std, whichever is more.
         """
         pooled = np.maximum(stats.var, np.square(spread_floor(stats.mean)))
         if "std" in self.fixed and "mean" not in self.fixed:
-            return NormalPrior(stats.mean, 10.0 * np.sqrt(np.maximum(pooled, np.square(self.std))))
-        return NormalInverseGamma(stats.mean, 1e-2, 0.5, 2.0 * pooled)
+            return NormalPrior(stats.mean, np.sqrt(np.maximum(pooled, np.square(self.std)) / MEAN_ROWS))
+        return NormalInverseGamma(stats.mean, MEAN_ROWS, 0.5, ROWS / 2 * part * pooled, mode_offset=ROWS - 1)
 
     def after(self, likelihood: Normal, stats: Any) -> NormalPrior:
         """The belief about the mean of ``likelihood``, whose std is known, after the statistics."""

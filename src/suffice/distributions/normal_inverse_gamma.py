@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from suffice.core.distribution import Distribution
-from suffice.core.errors import UnsupportedError
+from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.lazy import special
 from suffice.core.parameters import POSITIVE, REAL, Array, check_count, check_level, parameter
 from suffice.core.posterior import plain
@@ -16,19 +16,36 @@ from suffice.core.special import ratio_excess
 from suffice.distributions.gamma import Gamma
 
 
+def check_offset(name: str, offset: Any, df: Array) -> None:
+    """Refuse what is no number, or leaves the mode without a positive divisor."""
+    number = isinstance(offset, (int, float, np.number)) and not isinstance(offset, bool)
+    if offset is not None and not (number and (df + offset > 0).all()):
+        msg = f"{name}: mode_offset is a number above −df, {-np.min(df):g}, or None; got {offset!r:.60}."
+        raise ParameterError(msg)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class NormalInverseGamma(Distribution, register=False):
     r"""Belief about mean and variance: σ² ~ InverseGamma(shape, scale), μ | σ² ~ Normal(mean, σ²/count).
 
-    ``count`` is the number of rows that the belief about the mean is worth. The mode is that of (mean, variance).
+    ``count`` is the number of rows that the belief about the mean is worth. The mode is that of (mean, variance),
+    σ² = scale/(shape + 3/2). With a ``mode_offset`` it is σ² = 2 scale/(2 shape + mode_offset) instead, the greatest
+    density relative to σ^(mode_offset − 3) dμ dσ²: with 1 − 2 shape of the prior it is the estimate from the rows and
+    one pseudo-row of variance 2 scale.
     """
 
     mean: Any = parameter(REAL, default=0.0, typical=(-1.0, 1.0))
     count: Any = parameter(POSITIVE, default=1.0, typical=(0.5, 3.0))
     shape: Any = parameter(POSITIVE, default=1.0, typical=(2.5, 5.0))
     scale: Any = parameter(POSITIVE, default=1.0, typical=(0.5, 3.0))
+    mode_offset: float | None = field(default=None, kw_only=True)
 
     speaks_of: ClassVar[tuple[str, ...]] = ("mean", "std")
+
+    def __post_init__(self) -> None:
+        """Check the parameters and the offset."""
+        super().__post_init__()
+        check_offset(self.name, self.mode_offset, 2 * np.asarray(self.shape))
 
     def after(self, likelihood: Any, stats: Any) -> NormalInverseGamma:
         if likelihood.fixed:
@@ -42,6 +59,7 @@ class NormalInverseGamma(Distribution, register=False):
             count,
             self.shape + stats.weight / 2,
             self.scale + (stats.scatter + between) / 2,
+            mode_offset=self.mode_offset,
         )
 
     def predictive_of(self, likelihood: Any) -> Any:
@@ -73,7 +91,8 @@ class NormalInverseGamma(Distribution, register=False):
         """The mode of the means of members that share one variance, and its root: the belief about it counts once."""
         after, weight = self.after(likelihood, stats), stats.weight
         scatter = (after.scale - self.scale).sum(axis=0) + np.broadcast_to(self.scale, weight.shape)[0]
-        degrees = 0.5 * (weight + 1).sum(axis=0) + np.broadcast_to(self.shape, weight.shape)[0] + 1
+        of_mean, of_spread = self.mode_rows
+        degrees = np.broadcast_to(self.shape, weight.shape)[0] + 0.5 * ((weight + of_mean).sum(axis=0) + of_spread)
         return after.mean, np.broadcast_to(np.sqrt(scatter / degrees), weight.shape)
 
     def log_parts(self, x: Any) -> tuple[Array, Array]:
@@ -82,6 +101,18 @@ class NormalInverseGamma(Distribution, register=False):
         about_mean = -0.5 * (np.log(2 * np.pi * var / self.count) + self.count * np.square(x["mean"] - self.mean) / var)
         about_var = self.shape * np.log(self.scale) - special.gammaln(self.shape)
         return np.asarray(about_mean), np.asarray(about_var - (self.shape + 1) * np.log(var) - self.scale / var)
+
+    @property
+    def mode_rows(self) -> tuple[float, float]:
+        """What each mean and each variance add to the divisor of the mode, beside 2 shape."""
+        return (1.0, 2.0) if self.mode_offset is None else (0.0, float(self.mode_offset))
+
+    def relative_parts(self, x: Any) -> tuple[Array, Array]:
+        """Both parts relative to the measure of ``mode_offset``: the mode is where their sum is greatest."""
+        about_mean, about_var = self.log_parts(x)
+        of_mean, of_spread = self.mode_rows
+        log_std = np.log(x["std"])
+        return about_mean + (1 - of_mean) * log_std, about_var + (2 - of_spread) * log_std
 
     def log_cell(self, x: Any) -> Array:
         """Log density of (mean, variance) at ``x["mean"]`` and ``x["std"]``."""
@@ -100,7 +131,7 @@ class NormalInverseGamma(Distribution, register=False):
 
     def spread(self) -> dict[str, Any]:
         with np.errstate(all="ignore"):
-            var = np.where(np.asarray(self.shape) > 1, self.scale / (self.shape - 1), np.inf)
+            var = np.where(np.asarray(self.shape) > 1, self.scale / np.subtract(self.shape, 1), np.inf)
             squares = var - np.square(self.expected()["std"])
         mean, std = np.sqrt(var / self.count), np.sqrt(np.where(np.isfinite(var), squares, np.inf))
         return {"mean": plain(mean), "std": plain(std)}
@@ -108,7 +139,7 @@ class NormalInverseGamma(Distribution, register=False):
     @property
     def mode(self) -> dict[str, Any]:
         """The joint mode of mean and variance, as mean and std."""
-        return {"mean": self.mean, "std": plain(np.sqrt(self.scale / (self.shape + 1.5)))}
+        return {"mean": self.mean, "std": plain(np.sqrt(self.scale / (self.shape + 0.5 * sum(self.mode_rows))))}
 
     def point(self) -> dict[str, Any]:
         return self.mode
@@ -120,6 +151,19 @@ class NormalInverseGamma(Distribution, register=False):
         reach = special.stdtrit(2 * self.shape, high) * np.sqrt(self.scale / (self.shape * self.count))
         stds = [plain(np.sqrt(self.scale / special.gammainccinv(self.shape, q))) for q in (low, high)]
         return {"mean": (plain(self.mean - reach), plain(self.mean + reach)), "std": (stds[0], stds[1])}
+
+    def marginal_cdf(self, name: str, t: Array) -> Any:
+        """P(mean ≤ t), a Student-t, or P(std ≤ t), where 1/std² is Gamma."""
+        if name == "mean":
+            reach = np.sqrt(self.scale / (self.shape * self.count))
+            return special.stdtr(2 * np.asarray(self.shape), (t - self.mean) / reach)
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.where(t > 0, special.gammaincc(self.shape, self.scale / np.square(np.maximum(t, 1e-300))), 0.0)
+
+    def from_uniform(self, u: Array) -> list[Array]:
+        """Mean and std of numbers (n, 2) from the unit square: one belief, not a stack."""
+        std = np.sqrt(self.scale / special.gammainccinv(self.shape, u[:, 1]))
+        return [self.mean + std / np.sqrt(self.count) * special.ndtri(u[:, 0]), std]
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw pairs: a dictionary of ``mean`` and ``std``, n values each."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from suffice.core.distribution import Distribution
-from suffice.core.errors import DataError, ParameterError
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.lazy import special
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, check_count, check_level, parameter
 from suffice.core.special import ratio_excess
@@ -16,6 +16,7 @@ from suffice.core.statistics import share
 from suffice.distributions.covariance import root, traces, whitening
 from suffice.distributions.multivariate_student_t import MultivariateStudentT
 from suffice.distributions.normal import HALF_LOG_TAU
+from suffice.distributions.normal_inverse_gamma import check_offset
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,7 +24,9 @@ class NormalInverseWishart(Distribution, register=False):
     r"""Belief about mean and covariance: Σ ~ InverseWishart(df, scale), μ | Σ ~ Normal(mean, Σ/count).
 
     ``count`` is the number of rows that the belief about the mean is worth, ``df`` (above d − 1) those of the belief
-    about the covariance. The mode is the joint one: cov = scale/(df + d + 2).
+    about the covariance. The mode is the joint one: cov = scale/(df + d + 2). With a ``mode_offset`` it is
+    scale/(df + mode_offset) instead, the greatest density relative to |Σ|^((mode_offset − d − 2)/2) dμ dΣ: with 1 − df
+    of the prior it is the estimate from the rows and one pseudo-row of covariance scale.
 
     >>> prior = sf.NormalInverseWishart([0, 0], 1, 4, np.eye(2))
     >>> post = sf.posterior(sf.MultivariateNormal(), [[1.0, 0.0]], prior=prior)
@@ -35,8 +38,10 @@ class NormalInverseWishart(Distribution, register=False):
     count: Any = parameter(POSITIVE, default=1.0, typical=(0.5, 3.0))
     df: Any = parameter(POSITIVE, typical=(7.5, 10.0))
     scale: Any = parameter(COVARIANCE, typical=(0.5, 3.0))
+    mode_offset: float | None = field(default=None, kw_only=True)
 
     row_vector = True
+    speaks_of: ClassVar[tuple[str, ...]] = ("mean", "cov")
 
     def __post_init__(self) -> None:
         """Check that the belief is proper."""
@@ -51,6 +56,7 @@ class NormalInverseWishart(Distribution, register=False):
         if not (np.asarray(self.df) > d - 1).all():
             msg = f"{self.name}: df must exceed the number of columns less one, {d - 1}; got {np.min(self.df):g}."
             raise ParameterError(msg)
+        check_offset(self.name, self.mode_offset, np.asarray(self.df))
 
     @property
     def columns(self) -> int:
@@ -72,9 +78,8 @@ class NormalInverseWishart(Distribution, register=False):
         if len(scatter) < len(stats.weight):  # kept of all members together: each by its weight
             scatter = scatter * share(stats.weight, stats.weight.sum())[:, None, None]
         scale = self.scale + scatter + factor * away[:, :, None] * away[:, None, :]
-        return NormalInverseWishart(
-            self.mean + away * (stats.weight / count)[:, None], count, self.df + stats.weight, scale
-        )
+        mean = self.mean + away * (stats.weight / count)[:, None]
+        return NormalInverseWishart(mean, count, self.df + stats.weight, scale, mode_offset=self.mode_offset)
 
     def predictive_of(self, likelihood: Any) -> MultivariateStudentT:
         del likelihood
@@ -120,6 +125,19 @@ class NormalInverseWishart(Distribution, register=False):
         trace = traces(whiten, self.scale)
         return np.asarray(about_mean), np.asarray(constant + (df + d + 1) * log_det - 0.5 * trace)
 
+    @property
+    def mode_rows(self) -> tuple[float, float]:
+        """What each mean and each covariance add to the divisor of the mode, beside df."""
+        return (1.0, self.columns + 1.0) if self.mode_offset is None else (0.0, float(self.mode_offset))
+
+    def relative_parts(self, x: Any) -> tuple[Array, Array]:
+        """Both parts relative to the measure of ``mode_offset``: the mode is where their sum is greatest."""
+        about_mean, about_cov = self.log_parts(x)
+        if self.mode_offset is None:
+            return about_mean, about_cov
+        half = -whitening(np.asarray(x["cov"]))[1]  # of log |Σ|
+        return about_mean + half, about_cov + (self.columns + 1 - self.mode_offset) * half
+
     def log_cell(self, x: Any) -> Array:
         """Log density of (mean, cov) at ``x["mean"]`` and ``x["cov"]``, (k, 1)."""
         about_mean, about_cov = self.log_parts(x)
@@ -135,7 +153,7 @@ class NormalInverseWishart(Distribution, register=False):
     @property
     def mode(self) -> dict[str, Any]:
         """The joint mode of mean and covariance."""
-        return {"mean": self.mean, "cov": self._over(np.asarray(self.df) + self.columns + 2)}
+        return {"mean": self.mean, "cov": self._over(np.asarray(self.df) + sum(self.mode_rows))}
 
     def _over(self, divisor: Array) -> Array:
         return np.asarray(self.scale / np.asarray(divisor, dtype=float)[..., None, None])
@@ -167,6 +185,16 @@ class NormalInverseWishart(Distribution, register=False):
             np.sqrt(0.5 * variances / special.gammainccinv(df / 2, q)) for q in ((1 - level) / 2, (1 + level) / 2)
         )
         return {"mean": (self.mean - reach, self.mean + reach), "std": (low, high)}
+
+    def marginal_cdf(self, name: str, t: Array) -> Any:
+        """P(mean ≤ t) of each column, a Student-t."""
+        if name != "mean":
+            msg = "a covariance has no cumulative distribution of its own: use prob(lambda mean, cov: …)."
+            raise UnsupportedError(msg)
+        df = (np.asarray(self.df) - self.columns + 1)[..., None]
+        variances = np.einsum("...ii->...i", np.asarray(self.scale))
+        reach = np.sqrt(variances / (np.asarray(self.count)[..., None] * df))
+        return special.stdtr(df, (t - self.mean) / reach)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw pairs: a dictionary of ``mean`` (n, d) and ``cov`` (n, d, d); the Wishart by Bartlett's triangle."""

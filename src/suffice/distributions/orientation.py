@@ -11,7 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.core.parameters import Array
-from suffice.distributions.covariance import RELATIVE_FLOOR, built, clipped, eigen, objective, symmetric
+from suffice.distributions.covariance import (
+    RELATIVE_FLOOR,
+    built,
+    clipped,
+    eigen,
+    invertible_floor,
+    objective,
+    symmetric,
+)
 from suffice.distributions.spectra import TINY, Spectrum, lifted
 
 STEPS, INNER = 50, 40
@@ -245,15 +253,19 @@ def proportional_above(scatter: Array, weight: Array, cov: Array) -> Array:
     large = np.argmax(values[:, -1])
     volume = np.exp(np.log(np.maximum(values, TINY)).mean(axis=1))
     shape = np.maximum(values[large], RELATIVE_FLOOR * values[large, -1]) / volume[large]
-    cov, height = built(vectors[large][None], lifted(volume, shape, 1.0)), -np.inf
-    d = len(shape)
+    cov = best = built(vectors[large][None], lifted(volume, shape, 1.0))
+    d, height = len(shape), -np.inf
     for _ in range(100):
         before, height = height, objective(cov, scatter, weight)
+        best = cov if height > before else best
         if height - before <= 1e-10 * weight.sum():
             break
         volume = np.exp(np.linalg.slogdet(cov)[1] / d)
         mean = symmetric(np.einsum("kij,k->ij", scatter, 1 / volume))[None] / weight.sum()
-        matrix = clipped(mean, np.eye(d) / volume.min())[0]
-        volume = np.einsum("kij,ji->k", scatter, np.linalg.inv(matrix)) / (d * weight)
-        cov = np.maximum(volume, 1 / np.linalg.eigvalsh(matrix)[0])[:, None, None] * matrix
-    return cov
+        matrix = clipped(mean, invertible_floor(mean, np.eye(d) / volume.min()))[0]
+        inverse = np.linalg.inv(matrix)
+        volume = np.einsum("kij,ji->k", scatter, inverse) / (d * weight)
+        least = 1 / np.linalg.eigvalsh(0.5 * (inverse + inverse.T))[-1]
+        flattest = max(least, RELATIVE_FLOOR * d * np.diag(matrix).min())  # rounding takes it
+        cov = np.maximum(volume, 1 / flattest)[:, None, None] * matrix
+    return best

@@ -15,6 +15,7 @@ from suffice.core.readings import Reading, single
 from suffice.core.special import MANY, excess, log_factorial, log_poisson, poisson_draws, whole_quantile
 from suffice.distributions.gamma import Gamma
 from suffice.distributions.negative_binomial import NegativeBinomial
+from suffice.distributions.weak_priors import EVENTS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,6 +44,9 @@ class Poisson(ExponentialFamily):
     def natural(self) -> Array:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.rate))
+
+    def from_natural(self, eta: Array) -> Self:
+        return replace(self, rate=np.exp(np.asarray(eta, dtype=float)))
 
     def log_partition(self) -> Array:
         return np.asarray(self.rate)
@@ -112,6 +116,7 @@ class Poisson(ExponentialFamily):
         rate = np.exp(belief.mean_statistic()[..., 0])
         return replace(self, rate=rate), np.asarray(rate - belief.mean)
 
-    def weak_prior(self, stats: Any) -> Gamma:
+    def weak_prior(self, stats: Any, part: float = 1.0) -> Gamma:
         """Half a pseudo-event, in the time in which the data have half an event."""
-        return Gamma(1.5, 0.5 * np.maximum(stats.weight, 1.0) / (stats.total + 0.5))
+        del part
+        return Gamma(1 + EVENTS, EVENTS * np.maximum(stats.weight, 1.0) / (stats.total + EVENTS))

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.parameters import Array
+from suffice.core.parameters import Array, surely_above
 from suffice.core.statistics import share
 from suffice.core.weights import Weights
+from suffice.distributions.covariance import RELATIVE_FLOOR
 from suffice.engines import local
 
 
@@ -58,3 +59,47 @@ def fourth_moments(x: Array, owners: Weights, mean: Array, spread: Array) -> Arr
         return np.bincount(codes, held * squares**2, owners.members)
 
     return np.asarray(local.reduce(part, len(x), 4 * x.shape[1]))
+
+
+def is_singular(cov: Array) -> bool:
+    """Whether a covariance (d, d) has no inverse to rounding, in units of the columns' spreads."""
+    units, _ = in_units(cov[None])
+    return not surely_above(units, RELATIVE_FLOOR)
+
+
+def regularise_wide(scatter: Array, weight: Array, rows: Array, least: Array) -> tuple[Array, Array]:
+    """Scatter matrices of fewer rows than columns, with as much of a diagonal matrix as makes them good estimates.
+
+    The floor of a covariance is there for columns that follow from others. Where there are fewer rows than columns,
+    all directions beyond the rows would lie on it, and probabilities would be 0 or 1. So the covariance is drawn
+    towards the diagonal of the columns' variances by the amount of Chen, Wiesel, Eldar and Hero (2010), which needs
+    nothing but the covariance and the number of rows.
+
+    Parameters
+    ----------
+    scatter, weight
+        (k, d, d) and (k,).
+    rows
+        How many rows (k,) each scatter is of, beyond those that its means took.
+    least
+        Variances (d,) under which a column is constant; those are left as they are.
+
+    Returns
+    -------
+    tuple of Array
+        The scatter matrices, and how far each was drawn, (k,): 0 where there are rows enough.
+    """
+    found, amounts = scatter, np.zeros(len(scatter))
+    for index in np.flatnonzero((weight > 0) & (rows > 0)):
+        varies = np.flatnonzero(np.diag(scatter[index]) > least * weight[index])
+        if not 0 <= rows[index] < len(varies):
+            continue
+        cov = scatter[index][np.ix_(varies, varies)] / weight[index]
+        if not is_singular(cov):  # weights are not always numbers of rows
+            continue
+        units, spread = in_units(cov[None])
+        amounts[index] = oas(units, weight[index : index + 1])[0]
+        found = scatter.copy() if found is scatter else found
+        drawn = shrunk(units, amounts[index])[0] * (spread[0, :, None] * spread[0])
+        found[index][np.ix_(varies, varies)] = drawn * weight[index]
+    return found, amounts

@@ -17,7 +17,7 @@ import numpy as np
 
 from suffice.core.errors import ParameterError
 from suffice.core.names import guessed
-from suffice.core.parameters import Array
+from suffice.core.parameters import Array, surely_above
 from suffice.distributions.covariance import (
     RELATIVE_FLOOR,
     built,
@@ -25,8 +25,10 @@ from suffice.distributions.covariance import (
     doubtful,
     eigen,
     floored,
+    invertible_floor,
     is_round,
     objective,
+    objectives,
     positive,
     resolved,
     symmetric,
@@ -145,7 +147,27 @@ class Structure:
     def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
         """The M-step where every member has rows."""
         cov = np.asarray(scatter / weight[:, None, None])
-        return cov if floor is None else clipped(cov, floor)
+        if floor is None:
+            return cov
+        least = invertible_floor(cov, floor)
+        found = clipped(cov, least)
+        if begin is None or found is cov or len(least) < len(cov):
+            return found
+        return self.not_below(found, begin[: len(cov)], scatter, weight, floor)
+
+    def not_below(self, found: Array, begin: Array, scatter: Array, weight: Array, floor: Array) -> Array:
+        """The covariances found, or those to ``begin`` with where they are above the floor and more likely.
+
+        The floor of a covariance that float64 hardly resolves moves with its variances, so that what is best above
+        today's floor may be worse than what was above yesterday's.
+        """
+        height, doubt = self.over(begin, floor)
+        allowed = np.asarray((height >= 1 - 1e-12 - doubt).all(axis=1))
+        if not allowed.any():
+            return found
+        usable = np.where(allowed[:, None, None], begin, found)
+        keep = np.asarray(allowed & (objectives(usable, scatter, weight) > objectives(found, scatter, weight)))
+        return np.where(keep[:, None, None], begin, found)
 
     def raised(self, cov: Array, floor: Array) -> Array:
         """The covariances of the structure nearest to ``cov`` (k, d, d) with none under ``floor`` (d, d).
@@ -169,9 +191,18 @@ class Structure:
         return np.asarray((height <= 1 + ON_FLOOR + doubt).any(axis=1))
 
     def over(self, cov: Array, floor: Array) -> tuple[Array, Array]:
-        """How many times the floor each variance is (k, d), along the axes that are held; and the blur of rounding."""
-        whiten = whitening(floor[None])[0][0]
-        values = np.linalg.eigvalsh(symmetric(whiten @ cov @ whiten.T))
+        """How many times the floor each variance is (k, d), along the axes that are held; and the blur of rounding.
+
+        Where a root tells that all are well above it, twice the floor is answer enough.
+        """
+        if len(cov) > 1 and cov.strides[0] == 0:  # one covariance for all
+            height, doubt = self.over(cov[:1], floor)
+            return np.repeat(height, len(cov), axis=0), np.repeat(doubt, len(cov), axis=0)
+        least = invertible_floor(cov, floor)
+        if surely_above(cov - 2 * least, 0.0):
+            return np.full(cov.shape[:2], 2.0), np.zeros((len(cov), 1))
+        whiten = whitening(least)[0]
+        values = np.linalg.eigvalsh(symmetric(whiten @ cov @ np.swapaxes(whiten, 1, 2)))
         return values, ROUNDING * values[:, -1:]
 
     def floored(self, cov: Array, least: Array) -> Array:
@@ -248,6 +279,15 @@ class Axes(Composed):
         v = self.rule.fit(s, weight, least, None if begin is None else np.einsum("kii->ki", begin))
         return np.asarray(v[:, :, None] * np.eye(s.shape[1]))
 
+    def floored(self, cov: Array, least: Array) -> Array:
+        v = np.einsum("kii->ki", cov)
+        low = v < least**2
+        if not low.any():
+            return cov
+        if not self.coupled or self.shared:
+            return np.asarray(np.where(low, least**2, v)[:, :, None] * np.eye(v.shape[1]))
+        return super().floored(cov, least)
+
     def over(self, cov: Array, floor: Array) -> tuple[Array, Array]:
         height = np.einsum("kii->ki", cov) / self.rule.level(np.sqrt(np.diag(floor))[None]) ** 2
         return height, np.zeros((len(cov), 1))
@@ -257,8 +297,8 @@ class Axes(Composed):
 
     def holds(self, cov: Array) -> bool:
         v = np.einsum("kii->ki", cov)
-        apart = cov * (1 - np.eye(cov.shape[-1]))
-        return not (apart**2 > TOLERANCE**2 * v[:, :, None] * v[:, None, :]).any() and self.rule.holds(v)
+        apart, spread = np.abs(cov * (1 - np.eye(cov.shape[-1]))), np.sqrt(v)
+        return not (apart > TOLERANCE * spread[:, :, None] * spread[:, None, :]).any() and self.rule.holds(v)
 
     def axes(self, cov: Array) -> tuple[Array, Array]:
         return np.broadcast_to(np.eye(cov.shape[-1]), cov.shape), np.einsum("kii->ki", cov)
@@ -422,8 +462,8 @@ class Pooled(Structure):
         return self.rule.level(least)
 
     def holds(self, cov: Array) -> bool:
-        spread = np.einsum("kii->ki", cov)
-        limit = TOLERANCE * np.sqrt(spread[:, :, None] * spread[:, None, :])
+        spread = np.sqrt(np.einsum("kii->ki", cov))
+        limit = TOLERANCE * spread[:, :, None] * spread[:, None, :]
         return bool((np.abs(cov - cov[0]) <= limit).all())
 
     def errors(self, cov: Array, weight: Array) -> Array:

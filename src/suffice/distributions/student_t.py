@@ -156,6 +156,8 @@ class StudentT(Iterative):
             values["scale"] = np.where(plunge, scale * np.exp(-PLUNGE), values["scale"])
         if "scale" in self.free:
             values["scale"] = np.maximum(values["scale"], spread_floor(values["loc"]))
+        for name in self.tied:  # the same number for all, without the rounding of each one's own units
+            values[name] = np.broadcast_to(values[name][:1], values[name].shape)
         return self.choose(stats.weight == 0, replace(self, **values))
 
     def _expect(self, stats: Any) -> dict[str, Array]:

@@ -17,6 +17,7 @@ from suffice.distributions.user_support import domain_of, inside, shown
 
 # Lengths on which A may be smooth around η, in units of |η| and of 1; the one on which halving changes least is taken.
 RATIOS = (4.0, 1.0, 0.25)
+DEPENDENT = 1e-9  # least eigenvalue of Cov u in units of the largest: below it, central differences see noise
 LENGTHS = (4.0, 1.0, 0.25, 2.0**-6, 2.0**-10, 2.0**-14)
 
 
@@ -97,6 +98,9 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
     def natural(self) -> Array:
         return np.asarray(self.eta)
 
+    def from_natural(self, eta: Array) -> Self:
+        return replace(self, eta=eta)
+
     def log_partition(self) -> Array:
         return self._partition(np.asarray(self.eta)[..., None] if self._numbers == 0 else np.asarray(self.eta))
 
@@ -146,7 +150,7 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
             gradient, curvature = mean - self._slope(eta), self._curvature(eta)
             good = np.isfinite(curvature).all(axis=(-2, -1)) & np.isfinite(gradient).all(axis=-1) & active
             safe = np.where(good[..., None, None], curvature, np.eye(eta.shape[-1]))
-            step = np.where(good[..., None], np.linalg.solve(safe, gradient[..., None])[..., 0], 0.0)
+            step = np.where(good[..., None], _newton_step(safe, gradient), 0.0)
             limit = 1e3 * (1 + np.abs(eta))
             step = np.clip(step, -limit, limit)
             for _ in range(60):
@@ -200,6 +204,16 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
                 "and η runs off. Add data, or fix eta."
             )
             found.append(("boundary", text))
+        if (
+            "eta" not in self.fixed
+            and self._numbers
+            and _singular(np.asarray(stack.covariance_statistic()))[seen].any()
+        ):
+            text = (
+                "the statistics depend on each other linearly (Cov u is singular), so only some combinations of eta "
+                "are identified; the others keep their start. Leave a statistic out."
+            )
+            found.append(("not identified", text))
         total = np.max(np.abs(np.log(np.asarray(quadrature.cellwise(self, _mass)))))
         if total > 1e-6:
             text = (
@@ -321,6 +335,28 @@ class SeveralStatistics(ExponentialFamily, register=False):
 def _mass(cell: Any) -> float:
     """What the density adds up to."""
     return quadrature.expectation(cell, np.ones_like)
+
+
+def _singular(matrices: Array) -> Array:
+    """Whether matrices (…, m, m) of second derivatives are singular, to what central differences can tell."""
+    size = np.sqrt(np.abs(np.einsum("...ii->...i", matrices)))
+    scaled = matrices / np.where(size > 0, size, 1.0)[..., :, None] / np.where(size > 0, size, 1.0)[..., None, :]
+    usable = np.asarray(np.isfinite(scaled).all(axis=(-2, -1)))
+    values = np.linalg.eigvalsh(np.where(usable[..., None, None], scaled, np.eye(matrices.shape[-1])))
+    return np.asarray(usable & (values[..., 0] < DEPENDENT * values[..., -1]))
+
+
+def _newton_step(curvature: Array, gradient: Array) -> Array:
+    """Solve curvature · step = gradient; the shortest step where statistics depend on each other."""
+    if gradient.shape[-1] == 1:
+        return np.asarray(np.linalg.solve(curvature, gradient[..., None])[..., 0])
+    flat = _singular(curvature)
+    safe = np.where(flat[..., None, None], np.eye(gradient.shape[-1]), curvature)
+    step = np.linalg.solve(safe, gradient[..., None])[..., 0]
+    if flat.any():
+        inverse = np.linalg.pinv(curvature[flat], rcond=DEPENDENT, hermitian=True)
+        step[flat] = (inverse @ gradient[flat][..., None])[..., 0]
+    return np.asarray(step)
 
 
 def _pooled(cells: Array) -> Array:

@@ -70,6 +70,10 @@ class VonMises(ExponentialFamily):
     def natural(self) -> Array:
         return np.stack([self.concentration * np.cos(self.loc), self.concentration * np.sin(self.loc)], axis=-1)
 
+    def from_natural(self, eta: Array) -> Self:
+        cosine, sine = np.moveaxis(np.asarray(eta, dtype=float), -1, 0)
+        return replace(self, loc=np.arctan2(sine, cosine), concentration=np.hypot(cosine, sine))
+
     def log_partition(self) -> Array:
         return np.asarray(self.concentration + np.log(special.i0e(self.concentration)))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _found: dict[bool, list[Any]] = {}
 _users = 0
 _before: list[tuple[Any, int]] = []  # libraries that had more than one thread, and how many
@@ -40,7 +40,8 @@ def one_thread() -> Iterator[None]:
 
 def hold_here() -> None:
     """Hold a helper of someone inside `one_thread`, for good: some libraries count the threads of each of ours."""
-    _set((library, 1) for library, _ in _before if library.num_threads > 1)
+    with _lock:
+        _set((library, 1) for library, _ in _before if library.num_threads > 1)
 
 
 def _set(counts: Iterable[tuple[Any, int]]) -> None:
@@ -67,11 +68,20 @@ def _libraries() -> list[Any]:
     return _found[scipy_too]
 
 
-def _after_fork() -> None:
-    """The lock could stay shut, and who held BLAS is not there."""
+def _before_fork() -> None:
+    """Wait until none of our threads is inside BLAS to set its threads: the child would find its lock shut for ever."""
+    _lock.acquire()
+
+
+def _after_fork_in_parent() -> None:
+    _lock.release()
+
+
+def _after_fork_in_child() -> None:
+    """The lock is held by a thread that is not there, and so is BLAS."""
     global _lock, _users
-    _lock, _users = threading.Lock(), 0
+    _lock, _users = threading.RLock(), 0
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from suffice.combinators.course import belief
 from suffice.combinators.merging import added
 from suffice.core.distribution import Alert
 from suffice.core.doubts import under
-from suffice.core.em import Climb, InterruptedStart, climb, merit
+from suffice.core.em import Climb, InterruptedStart, climb
 from suffice.core.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
 from suffice.core.names import with_names
 from suffice.core.parameters import Array
+from suffice.core.ranking import discarded
 from suffice.core.readings import count
 from suffice.core.weights import Weights
+from suffice.estimators.attributes import FittedAttributes
 from suffice.estimators.validation import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
@@ -31,13 +32,14 @@ from suffice.estimators.validation import (
     checked,
     generator,
     row_weights,
+    validate_data,
 )
 from suffice.estimators.verbose import Told
 
 FORGETTING = 0.6  # step of online EM: (weight of the new rows / weight of all rows so far) to this power
 
 
-class MixtureShell(DensityMixin, BaseEstimator):
+class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
     """An estimator around a mixture ``distribution_``.
 
     A subclass says what to learn in ``_prototype`` and where to begin in ``_begin``, and shows its attributes in
@@ -75,9 +77,8 @@ class MixtureShell(DensityMixin, BaseEstimator):
         """The mixture with the parameters that a climb begins at."""
         return model.begin(rows, weights, rng, None, prior)[0]
 
-    def _show(self) -> None:
-        """Set the attributes that follow from ``distribution_``."""
-        raise NotImplementedError
+    def _check_learned(self) -> None:
+        """Refuse what was learned, or warn of it, where ``distribution_`` and ``statistics_`` give reason to."""
 
     @property
     def _accelerated(self) -> bool:
@@ -114,6 +115,8 @@ class MixtureShell(DensityMixin, BaseEstimator):
         rules: dict[str, Any] = {"ensure_min_samples": least, "ensure_all_finite": "allow-nan"}
         rows = validate_data(self, X, reset=reset, dtype=kinds, order="C", **rules)  # the last bits depend on the order
         rows = np.asarray(rows)
+        if reset:
+            self._remember_precision(rows)
         if reset and np.isnan(rows[0]).all() and np.isnan(rows).all():
             msg = f"{type(self).__name__} cannot be fitted: every cell is missing; give at least one value."
             raise DataError(msg)
@@ -123,6 +126,13 @@ class MixtureShell(DensityMixin, BaseEstimator):
         """The learned mixture, and rows that it is asked about."""
         check_is_fitted(self)
         return self.distribution_, self._rows(X)
+
+    def _begin_by_hand(self, columns: int) -> None:
+        """What a fit would have told, of parameters that a caller set."""
+        self.__dict__.pop("statistics_", None)
+        self.n_features_in_, self.converged_, self.n_iter_ = columns, False, 0
+        self.lower_bound_ = np.float64(-np.inf)
+        self.lower_bounds_: list[float] = []
 
     # ---- learning -------------------------------------------------------------------------------------------------
     def _learn(self, X: Any, sample_weight: Any) -> Any:
@@ -173,8 +183,8 @@ class MixtureShell(DensityMixin, BaseEstimator):
         if self.max_iter == 0:
             self.__dict__.pop("statistics_", None)
             self.distribution_, self.converged_, self.n_iter_ = next(firsts), False, 0
-            self.lower_bound_, self.lower_bounds_ = -np.inf, []
-            self._show()
+            self.lower_bound_, self.lower_bounds_ = np.float64(-np.inf), []
+            self._display()
             return
         try:
             for number, first in enumerate(firsts):
@@ -186,15 +196,18 @@ class MixtureShell(DensityMixin, BaseEstimator):
             if not climbs:
                 raise
             warn_of_interruption(self, len(climbs), 1 if again else self.n_init, 6)
-        best = max(climbs, key=merit(climbs))
+        best = max(climbs, key=lambda one: one.merit)
+        told = dict(discarded(climbs, best)).get("spurious", "")
+        self.__dict__.update(_discarded=told) if told else self.__dict__.pop("_discarded", None)
         here, stats = best.distribution, best.statistics
         if not (self._given_order or again):
             here, stats = here.in_order(stats, prior)
         self.distribution_, self.statistics_ = here.estimate(stats, prior), stats
         self.converged_, self.n_iter_ = best.converged, best.trace.passes
         self.lower_bounds_ = (best.trace.objective / self._per(weights)).tolist()
-        self.lower_bound_ = self.lower_bounds_[-1]
-        self._show()
+        self.lower_bound_ = np.float64(self.lower_bounds_[-1])
+        self._check_learned()
+        self._display()
         if not best.converged:
             warnings.warn(
                 "Best performing initialization did not converge. Try different init parameters, or increase max_iter, "
@@ -246,10 +259,10 @@ class MixtureShell(DensityMixin, BaseEstimator):
             step = (weights.total / total) ** FORGETTING
             stats = self.statistics_ * ((1.0 - step) * total / seen) + stats * (step * total / weights.total)
         self.distribution_, self.statistics_, self.n_seen_ = here.estimate(stats, prior), stats, total
-        self.lower_bound_, self.lower_bounds_ = bound, [*getattr(self, "lower_bounds_", []), bound]
+        self.lower_bound_, self.lower_bounds_ = np.float64(bound), [*getattr(self, "lower_bounds_", []), float(bound)]
         self.converged_, self.n_iter_ = False, getattr(self, "n_iter_", 0) + 1
         self.__dict__.pop("fit_", None)  # of other rows
-        self._show()
+        self._display()
 
     @checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -300,10 +313,10 @@ class MixtureShell(DensityMixin, BaseEstimator):
         self.n_seen_ = self.n_seen_ + other.n_seen_
         total = Weights.of(np.array([self.n_seen_]), 1)
         height = float(np.sum(self.distribution_.log_likelihood(stats)))
-        self.lower_bound_ = (height + _log_prior(self.distribution_, self.prior)) / self._per(total)
-        self.lower_bounds_, self.converged_ = [*self.lower_bounds_, self.lower_bound_], False
+        self.lower_bound_ = np.float64((height + _log_prior(self.distribution_, self.prior)) / self._per(total))
+        self.lower_bounds_, self.converged_ = [*self.lower_bounds_, float(self.lower_bound_)], False
         self.__dict__.pop("fit_", None)
-        self._show()
+        self._display()
         text = (
             f"{type(self).__name__}: two fits were aligned, added, and took one M-step; who made which row was decided "
             "by the parameters of each. Where the rows are at hand, fit with warm_start=True goes on from here."
@@ -319,6 +332,7 @@ class MixtureShell(DensityMixin, BaseEstimator):
         stats = getattr(self, "statistics_", None)
         found = () if stats is None else self.distribution_.alerts(stats)
         found = tuple(under(self.prior, alert) for alert in found)
+        found = (("spurious", vars(self)["_discarded"]), *found) if "_discarded" in vars(self) else found
         if not self.converged_:
             text = (
                 f"it stopped after {count(self.n_iter_, 'pass')}, before the lower bound was flat; raise max_iter, or "
@@ -336,12 +350,12 @@ class MixtureShell(DensityMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Array:
         """The probability that each member made a row, (n, k)."""
         mixture, rows = self._asked(X)
-        return np.asarray(mixture.predict_proba(rows))
+        return self._in_precision(mixture.predict_proba(rows), X)
 
     def score_samples(self, X: Any) -> Array:
         """Log density of each row, (n,)."""
         mixture, rows = self._asked(X)
-        return np.asarray(mixture.log_prob(rows))
+        return self._in_precision(mixture.log_prob(rows), X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log density of the rows."""
@@ -363,22 +377,6 @@ class MixtureShell(DensityMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-class Criteria:
-    """What a number of members costs: for estimators whose ``score_samples`` is a log density."""
-
-    distribution_: Any
-    score_samples: Callable[[Any], Array]
-
-    def bic(self, X: Any) -> float:
-        """Schwarz's criterion on the rows, p log n − 2 log L: lower is better."""
-        scores = self.score_samples(X)
-        return float(self.distribution_.n_parameters * np.log(len(scores)) - 2.0 * scores.sum())
-
-    def aic(self, X: Any) -> float:
-        """Akaike's criterion on the rows, 2p − 2 log L: lower is better."""
-        return float(2.0 * self.distribution_.n_parameters - 2.0 * self.score_samples(X).sum())
 
 
 def _log_prior(mixture: Any, prior: Any) -> float:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.combinators.classes import Classes
 from suffice.combinators.labelled import Labelled, LabelledFiles
@@ -21,23 +21,26 @@ from suffice.core.parameters import Array
 from suffice.core.sketch import taken
 from suffice.core.streamed import Source, few, located, streamed
 from suffice.core.weights import Weights
+from suffice.engines import blas
+from suffice.estimators.adding import Adding
+from suffice.estimators.attributes import FittedAttributes
 from suffice.estimators.deciding import Deciding
-from suffice.estimators.rows import keep_names
+from suffice.estimators.rows import keep_names, refuse_files, with_target
 from suffice.estimators.targets import Targets, checked_priors, targets
 from suffice.estimators.validation import (
-    check_mergeable,
     checked,
     generator,
     refuse_infinite,
     row_weights,
     telling_text,
+    validate_data,
 )
 from suffice.frames.table import Frame
 
 MISLED = 0.05  # of the labelled rows: what rows of unknown class may cost before an alert tells
 
 
-class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
+class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstimator):
     """An estimator around p(x, y), ``distribution_``, and its statistics, ``statistics_``.
 
     A subclass says what the rows of a class are in ``_prototype``, what is believed of it in ``_believed``, and shows
@@ -54,6 +57,8 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
     tol: float | None = None
     n_init: int = 1
     random_state: Any = None
+    n_features_in_: int
+    alerts_: tuple[Alert, ...]
 
     # ---- what a subclass says -------------------------------------------------------------------------------------
     def _prototype(self, classes: Array) -> Any:
@@ -85,12 +90,36 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         del stats, seen
         return model
 
+    def _regularise(self, stats: Any, seen: tuple[Labelled, Weights] | None) -> Any:
+        """The statistics that are estimated from, where too few rows tell too little."""
+        del seen
+        return stats
+
+    def _notes(self) -> tuple[Alert, ...]:
+        """What that changed."""
+        return ()
+
     def _climbing(self) -> dict[str, Any]:
         """The options of several passes."""
         return {"max_iter": self.max_iter, "tol": self.tol}
 
-    def _show(self) -> None:
-        """Set the attributes that follow from ``distribution_`` and ``statistics_``."""
+    def _display(self) -> None:
+        if "statistics_" in self.__dict__:  # what is set by hand has seen no rows
+            self.class_count_ = self.statistics_.count.copy()
+        super()._display()
+
+    def _with_members(self, members: Any, columns: int, weights: Any = None) -> Classes:
+        """The classes with other members, and other probabilities p(y) where they are given."""
+        last, labels = self.__dict__.get("distribution_"), tuple(self.classes_.tolist())
+        if last is not None and last.labels == labels and columns == self.n_features_in_:
+            model: Classes = replace(last, components=members)
+        else:
+            given = self.__dict__.pop("class_prior_", None) if weights is None else weights
+            shares = np.full(len(labels), 1.0 / len(labels)) if given is None else given
+            model = Classes(members, weights=checked_priors(shares, self.classes_), labels=labels)
+            self.__dict__.pop("statistics_", None)
+            self.n_features_in_, self.converged_, self.n_iter_, self.alerts_ = columns, True, 0, ()
+        return model if weights is None else model.reweighted(weights)
 
     @property
     def _by_name(self) -> bool:
@@ -110,7 +139,9 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         kinds = [np.float64, np.float32]
         with telling_text(X, type(self).__name__):
             rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
-        if not reset:  # families look at every cell that they learn from
+        if reset:
+            self._remember_precision(rows)
+        else:  # families look at every cell that they learn from
             refuse_infinite(rows, type(self).__name__)
         return rows
 
@@ -156,18 +187,27 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         sample_weight
             One number of at least 0 per row.
 
-        Of files, as :func:`suffice.scan` opens them, ``y`` and ``sample_weight`` are names of columns; they are read
-        once for each pass, and every row has a class.
+        Of a table ``y`` may be the name of a column, and then ``sample_weight``, too. Of files, as
+        :func:`suffice.scan` opens them, both are names of columns; files are read once for each pass, and every row has
+        a class.
         """
         if isinstance(X, Source):
             return self._fit_files(X, y, sample_weight)
+        X, y, sample_weight = with_target(type(self).__name__, X, y, sample_weight)
         rows = self._validated(X, reset=True)
         found = targets(type(self).__name__, y, None, self.unlabeled)
-        self.classes_ = found.classes
-        self.__dict__.pop("statistics_", None)
-        self.__dict__.pop("target_name_", None)
+        self._forget(found.classes)
         self._learn(rows, found, sample_weight)
         return self
+
+    def _forget(self, classes: Array) -> None:
+        """Begin a fit of these classes; should it fail, what was learned stands, unless it was of other classes."""
+        if not np.array_equal(getattr(self, "classes_", ()), classes):
+            self.distribution_ = None
+            del self.__dict__["distribution_"]
+        self.classes_ = classes
+        for name in ("statistics_", "target_name_", "class_prior_"):
+            self.__dict__.pop(name, None)
 
     def _fit_files(self, X: Source, y: Any, sample_weight: Any) -> Self:
         """Learn from files; those that are small are read at once."""
@@ -189,8 +229,7 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
             )
             raise DataError(msg)
         keep_names(self, dict.fromkeys(names))
-        self.classes_ = np.array(codes.levels)
-        self.__dict__.pop("statistics_", None)
+        self._forget(np.array(codes.levels))
         features, weights = X.only(names), weights_of(X, sample_weight, len(X))
         with located(X):
             self._choose(features, Targets(codes, self.classes_), weights)
@@ -222,11 +261,13 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
     @checked
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows; the first call names all ``classes``. Any split of rows gives what ``fit`` of all would."""
-        first = not hasattr(self, "statistics_")
-        if first:
-            if classes is None:
-                msg = "classes must be passed on the first call to partial_fit."
-                raise ValueError(msg)
+        refuse_files(type(self).__name__, "partial_fit", X, "fit(scan, name of the target) reads files part by part.")
+        X, y, sample_weight = with_target(type(self).__name__, X, y, sample_weight)
+        first, named = not hasattr(self, "statistics_"), hasattr(self, "classes_")
+        if classes is None and not named:
+            msg = "classes must be passed on the first call to partial_fit."
+            raise ValueError(msg)
+        if not named:
             self.classes_ = np.unique(np.asarray(classes))
         elif classes is not None and not np.array_equal(self.classes_, np.unique(np.asarray(classes))):
             msg = (
@@ -246,6 +287,8 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
             self._choose(rows, found, sample_weight)
         template = self._template()
         data, weights = self._labelled(template, rows, found, sample_weight)
+        if not more:
+            self._check_labelled(data, weights)
         if template.exact and data.complete:
             seen = None if more else (data, weights)
             stats = self._gathered(template, data, weights)
@@ -266,6 +309,7 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
                 f"{int(np.argmax(data.codes < 0))} has none. Give all rows to fit, which shares such rows out by EM."
             )
             raise UnsupportedError(msg)
+        self._warn_of_unlabelled(data)
         options = self._climbing()
         if data.complete:
             options["n_init"] = self.n_init
@@ -275,6 +319,20 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         self.distribution_ = self._refined(learned.distribution, learned.statistics, (data, weights))
         self.statistics_ = learned.statistics
         self._tell(() if data.complete else self._misled(template, data, weights))
+
+    def _check_labelled(self, data: Labelled, weights: Weights) -> None:
+        """Refuse rows that cannot be learned from: none, unless a class needs several."""
+
+    def _warn_of_unlabelled(self, data: Labelled) -> None:
+        """Tell how many rows have no class, unless the caller named a label for that, or gave those allowed."""
+        unknown = int((data.codes < 0).sum())
+        if not unknown or data.allowed is not None or self.unlabeled is not None:
+            return
+        text = (
+            f"{type(self).__name__}: {unknown} of {len(data.codes)} rows have no class (NaN or None in y); EM shares "
+            "them out among the classes. Leave them out if that is not meant."
+        )
+        warnings.warn(text, SufficeWarning, stacklevel=5)
 
     def _misled(self, template: Classes, data: Labelled, weights: Weights) -> tuple[Alert, ...]:
         """What to tell where rows of unknown class made those of known class less clear."""
@@ -306,15 +364,15 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
         """Estimate from exact statistics, added to those of earlier rows."""
         if more and hasattr(self, "statistics_"):
             stats = self.statistics_ + stats
-        model = self._settled(template, stats).estimate(stats, self._believed())
-        self.distribution_, self.statistics_ = self._refined(model, stats, seen), stats
-        self.converged_, self.n_iter_ = True, 1
-        self._tell(streams=more)
+        with blas.one_thread():  # more of them wait for each other where matrices are small
+            model = self._settled(template, stats).estimate(self._regularise(stats, seen), self._believed())
+            self.distribution_, self.statistics_ = self._refined(model, stats, seen), stats
+            self.converged_, self.n_iter_ = True, 1
+            self._tell(self._notes(), streams=more)
 
     def _tell(self, more: tuple[Alert, ...] = (), *, streams: bool = False) -> None:
         """Show the attributes, and warn of what is not to be trusted; what a stream has not seen may still come."""
-        self.class_count_ = self.statistics_.count.copy()
-        self._show()
+        self._display()
         if not self.converged_:
             text = f"{type(self).__name__} stopped before the likelihood was flat; raise max_iter or tol."
             warnings.warn(text, ConvergenceWarning, stacklevel=4)
@@ -325,62 +383,9 @@ class BayesShell(Deciding, ClassifierMixin, BaseEstimator):
             others = f" And {len(told) - 1} more such alerts, in alerts_." if told[1:] else ""
             warnings.warn(f"{type(self).__name__}: {told[0]}{others}", SufficeWarning, stacklevel=4)
 
-    def merge(self, other: Any) -> Self:
-        """Add what another fit of the same classes learned: as if its rows had been seen here."""
-        check_is_fitted(self)
-        check_mergeable(self, other)
-        if not np.array_equal(self.classes_, other.classes_):
-            msg = (
-                f"merge adds fits of the same classes; here are {self.classes_.tolist()}, there "
-                f"{other.classes_.tolist()}. Name all of them in the first partial_fit(classes=…) of both."
-            )
-            raise ValueError(msg)
-        _refuse_inexact(self, "merge")
-        _refuse_inexact(other, "merge")
-        self._adopt(self._template(), other.statistics_, more=True)
-        return self
-
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Remove rows: as if they had never been seen."""
-        check_is_fitted(self)
-        _refuse_inexact(self, "unlearn")
-        template = self._template()
-        rows = self._validated(X, reset=False)
-        data, weights = self._labelled(template, rows, self._targets(y), sample_weight)
-        if not data.complete:
-            msg = f"unlearn takes rows whose class is known; row {int(np.argmax(data.codes < 0))} has none."
-            raise UnsupportedError(msg)
-        gone = self._gathered(template, data, weights)
-        if not gone.exact:
-            raise UnsupportedError(self._needs_cells("unlearn", data.rows))
-        left = self.statistics_ - gone
-        self._adopt(template, left, more=False)
-        return self
-
-    def _needs_cells(self, what: str, rows: Any) -> str:
-        where = ""
-        if isinstance(rows, np.ndarray):
-            missing = np.isnan(rows)
-            row, column = np.argwhere(missing & ~missing.all(axis=1, keepdims=True))[0].tolist()
-            where = f"; row {row}, column {column} is missing"
-        return (
-            f"{type(self).__name__}.{what} sees rows once, and where columns vary together what is expected of a "
-            f"missing cell takes several passes{where}. Give all rows to fit, or complete ones here."
-        )
-
     def __sklearn_tags__(self) -> Any:
         """Tell that missing cells are welcome, and whether labels are."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = self._words
         return tags
-
-
-def _refuse_inexact(estimator: Any, what: str) -> None:
-    if not estimator.statistics_.exact:
-        msg = (
-            f"{what} needs exact statistics, and those of {type(estimator).__name__} here were gathered given "
-            "parameters (rows of unknown class, missing cells under a covariance, or a family that takes several "
-            "passes). Fit all rows again."
-        )
-        raise UnsupportedError(msg)

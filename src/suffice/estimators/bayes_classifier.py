@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from suffice.combinators.classes import Classes
 from suffice.core.distribution import Distribution
+from suffice.core.errors import ParameterError, naming
 from suffice.distributions.normal import Normal
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.prototypes import by_name, takes_labels
-from suffice.estimators.rows import columns_of, is_mapping
+from suffice.estimators.rows import as_table, columns_of, is_mapping, keep_names
+from suffice.estimators.targets import checked_priors
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, RANDOM_STATE, rules_of
 
 
@@ -84,6 +89,56 @@ class BayesClassifier(BayesShell):
         self.n_init = n_init
         self.random_state = random_state
 
+    @classmethod
+    def from_distributions(cls, distributions: Mapping[Any, Any], priors: Any = None) -> Self:
+        """A classifier of known distributions, without data: the optimal one where they are true.
+
+        Parameters
+        ----------
+        distributions : dict
+            The distribution (or fit) of the rows of each class, with its parameters.
+        priors : sequence or dict, optional
+            p(y), in the order of ``distributions`` or by class; equal without it. ``classes_`` are sorted, as always.
+
+        Returns
+        -------
+        BayesClassifier
+            It predicts, explains and samples as one that was fitted, and ``linear()`` gives its (w, b). ``fit`` learns
+            the classes from data instead.
+
+        Examples
+        --------
+        >>> known = sf.BayesClassifier.from_distributions({"well": sf.Normal(0, 1), "sick": sf.Normal(2, 1)})
+        >>> known.predict([[0.5], [1.5]])
+        array(['well', 'sick'], dtype='<U4')
+        """
+        given = {label: getattr(one, "distribution", one) for label, one in distributions.items()}
+        for label, one in given.items():
+            if not isinstance(one, Distribution) or not one.lone:
+                msg = f"{cls.__name__}: class {label!r} needs a distribution, such as Normal(0, 1); got {one!r:.60}."
+                raise ParameterError(msg)
+            with naming(f"class {label!r}", ParameterError):
+                one.require_ready("be a class")
+        if len(given) < 2:
+            msg = f"{cls.__name__}: a classifier has at least two classes; got {len(given)}."
+            raise ParameterError(msg)
+        shares = _by_class(priors, list(given))
+        found = cls(given, priors=shares)
+        found.classes_ = np.unique(np.array(list(given)))
+        order = [list(given).index(label) for label in found.classes_.tolist()]
+        parts = [list(given.values())[i] for i in order]
+        found.priors = None if shares is None else [shares[i] for i in order]
+        weights = None if shares is None else checked_priors(found.priors, found.classes_)
+        labels = tuple(found.classes_.tolist())
+        found.distribution_ = Classes(parts, weights=weights, labels=labels).fix("weights")
+        names = found.distribution_.column_names
+        if names is None:
+            found.n_features_in_ = len(found.distribution_.column_labels)
+        else:
+            keep_names(found, dict.fromkeys(names))
+        found.converged_, found.n_iter_, found.alerts_ = True, 0, ()
+        return found
+
     @property
     def _given(self) -> Any:
         return Normal() if self.prototype is None else self.prototype
@@ -110,5 +165,22 @@ class BayesClassifier(BayesShell):
         return by_name(self._given)
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
+        X = as_table(type(self).__name__, X, None if reset else self.n_features_in_)
         named = columns_of(self, X, reset=reset) if self._by_name or is_mapping(X) else None
         return named if named is not None else super()._validated(X, reset=reset)
+
+
+def _by_class(priors: Any, labels: list[Any]) -> list[Any] | None:
+    """The probabilities of classes in the order of these labels, from a sequence or by class."""
+    if priors is None:
+        return None
+    if isinstance(priors, Mapping):
+        if set(priors) != set(labels):
+            msg = f"priors are of the classes {', '.join(map(repr, labels))}; got {', '.join(map(repr, priors))}."
+            raise ParameterError(msg)
+        return [priors[label] for label in labels]
+    shares = list(priors)
+    if len(shares) != len(labels):
+        msg = f"there are {len(labels)} classes, but {len(shares)} priors; give one for each."
+        raise ParameterError(msg)
+    return shares

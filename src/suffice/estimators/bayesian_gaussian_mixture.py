@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from suffice.combinators.centres import Centres
 from suffice.combinators.mixture import Mixture
-from suffice.combinators.shares import DirichletShares, StickBreaking
+from suffice.combinators.shares import DirichletShares, StickBreaking, shares_of
 from suffice.combinators.variational import VariationalMixture, largest_first, owned, posterior_of
 from suffice.core.doubts import refuse_large
+from suffice.core.draws import RowDraws
 from suffice.core.parameters import Array
+from suffice.core.posterior import Posterior
+from suffice.core.scales import scale_of
 from suffice.core.sketch import picture
 from suffice.core.weights import OneHot, Weights
 from suffice.distributions.covariance import floored
@@ -21,18 +25,32 @@ from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import spread_floor
 from suffice.distributions.structured_wishart import KEPT, StructuredWishart
 from suffice.estimators.base import MixtureShell
-from suffice.estimators.gaussians import SHAPES, at_means, matrices_of, show
+from suffice.estimators.gaussians import (
+    GAUSSIAN,
+    PROGRESS,
+    SHAPES,
+    GaussianAttributes,
+    at_means,
+    check_weights,
+    matrices_of,
+    show,
+)
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ZERO, one_of, rules_of
 
 SHARES: dict[str, Callable[[Any], Any]] = {
     "dirichlet_process": StickBreaking,
     "dirichlet_distribution": lambda one: DirichletShares(Dirichlet(np.array([float(one)]))),
 }
+BELIEFS = ("mean_precision_", "degrees_of_freedom_", "weight_concentration_")
+PRIOR = (
+    *("weight_concentration_prior_", "mean_precision_prior_", "mean_prior_", "degrees_of_freedom_prior_"),
+    "covariance_prior_",
+)
 KMEANS_PASSES, KMEANS_REST = 300, 1e-4
 RANDOM_ROWS = 20000
 
 
-class BayesianGaussianMixture(MixtureShell):
+class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
     """Rows from Gaussian clusters, how many of them the data decide, by variational Bayes.
 
     Takes the arguments of ``sklearn.mixture.BayesianGaussianMixture`` and shows its attributes: to change over, change
@@ -219,7 +237,7 @@ class BayesianGaussianMixture(MixtureShell):
         k = self.n_components
         if self.init_params == "random":
             small, held = picture(rows, weights, RANDOM_ROWS, int(rng.integers(1 << 62)))
-            shares = rng.random((len(small), k))
+            shares = RowDraws.of(small, scale_of(small, held)).uniform(k, rng)
             return small, Weights.of(shares / shares.sum(axis=1, keepdims=True) * held.dense(), len(small))
         places = at_means(rows, weights)
         centres = Centres.drawn(places, weights, k, rng, apart=self.init_params != "random_from_data")
@@ -237,10 +255,41 @@ class BayesianGaussianMixture(MixtureShell):
         self.degrees_of_freedom_ = float(degrees[0]) if self.covariance_type == "tied" else degrees
         self.weight_concentration_ = shares.concentrations
 
+    _twin = ("sklearn.mixture", "BayesianGaussianMixture")
+    _twin_attributes = (*GAUSSIAN, *PROGRESS, *BELIEFS, *PRIOR)
+    _settable = (*GAUSSIAN, *BELIEFS)
+    _as_rows = (*GAUSSIAN, "mean_prior_", "covariance_prior_")
+
+    def _rebuild(self, changed: frozenset[str]) -> VariationalMixture:
+        """The belief with these expected parameters, worth as many rows as before."""
+        held = self.__dict__
+        lacking = [name for name in BELIEFS if name not in held]
+        if lacking:
+            msg = f"{type(self).__name__} is not fitted, and for beliefs set by hand it lacks {', '.join(lacking)}."
+            raise AttributeError(msg)
+        shares = shares_of(held["weight_concentration_"])
+        if "weights_" in changed and "weight_concentration_" not in changed:
+            shares = shares.moved(check_weights(held["weights_"], len(shares.mean)))
+        held["weights_"] = shares.mean
+        _, mean, cov = self._set_parameters(changed)
+        degrees = np.array(np.broadcast_to(held["degrees_of_freedom_"], len(mean)), dtype=np.float64)
+        count = np.array(held["mean_precision_"], dtype=np.float64)
+        scale = cov * degrees[:, None, None]
+        belief = StructuredWishart(mean, count, degrees, scale, self.covariance_type, float(self.reg_covar))
+        last = held.get("distribution_")
+        if last is None or np.shape(last.components.mean) != mean.shape:
+            self._begin_by_hand(mean.shape[1])
+            prior, members = {"weights": shares, "components": belief}, MultivariateNormal(mean, cov)
+            members = replace(members, structure=self.covariance_type)
+        else:
+            prior, members = last.prior, last.beliefs.likelihood
+        posterior = Posterior(members, belief, np.zeros(len(mean)), prior=prior["components"])
+        return VariationalMixture.of(posterior, shares, prior)
+
     def score_samples(self, X: Any) -> Array:
         """What each row adds to the bound, (n,), as scikit-learn scores it.
 
         That is less than its log density, which ``distribution_.predictive.log_prob(X)`` gives.
         """
         mixture, rows = self._asked(X)
-        return np.asarray(mixture.row_bounds(rows))
+        return self._in_precision(mixture.row_bounds(rows), X)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.combinators.classes import Classes
@@ -14,9 +15,10 @@ from suffice.combinators.dependence import Dependence, dependence
 from suffice.combinators.evidence import Explanation, explain
 from suffice.combinators.portraits import of_classes
 from suffice.core.decision import decide
-from suffice.core.errors import DataError
+from suffice.core.errors import DataError, UnsupportedError
 from suffice.core.latent import share_out
-from suffice.core.parameters import Array
+from suffice.core.names import with_all_columns
+from suffice.core.parameters import Array, check_count
 from suffice.core.portrait import Portrait
 from suffice.core.streamed import Source
 from suffice.core.summary import page
@@ -25,6 +27,25 @@ from suffice.estimators.rows import by_name, one_row
 from suffice.estimators.targets import checked_priors, in_order
 from suffice.estimators.validation import row_weights
 from suffice.frames.schema import infer
+
+LINEAR = 40  # rows for each coefficient, at which log-odds are read
+AFFINE = 1e-7  # of their size, by which log-odds may miss a plane and still be one
+
+
+def plane_of(design: Array, scores: Array) -> tuple[Array, Array] | None:
+    """The w (k − 1, d) and b (k − 1,) of scores (n, k) against the first; None where they are not a plane over rows."""
+    odds = scores[:, 1:] - scores[:, :1]
+    if not np.isfinite(odds).all():
+        return None
+    centre, scale = design.mean(axis=0), design.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    table = np.column_stack([(design - centre) / scale, np.ones(len(design))])
+    plane, _, rank, _ = np.linalg.lstsq(table, odds, rcond=None)
+    away = np.abs(table @ plane - odds).max(axis=0)
+    if len(table) <= rank or (away > AFFINE * np.abs(odds).max(axis=0)).any():
+        return None
+    w = plane[:-1] / scale[:, None]
+    return w.T, np.asarray(plane[-1] - centre @ w)
 
 
 class Deciding(Asking):
@@ -35,7 +56,11 @@ class Deciding(Asking):
     _by_name: Any
     _named_rows: Any
     _of_frame: Any
-    _show: Any
+    _as_rows: ClassVar[tuple[str, ...]]
+    _display: Any
+    _dtype: Any
+    _draws_rows: ClassVar[bool] = True  # a class says all that it takes to draw its rows
+    _in_precision: Any
     _targets: Any
     _validated: Any
 
@@ -44,7 +69,7 @@ class Deciding(Asking):
         """The learned classes, and rows that they are asked about."""
         check_is_fitted(self)
         model = self.distribution_
-        return model, model.read(self._validated(X, reset=False))
+        return model, model.read(with_all_columns(model, self._validated(X, reset=False)))
 
     def _asked_quickly(self, X: Any) -> tuple[Classes, Any]:
         """The same, in a form of which nothing but the most probable class is asked."""
@@ -96,34 +121,40 @@ class Deciding(Asking):
         if isinstance(X, Source):
             return self._each_frame(X, self.predict_proba)
         model, rows = self._asked(X)
-        return np.asarray(model.predict_proba(rows))
+        return np.asarray(self._in_precision(model.predict_proba(rows), X))
 
     def predict_joint_log_proba(self, X: Any) -> Array:
         """Log p(x, y) of each class, (n, k)."""
         model, rows = self._asked(X)
-        return model.log_joint(rows)
+        return np.asarray(self._in_precision(model.log_joint(rows), X))
+
+    def _joint_log_likelihood(self, X: Any) -> Array:
+        """The same, under the name that public code uses."""
+        return self.predict_joint_log_proba(X)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Log p(y | x) of each class, (n, k)."""
-        joint = self.predict_joint_log_proba(X)
+        model, rows = self._asked(X)
+        joint = model.log_joint(rows)
         total = share_out(joint).total[:, None]
-        return np.where(np.isfinite(total), joint - np.where(np.isfinite(total), total, 0.0), self._log_priors())
-
-    def _log_priors(self) -> Array:
-        return np.asarray(self.distribution_.log_weights)
+        found = np.where(np.isfinite(total), joint - np.where(np.isfinite(total), total, 0.0), model.log_weights)
+        return np.asarray(self._in_precision(found, X))
 
     @property
     def class_prior_(self) -> Array:
         """p(y) of each class; setting it changes the decisions, not the classes, and ``fit`` alone learns it again."""
-        if not hasattr(self, "distribution_"):
-            msg = f"This {type(self).__name__} instance is not fitted yet."
-            raise AttributeError(msg)
-        return np.array(self.distribution_.weights)
+        if "class_prior_" in self.__dict__:  # set by hand, and not asked for yet
+            return np.asarray(self.__dict__["class_prior_"])
+        found = np.array(self.distribution_.weights)
+        return found.astype(self._dtype) if "class_prior_" in self._as_rows else found
 
     @class_prior_.setter
     def class_prior_(self, priors: Any) -> None:
+        if "distribution_" not in self.__dict__:
+            self.__dict__["class_prior_"] = priors
+            return
         self.distribution_ = self.distribution_.reweighted(checked_priors(priors, self.classes_))
-        self._show()
+        self._display()
 
     def with_priors(self, priors: Any) -> Self:
         """The same classifier with other probabilities of the classes, as where it is used they are not as here.
@@ -134,6 +165,68 @@ class Deciding(Asking):
         other = copy.copy(self)
         other.class_prior_ = priors
         return other
+
+    # ---- generating -----------------------------------------------------------------------------------------------
+    @available_if(lambda self: self._draws_rows)
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Array]:
+        """Draw rows with their classes from p(x, y).
+
+        Parameters
+        ----------
+        n_samples : int
+            How many.
+        random_state : int or Generator, optional
+            The seed; by default the classifier's own ``random_state``.
+
+        Returns
+        -------
+        X : numpy.ndarray (n, d) or dict
+            The rows; columns by name where the classes describe columns by name.
+        y : numpy.ndarray (n,)
+            The class of each.
+        """
+        check_is_fitted(self)
+        check_count(n_samples)
+        seed = getattr(self, "random_state", None) if random_state is None else random_state
+        rows, codes = self.distribution_.sample_with_members(int(n_samples), seed)
+        X = rows if isinstance(rows, dict) or np.ndim(rows) > 1 else np.asarray(rows)[:, None]
+        return X, np.asarray(self.classes_[codes])
+
+    def linear(self) -> tuple[Any, Any]:
+        """The (w, b) of log-odds that are linear in the row: log p(y=1 | x) − log p(y=0 | x) = w·x + b.
+
+        They are read off the log-odds of rows drawn from the classes, so that whatever is linear (one covariance for
+        all classes, binary columns, counts) needs no formula of its own.
+
+        Returns
+        -------
+        w : numpy.ndarray (d,), or (k − 1, d)
+            Of ``classes_[1]`` against ``classes_[0]``; of more classes each of the others against ``classes_[0]``.
+        b : float, or numpy.ndarray (k − 1,)
+
+        Raises
+        ------
+        UnsupportedError
+            Where the log-odds are not linear in the columns, or the columns are not numbers.
+        """
+        check_is_fitted(self)
+        model, d = self.distribution_, int(getattr(self, "n_features_in_", 1))
+        drawn, _ = model.sample_with_members(LINEAR * (d + 1), np.random.default_rng(0))
+        columns = list(drawn.values()) if isinstance(drawn, dict) else [drawn]
+        if any(np.asarray(column).dtype.kind not in "iufb" for column in columns):
+            msg = f"{type(self).__name__}: a column holds labels, so that log-odds have no (w, b); see explain(row)."
+            raise UnsupportedError(msg)
+        rows = model.read(drawn)
+        odds = model.log_joint(rows)
+        plane = plane_of(np.column_stack([np.asarray(column, dtype=float) for column in columns]), odds)
+        if plane is None:
+            msg = (
+                f"{type(self).__name__}: the log-odds are not linear in the columns, so that there is no (w, b). They "
+                "are where classes share their spread, as under MultivariateNormal(structure='tied')."
+            )
+            raise UnsupportedError(msg)
+        w, b = plane
+        return (w[0], float(b[0])) if len(w) == 1 else (w, b)
 
     # ---- explaining -----------------------------------------------------------------------------------------------
     def with_class_column(self, name: Any = "class") -> Any:

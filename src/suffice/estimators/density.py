@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from suffice.combinators.merging import added
 from suffice.core.distribution import Distribution
@@ -16,7 +16,7 @@ from suffice.core.fit import fit, named_fit
 from suffice.core.parameters import Array
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.estimators.asking import Asking
-from suffice.estimators.base import Criteria
+from suffice.estimators.criteria import Criteria
 from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import columns_of, is_mapping
 from suffice.estimators.validation import (
@@ -28,6 +28,7 @@ from suffice.estimators.validation import (
     generator,
     row_weights,
     telling_text,
+    validate_data,
 )
 
 

@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from suffice.combinators.classes import Classes
+from suffice.core.distribution import Alert
 from suffice.core.errors import UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.statistics import share
 from suffice.core.weights import Weights
 from suffice.distributions.holes import expected_rows
 from suffice.distributions.normal import spread_floor
-from suffice.distributions.shrinkage import fourth_moments, in_units, ledoit_wolf, oas, shrunk
+from suffice.distributions.shrinkage import fourth_moments, in_units, ledoit_wolf, oas, regularise_wide, shrunk
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.validation import AT_LEAST_ZERO, SHARE, fits, one_of
 
@@ -31,11 +32,13 @@ class Discriminant(BayesShell):
         "store_covariance": ["boolean"],
         "tol": [AT_LEAST_ZERO],
         "covariance_estimator": [fits(), None],
+        "prior": "no_validation",
     }
 
     shrinkage: Any
     priors: Any
     covariance_estimator: Any
+    store_covariance: bool
 
     # ---- rows -----------------------------------------------------------------------------------------------------
     def _class_priors(self) -> Any:
@@ -51,6 +54,39 @@ class Discriminant(BayesShell):
             warnings.warn(text, UserWarning, stacklevel=2)
         return given / given.sum()
 
+    # ---- what rows must show --------------------------------------------------------------------------------------
+    _spread: ClassVar[tuple[str, ...]] = ("shrinkage", "reg_param", "covariance_estimator", "prior")  # options with one
+
+    def _check_rows(self, count: Array) -> None:
+        """Refuse so many rows of each class, (k,), that show no spread."""
+        raise NotImplementedError
+
+    def _check_classes(self) -> None:
+        """Refuse classes that there is nothing to choose among."""
+
+    def _check_labelled(self, data: Any, weights: Weights) -> None:
+        self._check_classes()
+        if data.complete and not any(getattr(self, name, None) for name in self._spread):
+            k, held = len(self.classes_), weights.per_row()  # a row of weight 2 is two rows
+            count = np.maximum(np.bincount(data.codes, minlength=k), np.bincount(data.codes, held, minlength=k))
+            self._check_rows(count)
+
+    # ---- what is shown --------------------------------------------------------------------------------------------
+    @property
+    def _shows_covariance(self) -> bool:
+        """Whether ``covariance_`` was asked for."""
+        raise NotImplementedError
+
+    def _covariances(self) -> Array:
+        """The covariances (k, d, d), where they were asked for."""
+        if not self._shows_covariance:
+            msg = (
+                f"{type(self).__name__} shows covariance_ with store_covariance=True, as scikit-learn's does; "
+                "distribution_.components.cov holds it as well."
+            )
+            raise AttributeError(msg)
+        return np.array(self.distribution_.components.cov, dtype=self._dtype)
+
     # ---- learning -------------------------------------------------------------------------------------------------
     def _climbing(self) -> dict[str, Any]:
         return {"max_iter": self.max_iter, "tol": None}  # their tol is another
@@ -58,6 +94,9 @@ class Discriminant(BayesShell):
     def _template(self) -> Classes:
         if self.covariance_estimator is not None and self.shrinkage not in (None, 0):
             msg = "covariance_estimator and shrinkage parameters are not None. Only one of the two can be set."
+            raise ValueError(msg)
+        if self.prior is not None and any(getattr(self, name, None) for name in self._spread[:3]):
+            msg = f"{type(self).__name__} takes a prior, or shrinkage, reg_param or covariance_estimator, and not both."
             raise ValueError(msg)
         return super()._template()
 
@@ -83,6 +122,37 @@ class Discriminant(BayesShell):
         flat = within <= np.square(spread_floor(found.pooled().mean[0]))
         floor = np.where(flat, np.diag(model.floors_from(stats)), len(within) * self.tol**2 * within)
         return replace(model, floors=np.diag(floor))
+
+    def _regularise(self, stats: Any, seen: Any) -> Any:
+        """The statistics with covariances of fewer rows than columns drawn towards a diagonal one."""
+        self._drawn = np.zeros(0)
+        if self.shrinkage is not None or self.covariance_estimator is not None or getattr(self, "reg_param", 0.0) > 0:
+            return stats
+        found = stats.members
+        shared = self._prototype(self.classes_).shared
+        scatter, weight, taken = found.scatter, found.weight, np.ones(len(found.weight))
+        if shared:
+            scatter = scatter.sum(axis=0, keepdims=True) if len(scatter) > 1 else scatter
+            weight, taken = weight.sum(keepdims=True), np.array([np.count_nonzero(weight)])
+        rows = weight if seen is None else np.minimum(weight, len(seen[0].rows))
+        least = np.square(spread_floor(found.pooled().mean[0]))
+        drawn, self._drawn = regularise_wide(scatter, weight, rows - taken, least)
+        return stats if drawn is scatter else replace(stats, members=replace(found, scatter=drawn))
+
+    def _notes(self) -> tuple[Alert, ...]:
+        amounts = self.__dict__.pop("_drawn", np.zeros(0))  # the alert has it from here on
+        drawn = np.flatnonzero(amounts)
+        if not len(drawn):
+            return ()
+        amount = ", ".join(f"{amounts[index]:.3g}" for index in drawn[:3]) + (", …" if len(drawn) > 3 else "")
+        one = len(amounts) == 1
+        whose = "the covariance" if one else f"covariances of {len(drawn)} classes"
+        text = (
+            f"there are fewer rows than columns, so that {whose} would be singular. {'It was' if one else 'They were'} "
+            f"drawn towards the diagonal by {amount}, as shrinkage='oas' finds it. Give shrinkage= to choose, or more "
+            "rows."
+        )
+        return (("singular", text),)
 
     def _regularised(self, cov: Array) -> Array:
         """Class covariances (k, d, d), or one of all, after shrinkage."""

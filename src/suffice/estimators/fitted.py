@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from suffice.core.distribution import Alert
+from suffice.core.em import AGREE
 from suffice.core.fit import fit, named_fit
+from suffice.core.ranking import fit_merit, higher_end
 from suffice.core.result import Fit
 from suffice.core.sketch import taken
 from suffice.core.weights import Weights
 from suffice.estimators.asking import Asking
-from suffice.estimators.base import Criteria, MixtureShell
+from suffice.estimators.base import MixtureShell
+from suffice.estimators.criteria import Criteria
 from suffice.estimators.validation import AT_LEAST_ONE, generator, row_weights, rules_of
 from suffice.estimators.verbose import Told
 
@@ -102,8 +106,8 @@ class FitShell(Asking, Criteria, MixtureShell):
         self.distribution_, self.statistics_, self.n_seen_ = self.fit_.distribution, self.fit_.statistics, self.fit_.n
         self.converged_, self.n_iter_ = self.fit_.converged, self.fit_.n_iter
         self.lower_bounds_ = (self.fit_.trace.objective / weights.total).tolist()
-        self.lower_bound_ = self.lower_bounds_[-1]
-        self._show()
+        self.lower_bound_ = np.float64(self.lower_bounds_[-1])
+        self._display()
         if not self.converged_:
             text = next(text for code, text in self.fit_.alerts if code in {"not converged", "fell"})
             warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=4)
@@ -118,12 +122,12 @@ class FitShell(Asking, Criteria, MixtureShell):
             told.end(fits[-1])
             if any("interrupted" in text for _, text in fits[-1].alerts):
                 break
-        sound = any(one.distribution.sound(one.statistics) for one in fits)
-
-        def merit(one: Fit) -> float:  # as `em.merit`
-            return float(one.trace.objective[-1]) - (one.distribution.owed(one.statistics) if sound else 0.0)
-
-        return max(fits, key=merit)
+        best = max(fits, key=fit_merit)
+        highest = max(fits, key=lambda one: one.log_likelihood)
+        if highest.log_likelihood <= best.log_likelihood + AGREE * (1.0 + abs(best.log_likelihood)):
+            return best
+        alert = ("spurious", higher_end(highest.log_likelihood, best.log_likelihood))
+        return replace(best, alerts=(alert, *best.alerts))
 
     @property
     def alerts_(self) -> tuple[Alert, ...]:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.starts import floors_of
 from suffice.core.em import InterruptedStart
 from suffice.core.weights import Weights
 from suffice.distributions.multivariate_normal import MultivariateNormal
-from suffice.estimators.base import Criteria, MixtureShell
+from suffice.estimators.base import MixtureShell
+from suffice.estimators.criteria import Criteria
 from suffice.estimators.gaussians import (
     SHAPES,
     STRUCTURE_NAMES,
+    GaussianAttributes,
     at_means,
     check_means,
     check_weights,
@@ -26,8 +30,10 @@ from suffice.estimators.validation import AT_LEAST_ZERO, one_of, rules_of
 
 CARE = 0.001  # of tol: what is left to gain may be a thousand times what the last pass gained
 
+DEGENERATE = {"collapsed", "singular", "empty"}  # alerts that are warned of, too
 
-class GaussianMixture(Criteria, MixtureShell):
+
+class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
     """Rows from several Gaussian clusters, learned by EM.
 
     Takes the arguments of ``sklearn.mixture.GaussianMixture`` and shows its attributes: to change over, change the
@@ -200,8 +206,38 @@ class GaussianMixture(Criteria, MixtureShell):
             return Centres.drawn(places, weights, self.n_components, rng, apart=False).predict(places)
         return {"kmeans": None}.get(self.init_params, self.init_params)
 
+    def _check_learned(self) -> None:
+        told = [(code, text) for code, text in self.distribution_.alerts(self.statistics_) if code in DEGENERATE]
+        if not told:
+            return
+        bare = self.converged_ and self.reg_covar == 0 and self.prior is None and self.covariance_type in SHAPES
+        if bare and any(code in {"collapsed", "singular"} for code, _ in told):
+            self.__dict__.pop("distribution_", None)
+            msg = (
+                "Fitting the mixture model failed because some components have ill-defined empirical covariance (for "
+                "instance caused by singleton or collapsed samples). Try to decrease the number of components, "
+                "increase reg_covar, or scale the input data. A prior, as prior='weak', keeps spreads above 0 as well."
+            )
+            raise ValueError(msg)
+        others = f" And {len(told) - 1} more such alerts, in alerts_." if told[1:] else ""
+        warnings.warn(f"{type(self).__name__}: {told[0][1]}{others}", ConvergenceWarning, stacklevel=6)
+
+    _twin = ("sklearn.mixture", "GaussianMixture")
+
+    def _n_parameters(self) -> int:
+        """Number of free parameters, under the name that public code uses."""
+        return int(self.distribution_.n_parameters)
+
     def _show(self) -> None:
         show(self, self.distribution_, self.covariance_type)
+
+    def _rebuild(self, changed: frozenset[str]) -> Any:
+        weights, mean, cov = self._set_parameters(changed)
+        last = self.__dict__.get("distribution_")
+        if last is None or np.shape(last.components.mean) != mean.shape:
+            self._begin_by_hand(mean.shape[1])
+            return Mixture(MultivariateNormal(mean, cov, structure=self.covariance_type), weights=weights)
+        return replace(last, components=replace(last.components, mean=mean, cov=cov), weights=weights)
 
 
 def _above(mixture: Any, floors: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from suffice.core.parameters import Array
 from suffice.core.weights import Weights
 from suffice.distributions.normal import Normal
 from suffice.distributions.structures import MODELS
+from suffice.estimators.attributes import FittedAttributes
+from suffice.estimators.to_sklearn import ScikitLearnTwin
 
 
 class Shape(NamedTuple):
@@ -43,6 +45,67 @@ def show(estimator: Any, mixture: Any, covariance_type: str) -> None:
     estimator.covariances_ = np.array(shape.shown(np.asarray(members.cov)))
     estimator.precisions_cholesky_ = np.array(shape.shown(roots))
     estimator.precisions_ = np.array(shape.shown(roots @ np.swapaxes(roots, 1, 2)))
+
+
+PROGRESS = ("converged_", "n_iter_", "lower_bound_", "lower_bounds_")
+GAUSSIAN = ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_")
+
+
+class GaussianAttributes(ScikitLearnTwin, FittedAttributes):
+    """The parameters of a mixture of Gaussians, as scikit-learn shows them.
+
+    Of several that say the same, the one that changed is read: the Cholesky factors of the precisions, else the
+    covariances, else the precisions.
+    """
+
+    _settable: ClassVar[tuple[str, ...]] = GAUSSIAN
+    _as_rows: ClassVar[tuple[str, ...]] = GAUSSIAN
+    _twin_attributes: ClassVar[tuple[str, ...]] = (*GAUSSIAN, *PROGRESS)
+    covariance_type: str
+    n_components: int
+    _asked: Any
+
+    def _twin_options(self) -> dict[str, Any]:
+        options = super()._twin_options()
+        return options if self.covariance_type in SHAPES else {**options, "covariance_type": "full"}
+
+    def _estimate_log_prob(self, X: Any) -> Array:
+        """Log density of each row under each component, (n, k), under the name that public code uses."""
+        mixture, rows = self._asked(X)
+        return np.asarray(mixture.scores(mixture.read(rows)) - mixture.log_weights)
+
+    def _set_parameters(self, changed: frozenset[str]) -> tuple[Array, Array, Array]:
+        """Weights (k,), means (k, d) and covariances (k, d, d) that the attributes describe."""
+        held = self.__dict__
+        spread = ("precisions_cholesky_", "covariances_", "precisions_")
+        chosen = next((one for one in (*(name for name in spread if name in changed), *spread) if one in held), "")
+        missing = [name for name, here in (("weights_", "weights_" in held), ("means_", "means_" in held)) if not here]
+        if missing or not chosen:
+            wanted = ", ".join([*missing, *(() if chosen else ("covariances_ or precisions_cholesky_",))])
+            msg = f"{type(self).__name__} is not fitted, and for parameters set by hand it lacks {wanted}."
+            raise AttributeError(msg)
+        mean = np.array(held["means_"], dtype=np.float64)
+        if mean.ndim != 2:
+            msg = f"means_ has a row for each component and a column for each feature; got the shape {mean.shape}."
+            raise ValueError(msg)
+        (k, d), given = mean.shape, held[chosen]
+        if chosen == "precisions_cholesky_":
+            roots = _roots(given, self.covariance_type, k, d)
+            given, chosen = shape_of(self.covariance_type).shown(roots @ np.swapaxes(roots, 1, 2)), "precisions_"
+        invert = chosen == "precisions_"
+        cov = (covariances_of if invert else _covariances)(given, self.covariance_type, k, d)
+        return check_weights(held["weights_"], k), mean, cov
+
+
+def _roots(given: Any, covariance_type: str, k: int, d: int) -> Array:
+    """Square roots (k, d, d) of precisions, from the shape that they are shown in."""
+    shape, eyes = shape_of(covariance_type), np.broadcast_to(np.eye(d), (k, d, d))
+    found = _of_shape(given, shape.shown(eyes).shape, "precisions_cholesky_")
+    return np.asarray(shape.square(found, eyes))
+
+
+def _covariances(given: Any, covariance_type: str, k: int, d: int) -> Array:
+    return matrices_of(given, covariance_type, (k,), d, "covariance")
 
 
 def check_weights(weights: Any, k: int) -> Array:

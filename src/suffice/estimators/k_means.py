@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from suffice.combinators.centres import Centres
+from suffice.combinators.centres import Centres, RowSpace, Seeding
+from suffice.combinators.order import by_place
 from suffice.core.em import Climb, Pass
 from suffice.core.parameters import Array
 from suffice.core.sparse import Sparse
 from suffice.core.weights import Weights
 from suffice.estimators.base import warn_of_interruption
+from suffice.estimators.to_sklearn import ScikitLearnTwin
 from suffice.estimators.validation import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
@@ -25,13 +28,14 @@ from suffice.estimators.validation import (
     generator,
     one_of,
     row_weights,
+    validate_data,
 )
 from suffice.estimators.verbose import say
 
 NONE = 1e-24  # of the columns' mean variance: squared moves of less are rounding
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Rows by the nearest of k centres, each the mean of its rows.
 
     Takes the arguments of ``sklearn.cluster.KMeans`` and shows its attributes: to change over, change the import. A
@@ -84,6 +88,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         "algorithm": [one_of("lloyd", "elkan")],
     }
 
+    _twin = ("sklearn.cluster", "KMeans")
+    _twin_attributes = ("cluster_centers_", "labels_", "inertia_", "n_iter_")
+
+    def _twin_private(self) -> dict[str, Any]:
+        return {"_n_threads": 1, "_n_features_out": len(self.cluster_centers_)}
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -133,11 +143,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             return 1
         return int(self.n_init)
 
-    def _begin(self, rows: Any, weights: Weights, rng: Any) -> Array:
-        """The first centres (k, d)."""
+    def _given(self, rows: Any, rng: Any) -> Array:
+        """The first centres (k, d) that the caller gives."""
         k = self.n_clusters
-        if isinstance(self.init, str):
-            return Centres.drawn(rows, weights, k, rng, apart=self.init == "k-means++").places
         state = np.random.RandomState(rng.integers(np.iinfo(np.int32).max)) if callable(self.init) else None
         given = self.init
         if callable(self.init):
@@ -154,19 +162,23 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             raise ValueError(msg)
         return places
 
-    def _climbed(self, rows: Any, weights: Weights, rng: Any, rest: float) -> list[Climb]:
+    def _climbed(self, rows: Any, weights: Weights, rng: Any, rest: float, seeding: Seeding | None) -> list[Climb]:
         """A climb from every start; interrupted, those that there are, with a warning."""
         climbs: list[Climb] = []
         asked = self._climbs()
         try:
             for _ in range(asked):
-                first = Centres(self._begin(rows, weights, rng), rest)
+                if seeding is None:
+                    first = Centres(self._given(rows, rng), rest)
+                else:
+                    first = replace(seeding.draw(rng, apart=self.init == "k-means++"), rest=rest)
                 if self.verbose:
                     say("Initialization complete")
                 path = first.climb(rows, weights, self.max_iter, _told if self.verbose else None)
                 climbs.append(path)
                 if self.verbose and path.converged:
-                    say(f"Converged at iteration {path.trace.passes - 1}: {_reason(path)}.")
+                    why = _reason(path, strict=self.tol <= NONE)
+                    say(f"Converged at iteration {path.trace.passes - 1}: {why}.")
                 path.heeded()
         except KeyboardInterrupt:
             if not climbs:
@@ -187,8 +199,17 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             warnings.warn(text, RuntimeWarning, stacklevel=3)
         weights, rng = row_weights(sample_weight, rows), generator(self.random_state)
         rest = max(self.tol, NONE) * Centres.spread(rows, weights)
-        best = max(self._climbed(rows, weights, rng, rest), key=lambda one: one.rank)
+        drawn = isinstance(self.init, str)
+        space = RowSpace.of(rows) if drawn and not isinstance(rows, Sparse) and rows.shape[1] > len(rows) else None
+        points = rows if space is None else space.coordinates
+        seeding = Seeding(rows, weights, self.n_clusters, points) if drawn else None
+        best = max(self._climbed(points, weights, rng, rest, seeding), key=lambda one: one.height)
         places = best.distribution.estimate(best.statistics).places
+        places = places if space is None else space.back(places)
+        if drawn:  # centres that were drawn have no order of their own
+            weight = best.statistics.weight
+            order = by_place(places, weight)
+            places = places[order[np.argsort(weight[order] == 0, kind="stable")]]  # those without rows are the last
         self.cluster_centers_, self.n_iter_ = places.astype(kind, copy=False), best.trace.passes
         found = self._learned()  # in the precision of the rows, as `predict` will see them
         self.labels_ = found.predict(rows)
@@ -249,7 +270,7 @@ def _told(one: Pass) -> None:
     say(f"Iteration {one.number - 1}, inertia {-one.objective}.")
 
 
-def _reason(path: Climb) -> str:
+def _reason(path: Climb, *, strict: bool) -> str:
     centres = path.distribution
     moved = float(np.sum((centres.estimate(path.statistics).places - centres.places) ** 2))
-    return f"center shift {moved} within tolerance {centres.rest}" if moved else "strict convergence"
+    return "strict convergence" if strict or not moved else f"center shift {moved} within tolerance {centres.rest}"

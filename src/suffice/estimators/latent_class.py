@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from suffice.combinators.mixture import Mixture
 from suffice.core.errors import DataError
 from suffice.distributions.categorical import Categorical
 from suffice.estimators.fitted import FitShell
 from suffice.estimators.rows import is_mapping
+from suffice.estimators.validation import validate_data
 
 
 class LatentClass(FitShell):
@@ -27,7 +27,7 @@ class LatentClass(FitShell):
         How many classes.
     prior
         ``sf.Dirichlet([2.0])`` adds one pseudo-row of every level, ``{"weights": …, "components": …}`` says it for
-        both, ``"weak"`` is one of each.
+        both, ``"weak"`` is one pseudo-row that the levels share, and one that the classes share.
     start, tol, max_iter, n_init, random_state, warm_start, verbose, verbose_interval
         As in :class:`MixtureModel`.
 

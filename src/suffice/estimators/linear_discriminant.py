@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import logsumexp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,11 +14,15 @@ from suffice.core.parameters import Array
 from suffice.core.statistics import share
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.engines import local
+from suffice.estimators.attributes import BY_HAND
 from suffice.estimators.discriminant import Discriminant
+from suffice.estimators.to_sklearn import ScikitLearnTwin
 from suffice.estimators.validation import AT_LEAST_ONE, one_of, rules_of
 
+FAR = 200.0  # nats between log p(y) of classes that are set by hand, from where on their centre is moved
 
-class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
+
+class LinearDiscriminantAnalysis(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     r"""Gaussian classes with one covariance: scikit-learn's, and faster.
 
     The log-odds of two classes are w · x + b with :math:`w = \Sigma^{-1}(\mu_1 - \mu_0)` and
@@ -28,7 +33,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     Differences on purpose: Σ is the scatter around the class means divided by the number of rows, also with ``priors``
     given, by which scikit-learn's lsqr and eigen weigh the covariances of the classes. All solvers are one computation,
     and all take ``shrinkage`` and have ``transform``; with shrinkage its axes are those of the class means under Σ.
-    A singular Σ is raised to a floor, with a warning, where svd drops directions, even those that tell classes apart.
+    A singular Σ is raised to a floor, with a warning, where svd drops directions, even those that tell classes apart;
+    with fewer rows than columns Σ is drawn towards its diagonal as far as "oas" finds it, and a warning says so.
 
     Parameters
     ----------
@@ -43,12 +49,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     n_components
         Number of axes of ``transform``, at most min(classes − 1, columns), which None means.
     store_covariance
-        Ignored: ``covariance_`` is always there.
+        Whether ``covariance_`` is shown with svd; with the other solvers it always is.
     tol
         Directions with less than tol² of the variance within classes, all columns in units of their own, are raised to
         that. Axes along which the class means have less than ``tol`` of the largest spread are left out (svd).
     covariance_estimator
         Something with ``fit`` and ``covariance_``, asked for the covariance of each class; needs all rows at once.
+    prior
+        What is believed before the data: ``"weak"``, or a :class:`NormalInverseWishart`. None is maximum likelihood.
 
     Attributes
     ----------
@@ -83,6 +91,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         store_covariance: bool = False,  # noqa: FBT001, FBT002 (as in scikit-learn)
         tol: float = 1e-4,
         covariance_estimator: Any = None,
+        *,
+        prior: Any = None,
     ) -> None:
         """Keep the options."""
         self.solver = solver
@@ -92,10 +102,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.store_covariance = store_covariance
         self.tol = tol
         self.covariance_estimator = covariance_estimator
+        self.prior = prior
 
     def _prototype(self, classes: Any) -> Any:
         del classes
         return MultivariateNormal(structure="tied")
+
+    def _check_rows(self, count: Array) -> None:
+        if count.sum() <= len(self.classes_):
+            msg = (
+                "The number of samples must be more than the number of classes. Without more, rows show no spread "
+                "about the means of their classes; give more rows, shrinkage= or prior=."
+            )
+            raise ValueError(msg)
 
     def _template(self) -> Classes:
         most = min(len(self.classes_) - 1, self.n_features_in_)
@@ -111,7 +130,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _show(self) -> None:
         stack = self.distribution_.components
         self.priors_, self.means_ = self.class_prior_, np.array(stack.mean)
-        self.covariance_, self.xbar_ = np.array(stack.cov[0]), self.priors_ @ self.means_
+        self.xbar_ = self.priors_ @ self.means_
         slopes, offsets = self._scores()
         coef, intercept = slopes, offsets - slopes @ self._origin
         two = len(self.classes_) == 2
@@ -120,8 +139,59 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._show_axes(stack.whitening[0][0])
 
     @property
+    def _shows_covariance(self) -> bool:
+        return bool(self.store_covariance) or self.solver != "svd"
+
+    @property
+    def covariance_(self) -> Array:
+        """Σ (d, d), as far as scikit-learn shows it: see ``store_covariance``."""
+        found: Array = self._covariances()[0]
+        return found
+
+    _twin = ("sklearn.discriminant_analysis", "LinearDiscriminantAnalysis")
+    _settable = _together = ("coef_", "intercept_")
+    _as_rows = (*_settable, "priors_", "means_", "xbar_", "scalings_", "explained_variance_ratio_")
+    _twin_attributes = (*_as_rows, "classes_", "covariance_")
+
+    def _twin_private(self) -> dict[str, Any]:
+        return {"_max_components": self._n_features_out, "_n_features_out": self._n_features_out}
+
+    def _rebuild(self, changed: frozenset[str]) -> Any:
+        """Classes whose log-odds are these planes: the covariance stays, and means and probabilities follow.
+
+        A score of a class is s · x + b. With one Σ and means Σ s + c, any c, the slopes of the log-odds are right, and
+        p(y) is what makes their offsets right; c is the mean of the class means as far as that leaves no class
+        without probability.
+        """
+        del changed
+        slopes, offsets = np.array(self.coef_, dtype=np.float64), np.array(self.intercept_, dtype=np.float64)
+        if len(self.classes_) == 2:
+            slopes, offsets = np.vstack([-0.5 * slopes, 0.5 * slopes]), np.append(-0.5 * offsets, 0.5 * offsets)
+        shape = (len(self.classes_), slopes.shape[-1])
+        if slopes.shape != shape or offsets.shape != shape[:1]:
+            msg = (
+                f"coef_ has the shape {np.shape(self.coef_)} and intercept_ {np.shape(self.intercept_)}; for "
+                f"{shape[0]} classes they have one row and one number for two classes, else for each."
+            )
+            raise ValueError(msg)
+        last = self.__dict__.get("distribution_")
+        cov = np.eye(shape[1]) if last is None else np.asarray(last.components.cov[0])
+        centre = np.zeros(shape[1]) if last is None else np.asarray(last.components.mean).mean(axis=0)
+        slopes, offsets = slopes - slopes.mean(axis=0), offsets - offsets.mean()
+        away = slopes @ cov
+        half = 0.5 * np.einsum("ki,ki->k", slopes, away)
+        logs = offsets + slopes @ centre + half
+        if np.ptp(logs) > FAR:
+            centre = centre + np.linalg.lstsq(slopes, half.mean() - half - offsets - slopes @ centre, rcond=None)[0]
+            logs = offsets + slopes @ centre + half
+        weights = np.exp(logs - logsumexp(logs))
+        self._n_features_out = min(shape[0] - 1, shape[1])
+        stack = MultivariateNormal(centre + away, np.broadcast_to(cov, (shape[0], *cov.shape)), structure="tied")
+        return self._with_members(stack, shape[1], weights)
+
+    @property
     def _origin(self) -> Array:
-        return np.asarray(self.xbar_ if self.solver == "svd" else np.zeros_like(self.xbar_))
+        return np.asarray(self.xbar_ if self.solver == "svd" else np.zeros_like(self.xbar_), dtype=np.float64)
 
     def _scores(self) -> tuple[Array, Array]:
         """Slopes (k, d) about the origin and offsets (k,) of log p(x, y), up to what is the same for all classes."""
@@ -145,19 +215,24 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         slopes, offsets = self._scores()
         two = len(self.classes_) == 2
         slopes, offsets = (slopes[1:] - slopes[:1], offsets[1:] - offsets[:1]) if two else (slopes, offsets)
+        if not {"coef_", "intercept_"}.isdisjoint(self.__dict__.get(BY_HAND, ())):
+            slopes = np.asarray(self.coef_, dtype=np.float64)
+            offsets = np.asarray(self.intercept_, dtype=np.float64) + slopes @ self._origin
         rows = self._validated(X, reset=False)
         scores = self._moved(rows, slopes.T) + offsets
         holes = np.flatnonzero(np.isnan(scores[:, 0]))
         if len(holes):  # by the cells that they have
             joint = self.distribution_.log_joint(rows[holes])
             scores[holes] = joint[:, 1:] - joint[:, :1] if two else joint
-        return np.asarray(scores[:, 0] if two else scores)
+        return np.asarray(self._in_precision(scores[:, 0] if two else scores, X))
 
     def transform(self, X: Any) -> Array:
         """Rows along the axes that tell the classes apart, (n, at most n_components); missing cells as expected."""
         check_is_fitted(self)
         rows = np.asarray(self._validated(X, reset=False))
-        return self._moved(self._completed(self.distribution_, rows), self.scalings_[:, : self._n_features_out])
+        whole = self._completed(self.distribution_, rows)
+        axes = self.scalings_[:, : self._n_features_out]
+        return np.asarray(self._in_precision(self._moved(whole, axes), X))
 
     def _moved(self, rows: Array, axes: Array) -> Array:
         """(rows − origin) · axes."""

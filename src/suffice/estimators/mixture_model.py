@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from suffice.combinators.mixture import Mixture
+from suffice.core.data import cells, listed
 from suffice.core.distribution import Distribution
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import Normal
 from suffice.estimators.fitted import FitShell
 from suffice.estimators.prototypes import by_name, takes_labels
-from suffice.estimators.rows import columns_of, is_mapping
-from suffice.estimators.validation import rules_of
+from suffice.estimators.rows import columns_of, is_mapping, refuse_files
+from suffice.estimators.validation import rules_of, validate_data
+from suffice.frames.schema import infer
+from suffice.frames.table import Frame, is_frame
 
 
 class MixtureModel(FitShell):
@@ -25,7 +27,8 @@ class MixtureModel(FitShell):
     prototype
         What a member is: any distribution, as ``sf.Product({"age": sf.Normal(), "city": sf.Categorical()})``, which
         takes the columns of a DataFrame by name; or a list with one for each member. None is ``MultivariateNormal()``,
-        or ``Normal()`` for a single column.
+        or ``Normal()`` for a single column; of a table with columns that are not numbers, what :func:`suffice.infer`
+        says.
     n_components
         How many members; a list of prototypes says it itself.
     prior
@@ -105,7 +108,9 @@ class MixtureModel(FitShell):
         return self.prototype is not None and takes_labels(self.prototype)
 
     def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
-        if is_mapping(X) or by_name(self.prototype):
+        instead = "sf.fit(sf.Mixture(prototype, k), scan) reads files part by part."
+        refuse_files(type(self).__name__, "fit" if reset else "predict", X, instead)
+        if is_mapping(X) or by_name(self.prototype) or self._inferred(X, reset=reset):
             named = columns_of(self, X, reset=reset)
             if named is not None:
                 return named
@@ -115,11 +120,36 @@ class MixtureModel(FitShell):
             )
         return super()._validated(X, reset=reset, least=least)
 
+    def _inferred(self, X: Any, *, reset: bool) -> bool:
+        """Whether families are chosen by the columns: of a table that has others than numbers."""
+        if self.prototype is not None or not is_frame(X):
+            return False
+        if not reset:
+            return self.distribution_.column_names is not None
+        opened = listed(X)
+        return any(cells(opened[name], type(self).__name__).dtype.kind not in "iuf" for name in opened)
+
+    def _learn(self, X: Any, sample_weight: Any) -> Any:
+        try:
+            return super()._learn(X, sample_weight)
+        finally:
+            self.__dict__.pop("_chosen", None)
+
+    def _learn_more(self, X: Any, sample_weight: Any) -> None:
+        try:
+            super()._learn_more(X, sample_weight)
+        finally:
+            self.__dict__.pop("_chosen", None)
+
     def _reader(self, X: Any) -> Any:
         if isinstance(self.prototype, (list, tuple)):
             return Mixture(self.prototype)
         prototype = self.prototype
-        if prototype is None:
+        if prototype is None and (is_mapping(X) or isinstance(X, Frame)):  # rows that come next are read by it
+            self._chosen = prototype = infer(X)
+        elif prototype is None and hasattr(self, "_chosen"):
+            prototype = self._chosen
+        elif prototype is None:
             prototype = Normal() if np.shape(X)[1] == 1 else MultivariateNormal()
         return Mixture(prototype, self.n_components)
 

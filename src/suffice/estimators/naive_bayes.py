@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import Any, ClassVar, Self
 
-from sklearn.utils.validation import validate_data
-
 from suffice.combinators.product import Product
-from suffice.core.data import listed
+from suffice.core.data import listed, refuse_what_is_no_data
 from suffice.core.distribution import Distribution
-from suffice.core.errors import DataError
+from suffice.core.errors import DataError, naming
 from suffice.core.names import names_of_data
 from suffice.core.streamed import Source
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.rows import columns_of
+from suffice.estimators.rows import as_table, columns_of
 from suffice.estimators.targets import Targets
-from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, RANDOM_STATE, check_mergeable, row_weights
+from suffice.estimators.validation import (
+    ABOVE_ZERO,
+    AT_LEAST_ONE,
+    RANDOM_STATE,
+    check_mergeable,
+    row_weights,
+    validate_data,
+)
 from suffice.frames.schema import infer
 from suffice.frames.table import is_frame
 
@@ -24,22 +29,26 @@ from suffice.frames.table import is_frame
 class NaiveBayes(BayesShell):
     """Naive Bayes on a table as it is: numbers, counts, yes and no, labels, with holes.
 
+    ``fit(table, "name")`` takes the classes from a column. A list of numbers or labels is one column; strings of one
+    length are rows of symbols, one column each, as in :class:`LatentClass` (``[[s] for s in strings]``: one column).
+
     Parameters
     ----------
     families
         ``{column: distribution}`` for some columns (None leaves one out), one distribution for every column, or a whole
         :class:`Product`, whose parts go by position where they have no names. Those of other
         columns are chosen by :func:`suffice.infer`, by the values of the rows of ``fit``, or of the first
-        ``partial_fit``, within the classes. It leaves out columns that are constant, dates, or like an identifier;
-        later tables may lack what was left out.
+        ``partial_fit``, within the classes. It leaves out columns that are constant, dates, or like an identifier.
+        Later frames may have their columns in any order and lack some: these are integrated out, with a warning where
+        the model uses them.
     joint
         Whether columns of real numbers are described together, by one MultivariateNormal.
     priors
         p(y) of each class in the order of ``classes_``; None learns them.
     prior
-        What is believed before the data. ``"weak"``, the default, is stated for each family: one row of each level for
-        labels; for numbers a spread like that of all rows about the means of their classes, worth four rows, and
-        nothing of the means. None is maximum likelihood.
+        What is believed before the data. ``"weak"``, the default, is stated for each family in
+        :mod:`suffice.distributions.weak_priors`: one row of each level for labels; for numbers a spread like that of
+        all rows about the means of their classes, worth one row, and nothing of the means. None is maximum likelihood.
     unlabeled
         A label that means "class unknown", beside None and NaN.
     max_iter, tol, random_state
@@ -116,9 +125,10 @@ class NaiveBayes(BayesShell):
         return True
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
+        X = as_table(type(self).__name__, X, None if reset else self.n_features_in_, letters=True)
         if not reset and is_frame(X):
             opened = listed(X)
-            if self._lacks_only_left_out(list(opened)):
+            if not set(self.prototype_.column_names or ()).isdisjoint(opened):  # by name, in any order
                 return opened
         named = columns_of(self, X, reset=reset)
         if named is not None:
@@ -127,18 +137,12 @@ class NaiveBayes(BayesShell):
         names = range(array.shape[1]) if reset else getattr(self, "feature_names_in_", range(array.shape[1]))
         return {name: array[:, column] for column, name in enumerate(names)}
 
-    def _lacks_only_left_out(self, given: list[Any]) -> bool:
-        """Whether a frame lacks some of the columns of the fit, and none that the model uses."""
-        known, here = list(getattr(self, "feature_names_in_", ())), set(given)
-        used = self.prototype_.column_names or ()
-        return len(given) < len(known) and given == [name for name in known if name in here] and here.issuperset(used)
-
     def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
         if isinstance(self.families, Distribution):
             self.prototype_ = _over(self.families, tuple(names_of_data(rows) or rows.keys()))
             return
         files = isinstance(rows, Source)
-        count = len(rows) if files or not isinstance(rows, Mapping) else len(next(iter(rows.values()), ()))
+        count = len(rows) if files or not isinstance(rows, Mapping) else _length(next(iter(rows.items()), None))
         if count != len(found.codes):
             msg = f"NaiveBayes: there are {count} rows, but {len(found.codes)} labels; give one label per row."
             raise DataError(msg)
@@ -187,3 +191,16 @@ def _families(given: Any) -> tuple[Any, ...]:
     if isinstance(given, Distribution):
         return (given,)
     return () if given is None else tuple(one for one in given.values() if isinstance(one, Distribution))
+
+
+def _length(column: tuple[Any, Any] | None) -> int:
+    """The number of rows of a column with its name."""
+    if column is None:
+        return 0
+    name, values = column
+    with naming(f"column {name!r}"):
+        refuse_what_is_no_data(values, "NaiveBayes")
+        if not isinstance(values, Sized):
+            msg = f"it is the single value {values!r:.60}; give as many values as there are labels."
+            raise DataError(msg)
+    return len(values)

@@ -13,6 +13,8 @@ from suffice.distributions.covariance import eigen
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import HALF_LOG_TAU
 from suffice.estimators.discriminant import Discriminant
+from suffice.estimators.targets import checked_priors
+from suffice.estimators.to_sklearn import ScikitLearnTwin
 from suffice.estimators.validation import SHARE, one_of, rules_of
 
 
@@ -29,7 +31,7 @@ class Form(NamedTuple):
         return np.asarray(np.einsum("ni,ij,nj->n", rows, self.A, rows, optimize=True) + rows @ self.w + self.b)
 
 
-class QuadraticDiscriminantAnalysis(Discriminant):
+class QuadraticDiscriminantAnalysis(ScikitLearnTwin, Discriminant):
     r"""Gaussian classes with a covariance each: scikit-learn's, and faster.
 
     The score of a class is :math:`\log\pi - \frac12\log|\Sigma| - \frac12(x-\mu)^T\Sigma^{-1}(x-\mu)`, and Σ is the
@@ -37,8 +39,9 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     ``merge`` and ``unlearn``, rows of unknown class (NaN or None in y), ``form``, ``predict(X, loss=…)``,
     ``with_priors``.
 
-    Differences on purpose: a singular covariance, also of a class with one row, is raised to a floor (``tol``), with a
-    warning, where scikit-learn refuses to fit; what is singular does not depend on the units of the columns. Both
+    Differences on purpose: a singular covariance is raised to a floor (``tol``), with a warning, where scikit-learn
+    refuses to fit; what is singular does not depend on the units of the columns. That of a class with fewer rows than
+    columns is drawn towards its diagonal as far as "oas" finds it, with a warning. Both
     solvers are one computation and take ``shrinkage`` and ``reg_param``.
 
     Parameters
@@ -53,12 +56,14 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     reg_param
         Σ becomes (1 − reg_param) Σ + reg_param I.
     store_covariance
-        Ignored: ``covariance_`` is always there.
+        Whether ``covariance_`` is shown.
     tol
         Directions with less than tol² of the variance within classes, all columns in units of their own, are raised to
         that.
     covariance_estimator
         Something with ``fit`` and ``covariance_``, asked for the covariance of each class; needs all rows at once.
+    prior
+        What is believed before the data: ``"weak"``, or a :class:`NormalInverseWishart`. None is maximum likelihood.
 
     Attributes
     ----------
@@ -92,6 +97,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         store_covariance: bool = False,
         tol: float = 1e-4,
         covariance_estimator: Any = None,
+        prior: Any = None,
     ) -> None:
         """Keep the options."""
         self.solver = solver
@@ -101,6 +107,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         self.store_covariance = store_covariance
         self.tol = tol
         self.covariance_estimator = covariance_estimator
+        self.prior = prior
 
     def _prototype(self, classes: Any) -> Any:
         del classes
@@ -113,8 +120,41 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         stack = self.distribution_.components
         self.priors_, self.means_ = self.class_prior_, np.array(stack.mean)
         values, axes = eigen(np.asarray(stack.cov))
-        self.covariance_ = list(np.array(stack.cov))
         self.scalings_, self.rotations_ = list(values[:, ::-1].copy()), list(axes[:, :, ::-1].copy())
+
+    @property
+    def _shows_covariance(self) -> bool:
+        return bool(self.store_covariance)
+
+    @property
+    def covariance_(self) -> list[Array]:
+        """The covariance (d, d) of each class, where ``store_covariance`` asks for it."""
+        return list(self._covariances())
+
+    _settable = ("means_", "priors_", "scalings_", "rotations_")
+    _as_rows = ("means_", "scalings_", "rotations_")
+    _twin = ("sklearn.discriminant_analysis", "QuadraticDiscriminantAnalysis")
+    _twin_attributes = (*_settable, "classes_", "covariance_")
+
+    def _rebuild(self, changed: frozenset[str]) -> Any:
+        mean = np.array(self.means_, dtype=np.float64)
+        values, axes = (np.array(one, dtype=np.float64) for one in (self.scalings_, self.rotations_))
+        stack = MultivariateNormal(mean, np.einsum("kij,kj,klj->kil", axes, values, axes, optimize=True))
+        weights = checked_priors(self.priors_, self.classes_) if "priors_" in changed else None
+        return self._with_members(stack, mean.shape[1], weights)
+
+    def _check_rows(self, count: Array) -> None:
+        if (count == 1).any():
+            msg = (
+                f"y has only 1 sample in class {self.classes_[np.argmax(count == 1)]}, covariance is ill defined. Give "
+                "more rows of it, leave it out, or give shrinkage=, reg_param= or prior=."
+            )
+            raise ValueError(msg)
+
+    def _check_classes(self) -> None:
+        if len(self.classes_) < 2:
+            msg = "The number of classes has to be greater than one. Got 1 class."
+            raise ValueError(msg)
 
     # ---- asking ---------------------------------------------------------------------------------------------------
     def decision_function(self, X: Any) -> Array:

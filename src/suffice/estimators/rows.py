@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from suffice.core.data import cells, listed
+from suffice.core.errors import DataError, UnsupportedError
+from suffice.core.streamed import Source
+from suffice.estimators.validation import validate_data
 from suffice.frames.table import Frame, is_frame
+from suffice.frames.table import names as names_of
 
 
 def is_mapping(X: Any) -> bool:
@@ -39,6 +42,62 @@ def keep_names(estimator: Any, X: Mapping[Any, Any]) -> None:
     estimator.__dict__.pop("feature_names_in_", None)
     if all(isinstance(name, str) for name in X):
         estimator.feature_names_in_ = np.array(list(X), dtype=object)
+
+
+def with_target(owner: str, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Rows, classes and weights of a table, where ``y`` names the column of the classes."""
+    if not isinstance(y, str):
+        return X, y, sample_weight
+    if not (is_mapping(X) or is_frame(X)):
+        msg = f"{owner}: y is the name {y!r:.60}, but the rows have no columns by name; give a table, or the classes."
+        raise DataError(msg)
+    known = list(X) if is_mapping(X) else names_of(X)
+    wanted = [y, *([sample_weight] if isinstance(sample_weight, str) else [])]
+    for name in wanted:
+        if name not in known:
+            msg = f"{owner}: there is no column {name!r:.60}; there are {', '.join(map(repr, known))[:200]}."
+            raise DataError(msg)
+    opened: Any = X if is_mapping(X) else listed(X)
+    rest = [name for name in known if name not in wanted]
+    weights = cells(opened[sample_weight], owner) if wanted[1:] else sample_weight
+    if is_mapping(X):
+        return {name: X[name] for name in rest}, cells(opened[y], owner), weights
+    return X.select(rest) if hasattr(X, "select") else X[rest], cells(opened[y], owner), weights
+
+
+def refuse_files(owner: str, verb: str, X: Any, instead: str) -> None:
+    """Say what to do with files where rows in memory are wanted."""
+    if isinstance(X, Source):
+        msg = f"{owner}.{verb} takes rows in memory, and got files, {X!r:.80}. {instead}"
+        raise UnsupportedError(msg)
+
+
+def as_table(owner: str, X: Any, columns: int | None, *, letters: bool = False) -> Any:
+    """Rows (n, d) from a list of cells, or a column of a table: one column of as many rows.
+
+    With ``letters``, strings of one length of at least 2 are rows of as many columns, one symbol each. ``columns`` are
+    those of the fit, None before it. Arrays of numbers stay as they are: scikit-learn refuses those of one dimension.
+    """
+    if hasattr(X, "to_frame") and np.ndim(X) == 1:
+        return X.to_frame()
+    if not isinstance(X, (list, tuple)) and not (isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "UO"):
+        return X
+    given = list(X)
+    if not given or not all(one is None or isinstance(one, (str, int, float, np.generic)) for one in given):
+        return X
+    texts = all(isinstance(one, str) for one in given)
+    lengths = {len(one) for one in given} if texts else set()
+    if letters and texts and (columns or 2) > 1 and max(lengths) > 1:
+        if len(lengths) == 1:
+            return np.array([list(one) for one in given], dtype=object)
+        if columns is not None:
+            row, text = next((row, one) for row, one in enumerate(given) if len(one) != columns)
+            msg = f"{owner} was fitted to strings of {columns} symbols; row {row} has {len(text)}, {text!r:.40}."
+            raise DataError(msg)
+    if columns not in (None, 1):
+        return X
+    kind = None if not texts and all(isinstance(one, (int, float, np.number)) for one in given) else object
+    return np.array(given, dtype=kind)[:, None]
 
 
 def one_row(row: Any, names: list[Any], *, by_name: bool) -> tuple[Any, dict[Any, Any]]:

@@ -54,7 +54,8 @@ def targets(owner: str, y: Any, classes: Any = None, unlabeled: Any = None) -> T
         msg = f"{owner}: every class is unknown; give y of some rows, or classes= and a matrix of those allowed."
         raise ValueError(msg)
     column = read_labels(labels, owner, 1).columns[0] if len(labels) else None
-    seen = np.array(column.seen if column else (), dtype=labels.dtype)
+    texts = labels.dtype.kind == "O" and all(isinstance(one, str) for one in (column.seen if column else (0,)))
+    seen = np.array(column.seen if column else (), dtype=None if texts else labels.dtype)
     names = seen if classes is None else np.asarray(classes)
     if classes is not None and not np.isin(seen, names).all():
         msg = f"The target label(s) {seen[~np.isin(seen, names)]} in y do not exist in the initial classes {names}"

@@ -20,9 +20,9 @@ from suffice.core.parameters import Array
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.estimators.bayes_classifier import BayesClassifier
 from suffice.estimators.comparison import Boundary
+from suffice.estimators.deciding import plane_of
 
 READ = 4096  # rows at which log-odds are read
-AFFINE = 1e-7  # of their size, by which log-odds may miss a plane and still be one
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,8 @@ class Generative:
         themselves, so that whatever else is linear (binary columns, counts) needs no formula of its own.
         """
         score = self.scores(model, rows, classes)
-        odds = score[:, 1:] - score[:, :1]
-        centre, scale = design.mean(axis=0), design.std(axis=0)
-        scale = np.where(scale > 0, scale, 1.0)
-        table = np.column_stack([(design - centre) / scale, np.ones(len(design))])
-        if not np.isfinite(odds).all():
-            return None
-        plane, _, rank, _ = np.linalg.lstsq(table, odds, rcond=None)
-        away = np.abs(table @ plane - odds).max(axis=0)
-        if len(table) <= rank or (away > AFFINE * np.abs(odds).max(axis=0)).any():
-            return None
-        w = plane[:-1] / scale[:, None]
-        return Boundary(w.T, plane[-1] - centre @ w)
+        plane = plane_of(design, score)
+        return None if plane is None else Boundary(*plane)
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, check_is_fitted
+from sklearn.utils.validation import validate_data as _validate_data
 
 from suffice.core.data import cells, listed
 from suffice.core.errors import DataError
 from suffice.core.weights import Weights
 from suffice.engines import local
-from suffice.frames.table import Frame
+from suffice.frames.table import Frame, is_frame
 
 ABOVE_ZERO = Interval(Real, 0.0, None, closed="neither")
 AT_LEAST_ZERO = Interval(Real, 0.0, None, closed="left")
@@ -25,6 +26,20 @@ AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 SHARE = Interval(Real, 0, 1, closed="both")
 COUNT = Interval(Integral, 0, None, closed="left")
 RANDOM_STATE: list[Any] = ["random_state", np.random.Generator]
+
+
+def validate_data(estimator: Any, X: Any, **rules: Any) -> Any:
+    """Rows as scikit-learn checks them, of frames whose columns have names of their own."""
+    is_frame(X)  # or an error that says why it cannot be read
+    try:
+        return _validate_data(estimator, X, **rules)
+    except OverflowError as error:
+        msg = (
+            f"{type(estimator).__name__} needs numbers that float64 can hold, and some of the data are larger "
+            f"({error}). Divide them by a constant, or take logarithms."
+        )
+        raise DataError(msg) from error
+
 
 checked = _fit_context(prefer_skip_nested_validation=True)
 

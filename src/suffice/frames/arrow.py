@@ -15,7 +15,7 @@ def of_arrow(table: Any) -> Frame:
     found = {field.name: _kept(table.column(place), field.type) for place, field in enumerate(table.schema)}
     if not all(found.values()):
         whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
-        rest = opened(_undone(whole.select([name for name, one in found.items() if one is None])))
+        rest = opened(undone(whole.select([name for name, one in found.items() if one is None])))
         found = {name: rest.raw(name) if one is None else one for name, one in found.items()}
     return Frame(found, len(table))
 
@@ -76,8 +76,8 @@ def _coded(column: Any) -> Any:
     return Coded(codes.astype(np.int32, copy=False), column.dictionary)
 
 
-def _undone(table: Any) -> Any:
-    """The same without dictionaries."""
+def undone(table: Any) -> Any:
+    """The same table without dictionaries, which a reader of text makes."""
     for place, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             table = table.set_column(place, field.name, table[field.name].cast(field.type.value_type))

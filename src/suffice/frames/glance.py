@@ -19,7 +19,8 @@ from suffice.core.parameters import Array
 from suffice.core.streamed import Piece, Source
 from suffice.core.weights import Weights
 from suffice.engines import local
-from suffice.frames.numbers import Hint, Numbers, Unshaped
+from suffice.frames.numbers import Hint, Numbers
+from suffice.frames.repeats import Repeats
 from suffice.frames.rules import DATES, Finding, holes, of_booleans, of_labels, of_strange
 from suffice.frames.table import Coded
 
@@ -29,19 +30,17 @@ TOO_MANY = Hint(0)  # of text: its labels are
 
 def findings(source: Source, names: tuple[Any, ...], weights: Weights, groups: Any = None) -> list[Finding]:
     """Apply the rules to columns of a source; ``groups`` gives the groups of a slice of the rows."""
-    beside = _Beside(weights, groups)
-    found = _looked(source, names, beside, Hint(len(source)))
-    told: dict[Any, Finding] = {}
-    for name in names:
-        try:
-            told[name] = found[name].finding(name)
-        except Unshaped:
-            continue
-    others = tuple(name for name in names if name not in told)
-    if others:  # they looked like counts or labels at first
-        found = _looked(source, others, beside, Hint(len(source), shaped=True))
-        told.update({name: found[name].finding(name) for name in others})
-    return [told[name] for name in names]
+    found = _looked(source, names, _Beside(weights, groups), Hint(len(source)))
+    return [found[name].finding(name) for name in names]
+
+
+def finding(name: Any, column: Any, weights: Array | None, groups: Array | None = None) -> Finding:
+    """Apply the rules to one column in memory, whose rows count by their weights (None: once each).
+
+    With groups, shapes are judged within them; a negative group is unknown.
+    """
+    column = np.asarray(column) if isinstance(column, Coded) else column
+    return glance(column, weights, groups, Hint(len(column))).finding(name)
 
 
 def _looked(source: Source, names: tuple[Any, ...], beside: _Beside, hint: Hint) -> dict[Any, Glance]:
@@ -116,7 +115,7 @@ def _untouched(piece: Piece, name: Any, hint: Hint) -> Glance | None:
     if missing is None:
         return None
     seen = piece.rows - missing
-    cells = None if seen == 0 else DATES if dates else Words(None, seen, float(seen))
+    cells = None if seen == 0 else DATES if dates else Words(None, Repeats.of(None, seen))
     return Glance(float(piece.rows), float(missing), cells)
 
 
@@ -153,8 +152,8 @@ class _Text:
     """Numbered text, batch by batch: the words that occur, each looked up once."""
 
     def __init__(self) -> None:
-        self.total = self.weight = 0.0
-        self.count = 0
+        self.total = 0.0
+        self.repeats = Repeats.of(None, 0)
         self.levels: set[Any] | None = set()
         self.last: Coded | None = None
         self.used = np.empty(0, bool)
@@ -167,8 +166,8 @@ class _Text:
         seen = codes >= 0
         every = bool(seen.all())
         self.total += float(len(codes) if held is None else held.sum())
-        self.count += len(codes) if every else int(np.count_nonzero(seen))
-        self.weight += float(np.count_nonzero(seen) if held is None else held[seen].sum())
+        rows = len(codes) if every else int(np.count_nonzero(seen))
+        self.repeats += Repeats.of(None if held is None else held[seen], rows)
         if self.levels is None:
             return
         if self.last is None or not column.shares(self.last):
@@ -186,8 +185,8 @@ class _Text:
         """What was seen."""
         self._note()
         levels = None if self.levels is None else frozenset(self.levels)
-        cells = Words(levels, self.count, self.weight) if self.count else None
-        return Glance(self.total, self.total - self.weight, cells)
+        cells = Words(levels, self.repeats) if self.repeats.rows else None
+        return Glance(self.total, self.total - self.repeats.weight, cells)
 
 
 @dataclass(frozen=True)
@@ -245,7 +244,7 @@ def glance(  # noqa: PLR0911 (one for each kind)
         except DataError as error:
             kinds = frozenset(type(cell).__name__ for cell in values)
             return Glance(total, gone, Strange(kinds, none=isinstance(error.__cause__, TypeError)))
-        return Glance(total, gone, Words(frozenset(words), len(values), _weight(held, len(values))))
+        return Glance(total, gone, Words(frozenset(words), Repeats.of(held, len(values))))
     if kind == "b":
         return Glance(total, gone, Flags(bool(values.any()), bool(values.all())))
     return Glance(total, gone, Numbers.of(values, held, within, hint))
@@ -287,11 +286,10 @@ class Flags:
 
 @dataclass(frozen=True)
 class Words:
-    """Labels that occur, or None where they are too many; rows that have one, and their weight."""
+    """Labels that occur, or None where they are too many, and the rows that have one."""
 
     levels: frozenset[Any] | None
-    count: int
-    weight: float
+    repeats: Repeats
 
     def __add__(self, other: Words) -> Words:
         both = None
@@ -299,12 +297,11 @@ class Words:
             both = self.levels if other.levels <= self.levels else self.levels | other.levels
         if both is not None and len(both) > LEVELS:
             both = None
-        return Words(both, self.count + other.count, self.weight + other.weight)
+        return Words(both, self.repeats + other.repeats)
 
     def finding(self, name: Any, missing: float) -> Finding:
         """What the rules say."""
         if self.levels is None:
-            why = f"like an identifier: more than {LEVELS} different values in {self.count} rows"
+            why = f"like an identifier: more than {LEVELS} different values in {self.repeats.count} rows"
             return Finding(name, None, why, missing)
-        total = self.weight * max(1.0, self.count / self.weight)
-        return of_labels(name, in_order(self.levels), total, missing)
+        return of_labels(name, in_order(self.levels), self.repeats.count, missing)

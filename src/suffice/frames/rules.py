@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from suffice.core.errors import DataError
-from suffice.core.labels import read_labels
 from suffice.core.parameters import Array
+from suffice.core.readings import percent
 from suffice.distributions.bernoulli import Bernoulli
 from suffice.distributions.categorical import Categorical
-from suffice.distributions.gamma import Gamma
-from suffice.distributions.lognormal import LogNormal
 from suffice.distributions.multivariate_normal import MultivariateNormal
-from suffice.distributions.negative_binomial import NegativeBinomial
 from suffice.distributions.normal import Normal
-from suffice.distributions.poisson import Poisson
-from suffice.engines.once import cached_property
-from suffice.frames.table import Coded
+from suffice.frames.scores import LARGEST_COUNT, LARGEST_MEAN, Score, Scores
 from suffice.frames.text import NUMBER
 
-FEW = 20  # whole numbers of at most so many different values are labels
+FEW = 20  # text of more levels may be an identifier
+LABELS = 32  # numbers of at most so many different values may be labels: hours, days of a month, scales
+MANY = 500  # whole numbers of at least so many different values may be identifiers that repeat; 366 are days of a year
 STRAY = 1 / FEW  # of the labels that are no numbers, where the others are: worth a word
-OVERDISPERSED = 1.2  # variance/mean above which counts are not Poisson, where chance does not explain it
-UNDERDISPERSED = 0.5  # below which whole numbers are no counts but codes and grades, such as 1, 2, 3
 REPEATS = 10.0  # pairs that chance would have made alike, and none is: identifiers
-EVIDENCE = 3.0  # nats that LogNormal or Gamma must gain on Normal: the rows are 20 times as probable
+EVIDENCE = 3.0  # nats that a family must gain on the simplest: the rows are 20 times as probable
+GAIN = {"Categorical": 0.01, "StudentT": 0.1}  # and nats a row: labels forget the order, StudentT takes many passes
+OF_COUNTS = 0.02  # and what a family of amounts must gain on counts
+SHORT = 12  # values of a scale; more of them are labels only if each comes ten times
+ABRUPT = 0.3  # weight of the values at both ends of a long scale of labels, by the average of all
 FINEST = 6  # decimals
 FIRST = 200  # rows
 HANDFUL = 5  # rows of known group that can show a shape
+RARE = 50  # levels of text, fewer than ten rows each: worth a word
+WRITTEN = {
+    r"[-+−]?[\d.,\s]*\d\s*%": "numbers with a % sign? Strip it, and make numbers of them",
+    r"[-+−]?[€$£¥]\s*[-+−]?[\d.,\s]*\d|[-+−]?[\d.,\s]*\d\s*[€$£¥]": "amounts of money? Make numbers of them",
+    r"[-+−]?\d{1,3}([,\s]\d{3})+(\.\d+)?": "numbers with thousands separators? Make numbers of them",
+    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?": "dates? Make dates, then numbers or labels, of them",
+    r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?": "times of day? Make numbers of them",
+    r"[-+]?\d+ days?.*": "durations? Make numbers of them",
+}
 DATES = "dates or times: make numbers or labels of them"
-POSITIVE: tuple[Any, ...] = (Normal(), LogNormal(), Gamma())
 
 
 @dataclass(frozen=True)
@@ -69,35 +74,6 @@ class Finding:
         return replace(self, family=MultivariateNormal(), why=f"{self.why.partition(';')[0]}; together")
 
 
-def judged(name: Any, column: Any, weights: Array, groups: Array | None = None) -> Finding:
-    """Apply the rules to one column, whose rows count by their weights; with groups, shapes are judged within them.
-
-    A negative group is unknown. Weights that sum to less than the rows are shares, and are scaled to sum to the rows.
-    """
-    column = np.asarray(column) if isinstance(column, Coded) else column
-    counted = weights > 0
-    total = float(weights.sum())
-    values = column[counted] if not counted.all() else column
-    weights = weights[counted]
-    within = np.zeros(len(weights), np.intp) if groups is None else groups[counted]
-    if values.ndim > 1:
-        return Finding(name, None, f"vectors of {values.shape[1]}: name a family for them", 0.0)
-    labels = values.dtype.kind in "OUS"
-    masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else holes(values)
-    missing = float(weights[masked].sum() / total) if total > 0 else 0.0
-    seen, held = np.asarray(values)[~masked], weights[~masked]
-    held = held * max(1.0, len(held) / held.sum()) if len(held) else held
-    if len(seen) == 0:
-        return Finding(name, None, "no value at all" if total > 0 else "no rows", missing)
-    if values.dtype.kind in "mM":
-        return Finding(name, None, DATES, missing)
-    if labels:
-        return _labels(name, seen, held, missing)
-    if values.dtype.kind == "b":
-        return of_booleans(name, missing, some=bool(seen.any()), every=bool(seen.all()))
-    return of_numbers(name, _Cells(seen, held, within[~masked]), missing)
-
-
 def holes(values: Array) -> Array:
     """Which cells are missing."""
     if values.dtype.kind in "fc":
@@ -114,34 +90,26 @@ def of_booleans(name: Any, missing: float, *, some: bool, every: bool) -> Findin
     return Finding(name, Bernoulli(), "yes or no", missing)
 
 
-def _labels(name: Any, seen: Array, held: Array, missing: float) -> Finding:
-    if any(isinstance(cell, (dt.date, dt.time, dt.timedelta)) for cell in seen[:100]):
-        return Finding(name, None, DATES, missing)
-    try:
-        column = read_labels(seen, "infer", 1).columns[0]
-    except DataError as error:
-        kinds = frozenset(type(cell).__name__ for cell in seen)
-        return of_strange(name, kinds, missing, none=isinstance(error.__cause__, TypeError))
-    return of_labels(name, column.seen, float(held.sum()), missing)
-
-
 def of_strange(name: Any, kinds: frozenset[str], missing: float, *, none: bool) -> Finding:
     """The rule of cells that cannot be put in order, or are no labels at all."""
     why = "no labels" if none else "labels of different kinds"
     return Finding(name, None, f"{why}: it holds {', '.join(sorted(kinds))}", missing, unreadable=none)
 
 
-def of_labels(name: Any, levels: tuple[Any, ...], total: float, missing: float) -> Finding:
-    """The rules of labels, by those that occur and the weight of the rows that have one."""
+def of_labels(name: Any, levels: tuple[Any, ...], rows: int, missing: float) -> Finding:
+    """The rules of labels, by those that occur and the number of rows that have one."""
     text = all(isinstance(level, str) for level in levels)
     kind = "text" if text else "labels"
     if len(levels) == 1:
         return Finding(name, None, f"constant: {levels[0]!r:.30} everywhere", missing)
-    stray = _stray(levels)
-    if len(levels) > FEW and len(levels) > 0.5 * total:
-        why = f"like an identifier: {len(levels)} different values in {total:.6g} rows"
+    stray = _stray(levels) or _hint(levels)
+    if len(levels) > FEW and len(levels) > 0.5 * rows:
+        why = f"like an identifier: {len(levels)} different values in {rows} rows"
         return Finding(name, None, why + stray, missing)
-    return Finding(name, Categorical(), f"{kind}, {len(levels)} levels{stray}", missing, levels)
+    rare = ""
+    if len(levels) > RARE and not stray and rows < 10 * len(levels):
+        rare = f", {rows / len(levels):.1f} rows each, much like an identifier: leave it out or pool rare levels"
+    return Finding(name, Categorical(), f"{kind}, {len(levels)} levels{rare}{stray}", missing, levels)
 
 
 def _stray(levels: tuple[Any, ...]) -> str:
@@ -151,6 +119,15 @@ def _stray(levels: tuple[Any, ...]) -> str:
         return ""
     more = f" and {len(words) - 1} more" if words[1:] else ""
     return f"; numbers but for {words[0]!r:.24}{more}, a missing cell?"
+
+
+def _hint(levels: tuple[Any, ...]) -> str:
+    """What to tell of text that stands for numbers, dates or times."""
+    some = levels[:FIRST]
+    for pattern, words in WRITTEN.items():
+        if all(isinstance(level, str) and re.fullmatch(pattern, level.strip()) for level in some):
+            return f"; {words}"
+    return ""
 
 
 def _numeric(level: Any) -> bool:
@@ -180,73 +157,26 @@ class Facts(Protocol):
 
     @property
     def alone(self) -> bool:
-        """Whether all values differ, and none counts twice."""
+        """Whether all values differ."""
 
     @property
-    def few(self) -> tuple[Any, ...] | None:
-        """The different values, where there are at most `FEW`."""
+    def different(self) -> float:
+        """How many different values there are, or an estimate of it."""
 
     @property
-    def dispersion(self) -> float:
-        """Variance/mean, within the groups."""
+    def ends(self) -> float:
+        """The weight of the least or of the greatest value, whichever is less, by that of all values on average."""
 
     @property
-    def total(self) -> float:
-        """The weight of the rows that show it."""
+    def few(self) -> tuple[float, ...] | None:
+        """The different values, where there are at most `LABELS`."""
 
     @property
-    def scores(self) -> dict[str, float]:
-        """The log-likelihood of each family of positive numbers, within the groups."""
+    def scores(self) -> Scores:
+        """What families make of the values, within the groups."""
 
 
-class _Cells:
-    """The facts of cells in memory, each looked up where a rule asks for it."""
-
-    def __init__(self, seen: Array, held: Array, within: Array) -> None:
-        self.seen, self.held, self.within = seen, held, within
-        self.low, self.high, self.count, self.unit = float(seen.min()), float(seen.max()), len(seen), unit_of(seen)
-
-    @cached_property
-    def different(self) -> Array:
-        return np.unique(self.seen)
-
-    @property
-    def alone(self) -> bool:
-        return bool(
-            len(self.different) == self.count >= self.held.sum() * (1 - 1e-12)
-        )  # a weight of 2 is the row twice
-
-    @property
-    def few(self) -> tuple[Any, ...] | None:
-        return tuple(self.different.tolist()) if len(self.different) <= FEW else None
-
-    @cached_property
-    def known(self) -> tuple[Array, Array, Array]:
-        return _known(self.seen, self.held, self.within)
-
-    @property
-    def total(self) -> float:
-        return float(self.known[1].sum())
-
-    @property
-    def dispersion(self) -> float:
-        seen, held, within = self.known
-        spread = 0.0
-        for rows in _groups(within):
-            x, w = seen[rows], held[rows]
-            mean = float(w @ x / w.sum())
-            spread += float(w @ (x - mean) ** 2 / mean) if mean > 0 else 0.0
-        return float(spread / held.sum())
-
-    @property
-    def scores(self) -> dict[str, float]:
-        seen, held, within = self.known
-        rows = np.asarray(seen, dtype=float)
-        groups = [one for one in _groups(within) if len(np.unique(rows[one][:FIRST])) > 2]  # two values fit any family
-        return {one.name: sum(_likelihood(one, rows[g], held[g]) for g in groups) for one in POSITIVE}
-
-
-def of_numbers(name: Any, facts: Facts, missing: float) -> Finding:  # noqa: PLR0911 (one for each rule)
+def of_numbers(name: Any, facts: Facts, missing: float) -> Finding:
     """The rules of numbers."""
     low, high, unit = facts.low, facts.high, facts.unit
     if low == high:
@@ -256,79 +186,77 @@ def of_numbers(name: Any, facts: Facts, missing: float) -> Finding:  # noqa: PLR
         return Finding(name, None, f"like an identifier: {facts.count} whole numbers {span}, all different", missing)
     if unit == 1 and low == 0 and high == 1:
         return Finding(name, Bernoulli(), "0 or 1", missing)
-    if unit == 1 and 0 <= low <= 1:
-        return _counts(name, facts, missing, span)
-    if unit == 1 and facts.few is not None:
-        return _codes(name, facts.few, missing)
-    if low > 0 and np.isfinite(high):
-        return _positive(name, facts, missing, span, unit)
-    return Finding(name, Normal(), f"real numbers {span}", missing, unit=unit, real=True)
+    if not np.isfinite(high - low):
+        return Finding(name, Normal(), f"real numbers {span}", missing, unit=unit, real=True)
+    return _scored(name, facts, missing, span)
 
 
-def _codes(name: Any, values: tuple[Any, ...], missing: float) -> Finding:
-    levels = tuple(int(level) for level in values)
-    return Finding(name, Categorical(), f"whole numbers, {len(levels)} levels", missing, levels)
+def _scored(name: Any, facts: Facts, missing: float, span: str) -> Finding:
+    """The family of the greatest evidence among those that the values allow."""
+    scores, unit = facts.scores, facts.unit
+    counted = unit == 1 and 0 <= facts.low <= 1
+    labels = facts.few is not None and facts.count >= 2 * facts.different
+    if labels and facts.different > SHORT:
+        labels = facts.count >= 10 * facts.different and facts.ends >= ABRUPT  # counts become rare, hours just end
+        if labels and unit != 1:  # a measurement fills its scale, or has more values
+            places = np.inf if unit is None else (facts.high - facts.low) / unit + 1
+            labels = facts.different <= min(FEW, 0.5 * places)
+    counts = counted and facts.high <= LARGEST_COUNT and scores.moments[2] <= LARGEST_MEAN
+    found = scores.all(counts=counts, labels=labels)
+    best = _best(found, scores.rows, counts=counts and scores.small)
+    filled = unit == 1 and facts.different >= max(MANY, 0.5 * (facts.high - facts.low + 1))
+    if filled and 0 <= facts.low <= max(1, 0.01 * facts.high) and scores.uniform() > best.evidence:
+        why = f"like an identifier that repeats: {facts.different:.0f} whole numbers {span}, all about as often"
+        return Finding(name, None, why, missing)
+    tail = _compared(best, found, scores.rows)
+    if best.family.worded:
+        return _codes(name, facts, missing, span, tail)
+    if best.family.discrete:
+        head = f"counts {span}, variance/mean {scores.moments[0]:.2g}"
+        return Finding(name, best.family, f"{head}{tail}", missing, unit=unit)
+    if best.family.atoms:
+        others = f"up to {facts.high:g}" if facts.low == 0 else span
+        head = f"{percent(scores.zeros / scores.rows)} zeros, others {others}"
+        return Finding(name, best.family, f"{head}{tail}", missing, unit=unit)
+    kind = "whole numbers" if unit == 1 else "positive numbers" if facts.low > 0 else "real numbers"
+    return Finding(name, best.family, f"{kind} {span}{tail}", missing, unit=unit, real=True)
 
 
-def _counts(name: Any, facts: Facts, missing: float, span: str) -> Finding:
-    """Poisson, where the variance within the groups is that of one, up to what chance allows; labels far below it."""
-    ratio, chance = facts.dispersion, 3 * np.sqrt(2 / facts.total)
-    if facts.few is not None and ratio < min(UNDERDISPERSED, 1 - chance):
-        return _codes(name, facts.few, missing)
-    family = NegativeBinomial() if ratio > max(OVERDISPERSED, 1 + chance) else Poisson()
-    return Finding(name, family, f"counts {span}, variance/mean {ratio:.2g}", missing, unit=1.0)
+def _best(found: list[Score], rows: float, *, counts: bool) -> Score:
+    """The greatest evidence; the first candidate, the simplest, unless others gain enough on it.
+
+    ``counts``: small ones, for which a family of amounts must gain more than one of counts.
+    """
+    first = found[0]
+
+    def handicap(one: Score) -> float:
+        least = 0.0 if one is first or one.family.worded else EVIDENCE
+        own = not one.family.discrete if counts else not one.family.exact  # which takes many passes
+        share = GAIN.get(one.family.name, OF_COUNTS if own else 0.0)
+        return max(least, share * rows)
+
+    return max(found, key=lambda one: one.evidence - handicap(one))
 
 
-def _positive(name: Any, facts: Facts, missing: float, span: str, unit: float | None) -> Finding:
-    """The family of the greatest likelihood; Normal, where another gains too little on it to tell."""
-    scores = dict(facts.scores)
-    base = scores.pop("Normal")
-    other, top = max(scores.items(), key=lambda pair: pair[1])
-    gain = top - base
-    families = {one.name: one for one in POSITIVE}
-    if gain > EVIDENCE:
-        told, best = f"{other} gains {_nats(gain)} nats on Normal", families[other]
-    else:
-        told = "Normal is likeliest" if gain <= 0 else f"{other} gains no more than {gain:.2g} nats"
-        best = families["Normal"]
-    return Finding(name, best, f"positive numbers {span}; {told}", missing, unit=unit, real=True)
+def _compared(best: Score, found: list[Score], rows: float) -> str:
+    """The runner-up, and by how much."""
+    others = [one for one in found if one is not best]
+    if not others:
+        return ""
+    other = max(others, key=lambda one: one.evidence)
+    behind = (best.evidence - other.evidence) / rows
+    if abs(behind) < 0.01:
+        return f"; runner-up {other.family.name}, within 0.01 nats a row"
+    if behind > 0:
+        return f"; runner-up {other.family.name}, {behind:,.2f} nats a row worse"
+    return f"; {other.family.name} is only {-behind:,.2f} nats a row better"
 
 
-def _nats(gain: float) -> str:
-    """A gain in few letters; of a large one the decimals say nothing."""
-    return f"{gain:.3g}" if gain < 100 else f"{gain:,.0f}"
-
-
-def _likelihood(family: Any, rows: Array, held: Array) -> float:
-    stats = family.suffstats(rows, held)
-    return float(family.estimate(stats).log_likelihood(stats))
-
-
-def _known(seen: Array, held: Array, within: Array) -> tuple[Array, Array, Array]:
-    """The rows whose group is known; where they are too few to show a shape, all rows as one group."""
-    known = within >= 0
-    if known.all():
-        return seen, held, within
-    if np.count_nonzero(known) < HANDFUL:
-        return seen, held, np.zeros(len(seen), np.intp)
-    return seen[known], held[known], within[known]
-
-
-def _groups(within: Array) -> list[Any]:
-    """The rows of each group; all of them where there is one."""
-    found = np.unique(within)
-    return [slice(None)] if len(found) < 2 else [np.flatnonzero(within == one) for one in found]
-
-
-def unit_of(seen: Array) -> float | None:
-    """The power of ten that all numbers are multiples of, at most 1; None where they are finer, or infinite."""
-    if seen.dtype.kind in "iu":
-        return 1.0
-    numbers = seen.astype(np.float64)
-    for decimals in range(FINEST + 1):
-        if multiples(numbers[:FIRST], decimals) and multiples(numbers, decimals):  # a few rows tell it of most columns
-            return float(10.0**-decimals)
-    return None
+def _codes(name: Any, facts: Facts, missing: float, span: str, tail: str) -> Finding:
+    values = facts.few or ()
+    levels = tuple(int(level) for level in values) if facts.unit == 1 else tuple(values)
+    kind = "whole numbers" if facts.unit == 1 else "numbers"
+    return Finding(name, Categorical(), f"{len(levels)} {kind} {span}{tail}", missing, levels)
 
 
 def multiples(numbers: Array, decimals: int) -> bool:

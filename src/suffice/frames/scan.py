@@ -8,21 +8,24 @@ import hashlib
 import os
 import shutil
 import tempfile
+import warnings
 import weakref
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from suffice.core.data import is_several
 from suffice.core.distribution import Alert
-from suffice.core.errors import DataError, ParameterError
+from suffice.core.errors import DataError, ParameterError, SufficeWarning
 from suffice.core.streamed import Source
 from suffice.engines.once import cached_property
 from suffice.frames.parquet import Chunk, File, Partition, Reader, chunks, partitions
 from suffice.frames.table import Frame
-from suffice.frames.text import ENDINGS, Text
+from suffice.frames.text import ENDINGS, Style, Text
 
 PARQUET = (".parquet", ".pq")
 SHOWN = 5  # names that a message lists
@@ -34,6 +37,8 @@ def scan(
     columns: Any = None,
     delimiter: str | None = None,
     missing: Iterable[str] = (),
+    decimal: str = ".",
+    encoding: str = "utf-8",
     spool: Any = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Scan:
@@ -52,6 +57,10 @@ def scan(
         tab and bar that the line of the names has.
     missing
         What means a missing cell in text, beside an empty one, ``NA``, ``N/A``, ``NaN``, ``null`` and ``None``.
+    decimal
+        The decimal sign of numbers in text, ``","`` for instance.
+    encoding
+        That of text, by a name that Python knows, such as ``"latin1"`` or ``"utf-16"``.
     spool
         Where a directory for the spool of text files is made; by default that of ``TMPDIR``. It is removed with the
         scan, or when Python ends.
@@ -73,7 +82,10 @@ def scan(
     """
     found = _found(files)
     marks = (missing,) if isinstance(missing, str) else tuple(missing)
-    return Scan(found, columns=columns, delimiter=delimiter, missing=marks, spool=spool, progress=progress)
+    written = Style(decimal, encoding)
+    return Scan(
+        found, columns=columns, delimiter=delimiter, missing=marks, style=written, spool=spool, progress=progress
+    )
 
 
 class Scan(Source):
@@ -98,6 +110,7 @@ class Scan(Source):
         columns: Any = None,
         delimiter: str | None = None,
         missing: tuple[str, ...] = (),
+        style: Style | None = None,
         spool: Any = None,
         progress: Callable[[int, int], Any] | None = None,
     ) -> None:
@@ -105,6 +118,7 @@ class Scan(Source):
         self.files, self.progress = files, progress
         self._asked = None if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
         self._delimiter, self._missing, self._spool = delimiter, missing, spool
+        self._style = style or Style()
         self._folder: Path | None = None
         self._whole: Scan | None = None
 
@@ -113,7 +127,7 @@ class Scan(Source):
         if self._delimiter is not None and not (isinstance(self._delimiter, str) and len(self._delimiter) == 1):
             msg = f"scan: delimiter is one sign, such as ';'; got {self._delimiter!r:.40}."
             raise ParameterError(msg)
-        text = Text(tuple(file for file in self.files if _is_text(file)), self._delimiter, self._missing)
+        text = Text(tuple(file for file in self.files if _is_text(file)), self._delimiter, self._missing, self._style)
         spooled: dict[Path, File] = {}
         if text.files:
             text.look()
@@ -180,9 +194,18 @@ class Scan(Source):
 
     def frame(self, start: int = 0, stop: int | None = None, columns: Any = None) -> Frame:
         """The rows from ``start`` up to ``stop``, as columns by name."""
-        import pyarrow as pa
-
         from suffice.frames.arrow import of_arrow
+
+        return of_arrow(self._arrow(start, stop, columns))
+
+    def table(self, start: int = 0, stop: int | None = None, columns: Any = None) -> Any:
+        """The rows from ``start`` up to ``stop`` as a table of Arrow with the types of the file."""
+        from suffice.frames.arrow import undone
+
+        return undone(self._arrow(start, stop, columns))
+
+    def _arrow(self, start: int, stop: int | None, columns: Any) -> Any:
+        import pyarrow as pa
 
         stop = len(self) if stop is None else min(stop, len(self))
         names = self.names if columns is None else tuple(columns)
@@ -197,13 +220,18 @@ class Scan(Source):
         if self.progress is not None and stop > start:
             self.progress(stop, len(self))
         if not tables:
-            return of_arrow(self._opened[0][0].schema.empty_table().select(list(names)))
-        return of_arrow(pa.concat_tables(tables, promote_options="permissive") if len(tables) > 1 else tables[0])
+            return self._opened[0][0].schema.empty_table().select(list(names))
+        return pa.concat_tables(tables, promote_options="permissive") if len(tables) > 1 else tables[0]
 
     def frames(self, columns: Any = None) -> Iterator[Frame]:
         """All rows, partition by partition, each as columns by name."""
         for part in self.partitions:
             yield self.frame(part.first, part.first + part.rows, columns)
+
+    def tables(self, columns: Any = None) -> Iterator[Any]:
+        """All rows, partition by partition, each as a table of Arrow with the types of the file."""
+        for part in self.partitions:
+            yield self.table(part.first, part.first + part.rows, columns)
 
     def pieces(self, columns: tuple[Any, ...]) -> tuple[Chunk, ...]:
         """All rows in pieces for threads to share: a column of a long row group, several of short ones."""
@@ -228,6 +256,7 @@ class Scan(Source):
     def mark(self) -> int:
         """A number of the files' names, sizes and times."""
         text = repr((self.names, [(str(file), _stamp(file)) for file in self.files], self._delimiter, self._missing))
+        text += "" if self._style == Style() else repr(self._style)
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
     def close(self) -> None:
@@ -287,6 +316,9 @@ def _is_known(file: Path) -> bool:
 
 def _found(files: Any) -> tuple[Path, ...]:
     """The files that a caller names, each once, and none without a reason."""
+    if not isinstance(files, (str, os.PathLike)) and not is_several(files):
+        msg = f"scan: files are paths, patterns or directories, one or several; got {files!r:.60}."
+        raise ParameterError(msg)
     several = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     if not several:
         msg = "scan: the list of files is empty; name at least one."
@@ -298,6 +330,10 @@ def _found(files: Any) -> tuple[Path, ...]:
         except OSError as error:
             msg = f"scan: {str(one)!r} cannot be read: {error.strerror or error}."
             raise DataError(msg) from error
+    repeated = [file for file, times in Counter(found).items() if times > 1]
+    if repeated:
+        text = f"scan: file {str(repeated[0])!r} is named {found.count(repeated[0])} times; its rows count once."
+        warnings.warn(text, SufficeWarning, stacklevel=3)
     for file in found:
         if not _is_known(file) and not file.name.lower().endswith((*PARQUET, *ENDINGS)):
             known = ", ".join((*PARQUET, *ENDINGS))
@@ -324,6 +360,8 @@ def _named(one: Any) -> list[Path]:
         folder = path.parent
         while not folder.is_dir() and folder != folder.parent:
             folder = folder.parent
+        if path.exists():
+            raise DataError(f"scan: {str(one)!r} is no file of rows (it is a device, a pipe or a socket); name a file.")
         near = get_close_matches(path.name, [file.name for file in folder.iterdir()], 1)
         told = f"did you mean {str(folder / near[0])!r}?" if near else f"in {str(folder)!r} {_there(folder)}."
         raise DataError(f"scan: no file matches {str(one)!r}; {told}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,8 +19,9 @@ from suffice.core.parameters import Array
 from suffice.core.readings import percent
 from suffice.core.shown import fitted, left, places, right, shown
 from suffice.core.streamed import Source
+from suffice.frames.glance import finding
 from suffice.frames.glance import findings as findings_of
-from suffice.frames.rules import Finding, judged
+from suffice.frames.rules import Finding
 from suffice.frames.table import Frame, of_objects
 
 WIDEST = 64  # labels with more levels than this are a block of their own: others would be padded to them
@@ -51,8 +53,8 @@ class Schema(Product, register=False):
         return "Product"
 
     def with_parts(self, parts: tuple[Any, ...]) -> Any:
-        """What is learned is a plain product."""
-        return Product(parts)
+        """What is learned is a plain product, which knows the units of its columns."""
+        return Product(parts, column_units=self.column_units)
 
     @property
     def left_out(self) -> dict[Any, str]:
@@ -124,35 +126,38 @@ def infer(
         One number of at least 0 per row; rows of weight 0 are not looked at, and weight 2 is the row twice. Weights
         that sum to less than the number of rows are shares, and judged as if they summed to it.
     within
-        Groups of the rows, as whole numbers (n,): rules 2 and 4 then judge the shape of a column within them, as for
-        the classes of a classifier. What two groups of Normal rows are together is not Normal. Rows of a negative,
+        Groups of the rows, as whole numbers (n,): families are then scored within them, as for the classes of a
+        classifier. What two groups of Normal rows are together is not Normal. Rows of a negative,
         unknown, group show no shape there, unless fewer than 5 others do: then all rows are one group.
 
     Notes
     -----
-    The first rule that fits decides. Left out are columns that are all missing, constant, dates or times, or like an
-    identifier: text of which more than half of the values differ, beyond 20 of them, and whole numbers that all differ
-    although chance would have repeated many (n²/2 pairs over the range they span). Then
+    Left out are columns that are all missing, constant, dates or times, or like an identifier: text of which more than
+    half of the values differ, beyond 20 of them; whole numbers that all differ although chance would have repeated many
+    (n²/2 pairs over the range they span); and 500 or more whole numbers that fill most of their range, all about as
+    often. Booleans, or 0 and 1, are Bernoulli; text and categories are Categorical. For other numbers every family that
+    their values allow is scored by how well it predicts them (its log-likelihood less ½ log n for each parameter, a
+    value standing for the interval of one unit around it), and the reason names the runner-up:
 
-    1. two values that are booleans, or 0 and 1: Bernoulli;
-    2. whole numbers of at least 0 that reach 0 or 1: counts, NegativeBinomial where variance/mean exceeds 1.2 and what
-       chance allows, 1 + 3·√(2/n), else Poisson; at most 20 different ones whose variance/mean is below 0.5 and
-       1 − 3·√(2/n) are codes, as in rule 3;
-    3. text, categories, and whole numbers of at most 20 different values: Categorical;
-    4. other numbers that are all above 0: Normal, LogNormal or Gamma by likelihood, where the latter two must gain 3
-       nats on Normal (the rows are 20 times as probable);
-    5. other numbers: Normal.
+    - whole numbers that reach 0 or 1, and no more than 1e5 (with a mean of at most 1000): Poisson, NegativeBinomial;
+    - all numbers: Normal, and with heavy tails StudentT, where it gains 0.1 nats a row;
+    - numbers above 0: LogNormal and Gamma; between 0 and 1: Beta;
+    - numbers with zeros: the versions of these that have a probability of zero (:func:`Hurdle`);
+    - at most 32 different numbers that come twice or more on average: Categorical, where labels gain 0.01 nats a row.
+      More than 12 must come ten times each and not become rare at the ends of their scale; with decimals, they are at
+      most 20 that leave out half of their scale or more, as measurements do not.
+
+    The first of these is kept unless another gains 3 nats on it (the rows are 20 times as probable). Families of
+    amounts must gain 0.02 nats a row on those of counts up to a mean of 10, and NegativeBinomial on them beyond.
 
     Of files every value counts, as in memory, with two exceptions: text of more than 131072 different values is like an
     identifier, and beyond 4 million whole numbers that do not rise, whether all differ is told by a part of them.
 
     Examples
     --------
-    >>> print(sf.infer({"kind": ["a", "b", "a"], "visits": [0, 3, 1], "size": [1.5, -0.5, None]}))
-    column  family       why                                              missing  levels or unit
-    kind    Categorical  text, 2 levels                                       0 %  a, b
-    visits  Poisson      counts from 0 to 3, variance/mean 1.2                0 %  1
-    size    Normal       real numbers from -0.5 to 1.5                       33 %  0.1
+    >>> schema = sf.infer({"kind": ["a", "b", "a"], "visits": [0, 3, 1], "size": [1.5, -0.5, None]})
+    >>> print(schema["visits"].family, schema["visits"].why, sep=": ")
+    Poisson(rate=1): counts from 0 to 3, variance/mean 1.2; runner-up HurdlePoisson, 0.16 nats a row worse
     """
     if isinstance(data, Source):
         weights_name = weights if isinstance(weights, str) else None
@@ -178,8 +183,8 @@ def infer(
     if isinstance(data, Source):
         found = findings_of(data, tuple(frame), checked, None if groups is None else groups.__getitem__)
     else:
-        held = np.ones(n) if checked.values is None else np.asarray(checked.values, dtype=float)
-        found = [judged(name, frame[name], held, groups) for name in frame]
+        held = None if checked.values is None else np.asarray(checked.values, dtype=float)
+        found = [finding(name, frame[name], held, groups) for name in frame]
     findings = [_overridden(one, chosen[one.name]) if one.name in chosen else one for one in found]
     if joint:
         findings = [one.together() for one in findings]
@@ -191,11 +196,15 @@ def infer(
         reasons = "; ".join(f"{one.name!r}: {one.why}" for one in findings) or "it has no columns"
         msg = f"infer: no column of the table can be described ({reasons}). Name a family: infer(df, column=Normal())."
         raise DataError(msg)
-    return Schema(parts, findings=tuple(findings))
+    units = tuple((one.name, one.unit) for one in findings if one.family is not None and one.unit is not None)
+    return Schema(parts, findings=tuple(findings), column_units=units)
 
 
 def _table(data: Any) -> Frame:
     """What a caller gives as columns with names."""
+    if isinstance(data, (str, os.PathLike)):
+        msg = f"infer takes rows, and {str(data)!r:.60} is a path: open the file first, as in sf.infer(sf.scan(path))."
+        raise DataError(msg)
     x = settled(data)
     if isinstance(x, Frame):
         return x
@@ -210,6 +219,7 @@ def _table(data: Any) -> Frame:
     if array.ndim != 2:
         msg = f"infer takes a table: a frame, a mapping of columns, or an array (n, d); got shape {array.shape}."
         raise DataError(msg)
+    _plain_kind(array, 0)
     columns = {j: of_objects(array[:, j]) if array.dtype.kind == "O" else array[:, j] for j in range(array.shape[1])}
     return Frame(columns, len(array))
 
@@ -225,7 +235,18 @@ def _column(values: Any, name: Any) -> Array:
     if array.ndim == 0:
         msg = f"infer: column {name!r} is the single value {values!r:.60}; give a table of rows, not one row."
         raise DataError(msg)
-    return of_objects(array) if array.dtype.kind == "O" else array
+    return of_objects(array) if array.dtype.kind == "O" else _plain_kind(array, name)
+
+
+def _plain_kind(array: Array, name: Any) -> Array:
+    """The column, unless its cells are complex numbers or records."""
+    if array.dtype.kind in "cV":
+        kind = "complex numbers" if array.dtype.kind == "c" else "records"
+        msg = (
+            f"infer: column {name!r} holds {kind}, which no family describes. Give their parts as columns of their own."
+        )
+        raise DataError(msg)
+    return array
 
 
 def _overridden(found: Finding, family: Any) -> Finding:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.engines.once import cached_property
+from suffice.errors import DataError
 
 Array = npt.NDArray[Any]
 LIBRARIES = {
@@ -37,7 +38,7 @@ WHOLE = 2.0**53  # up to here float64 holds every whole number
 MISSING = {"NAType", "NaTType"}  # pandas' own marks, by name: it need not be there
 
 
-class FrameError(ValueError):
+class FrameError(DataError):
     """A frame that cannot be read, and what to do."""
 
 
@@ -300,7 +301,10 @@ def _vectors(cells: Array) -> Array:
     """Rows of numbers as an array of two axes where they are equally long."""
     if len({len(cell) for cell in cells}) > 1:
         return cells
-    together = np.array(cells.tolist())
+    try:
+        together = np.array(cells.tolist())
+    except ValueError:  # what they hold is of different lengths
+        return cells
     return together if together.dtype.kind in "biuf" else cells
 
 
@@ -345,14 +349,22 @@ def like(frame: Any, columns: Mapping[Any, Any]) -> Any:
     known = [name for name in native.columns if name in columns]
     order = [*known, *(name for name in columns if name not in native.columns)]
     space = nw.get_native_namespace(native)
-    made = [
-        _series(name, columns[name], native.get_column(name).dtype if name in known else None, space) for name in order
-    ]
-    built = nw.from_dict({one.name: one for one in made}, backend=space).to_native()
+    made = [_series(name, columns[name], native.get_column(name) if name in known else None, space) for name in order]
+    built = made[0].to_frame().with_columns(*made[1:]).to_native()  # `from_dict` would lose types of pandas
     index = nw.maybe_get_index(native)
     if index is not None and len(index) == len(built):
         built.index = index
     return built
+
+
+def empty(frame: Any, names: list[Any]) -> Any:
+    """The same kind of table with some of the columns and no rows, for `like`; None for a dictionary of arrays."""
+    native = _eager(frame)
+    if native is not None and hasattr(native, "columns"):
+        import narwhals as nw
+
+        return native.select([nw.col(name) for name in names]).head(0).to_native()
+    return [{}] if isinstance(frame, (list, tuple)) else None
 
 
 def replaced(frame: Any, columns: Mapping[Any, Any]) -> Any:
@@ -366,7 +378,7 @@ def replaced(frame: Any, columns: Mapping[Any, Any]) -> Any:
         import narwhals as nw
 
         space = nw.get_native_namespace(native)
-        made = [_series(name, values, native.get_column(name).dtype, space) for name, values in columns.items()]
+        made = [_series(name, values, native.get_column(name), space) for name, values in columns.items()]
         index = nw.maybe_get_index(native)
         if index is not None:
             made = [nw.maybe_set_index(one, index=index) for one in made]
@@ -378,8 +390,8 @@ def replaced(frame: Any, columns: Mapping[Any, Any]) -> Any:
     return {**{name: frame[name] for name in names}, **columns}
 
 
-def _series(name: Any, values: Any, dtype: Any, space: Any) -> Any:
-    """A native column of these values, of type ``dtype`` where none of them changes by it."""
+def _series(name: Any, values: Any, like: Any, space: Any) -> Any:
+    """A native column of these values, of the type of the column ``like`` where none of them changes by it."""
     import narwhals as nw
 
     array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
@@ -390,14 +402,29 @@ def _series(name: Any, values: Any, dtype: Any, space: Any) -> Any:
         series = nw.new_series(name=name, values=plain, backend=space)
     else:
         series = nw.new_series(name=name, values=np.asarray(array), backend=space)
-    if dtype is None or series.dtype == dtype:
+    if like is None:
         return series
     try:
-        cast = series.cast(dtype)
-        same = bool((cast.is_null() == series.is_null()).all()) and _agree(cast, plain)
+        cast = _typed(series, like)
+        short = kind == "f" and str(cast.dtype) == "Float32"  # as precise as the column is
+        same = bool((cast.is_null() == series.is_null()).all()) and (short or _agree(cast, plain))
     except Exception:  # noqa: BLE001 (whatever a library raises where values do not fit its type)
         return series
     return cast if same else series
+
+
+def _typed(series: Any, like: Any) -> Any:
+    """A column cast to the type of another, as the library itself knows it: pandas has Int8 beside int8."""
+    import narwhals as nw
+
+    own, wanted = series.to_native(), like.to_native()
+    if hasattr(own, "astype"):  # pandas, and what is like it
+        return series if own.dtype == wanted.dtype else nw.from_native(own.astype(wanted.dtype), series_only=True)
+    if hasattr(wanted, "type"):  # pyarrow
+        coded = str(wanted.type).startswith("dictionary")
+        made = own.cast(wanted.type.value_type).dictionary_encode() if coded else own
+        return nw.from_native(made.cast(wanted.type), series_only=True).alias(series.name)
+    return series.cast(like.dtype)
 
 
 def holes(array: Array) -> Array:

@@ -7,6 +7,7 @@ spool.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import re
 import shutil
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from suffice.core.errors import DataError
+from suffice.core.errors import DataError, ParameterError
 from suffice.frames.parquet import File, brief
 
 BLOCK = 1 << 21  # bytes of text that are looked at together; the reader holds many such blocks at a time
@@ -29,7 +30,7 @@ DELIMITERS = (",", ";", "\t", "|")  # of which the first that the first line has
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 COMMA = r"^\s*[-+]?\d+,\d+\s*$"
 GLIMPSE = 100  # cells that show whether numbers have a comma
-NOT_UTF8 = "it is not in UTF-8; convert it, as by iconv -f LATIN1 -t UTF-8"
+NOT_UTF8 = "it is not in UTF-8; say in what it is, as scan(…, encoding='latin1'), or convert it by iconv -f LATIN1"
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A", "<NA>")  # as pandas has them
 
 
@@ -146,6 +147,47 @@ def _matching(array: Any, pattern: str) -> int:
     return int(pc.sum(pc.match_substring_regex(array, pattern)).as_py() or 0)
 
 
+@dataclass(frozen=True)
+class Style:
+    """How text files are written: the decimal sign of numbers, and the encoding."""
+
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no sign or no encoding."""
+        if not isinstance(self.decimal, str) or len(self.decimal) != 1 or self.decimal.isalnum():
+            msg = f"scan: decimal is one sign, such as ','; got {self.decimal!r:.40}."
+            raise ParameterError(msg)
+        try:
+            codecs.lookup(self.encoding)
+        except (LookupError, TypeError) as error:
+            msg = f"scan: there is no encoding {self.encoding!r:.40}; latin1, cp1252 and utf-16 are some."
+            raise ParameterError(msg) from error
+
+    @property
+    def utf8(self) -> bool:
+        """Whether the reader needs no translation."""
+        return codecs.lookup(self.encoding).name in {"utf-8", "ascii", "utf-8-sig"}
+
+    def translated(self, stream: Any) -> Any:
+        """A stream of bytes in UTF-8."""
+        import pyarrow as pa
+
+        return stream if self.utf8 else pa.transcoding_input_stream(stream, self.encoding, "utf-8")
+
+    def pointed(self, batch: Any) -> Any:
+        """A batch of text in which numbers have a decimal point."""
+        if self.decimal == ".":
+            return batch
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        number = rf"^(\s*[-+]?\d*){re.escape(self.decimal)}(\d+(?:[eE][-+]?\d+)?\s*)$"
+        columns = [pc.replace_substring_regex(one, number, r"\1.\2") for one in batch.columns]
+        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
 @dataclass
 class Text:
     """Text files with the same columns, and how their cells are told apart."""
@@ -153,6 +195,7 @@ class Text:
     files: tuple[Path, ...]
     delimiter: str | None = None
     missing: tuple[str, ...] = ()
+    style: Style = field(default_factory=Style)
     names: tuple[str, ...] = field(default=(), init=False)
     guesses: dict[str, Guess] = field(default_factory=dict, init=False)
 
@@ -211,7 +254,10 @@ class Text:
         parsed = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         with _readable(file), pa.input_stream(str(file), compression="detect") as stream:
             try:
-                yield from csv.open_csv(stream, csv.ReadOptions(block_size=BLOCK), parsed, options)
+                whole = self.style.translated(stream)
+                yield from map(
+                    self.style.pointed, csv.open_csv(whole, csv.ReadOptions(block_size=BLOCK), parsed, options)
+                )
             except pa.ArrowInvalid as error:
                 why = NOT_UTF8 if "invalid UTF8" in str(error) else _uneven(file, parsed, error)
                 raise pa.ArrowInvalid(why) from error
@@ -226,13 +272,17 @@ class Text:
         import pyarrow as pa
 
         with _readable(file), pa.input_stream(str(file), compression="detect") as stream:
-            begin = stream.read(BLOCK)
+            begin = self.style.translated(stream).read(BLOCK)
             short = len(begin) < BLOCK
         delimiter = self.delimiter or ("\t" if ".tsv" in file.name.lower() else None) or _delimiter(begin)
         try:
             names = tuple(next(plain.reader(_lines(begin), delimiter=delimiter), ()))
         except (UnicodeDecodeError, plain.Error) as error:
-            why = NOT_UTF8 if isinstance(error, UnicodeDecodeError) else f"its first line names no columns: {error}"
+            why = (
+                _not_utf8(begin)
+                if isinstance(error, UnicodeDecodeError)
+                else f"its first line names no columns: {error}"
+            )
             msg = f"file {str(file)!r} cannot be read as text with columns: {why}."
             raise DataError(msg) from error
         if not names:
@@ -257,6 +307,12 @@ class Text:
             )
             raise DataError(msg)
         return names, delimiter, short and not re.search(rb"[\r\n]", begin)
+
+
+def _not_utf8(begin: bytes) -> str:
+    """What to do with text of another encoding, by how it begins."""
+    wide = begin[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or begin[:200].count(b"\0") > len(begin[:200]) // 4
+    return NOT_UTF8.replace("latin1", "utf-16").replace("LATIN1", "UTF-16") if wide else NOT_UTF8
 
 
 def _lines(begin: bytes) -> Iterator[str]:

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from suffice.core import whole
+from suffice.core import budget, whole
 from suffice.core.errors import ModelFileError
 from suffice.core.plain import refused
 from suffice.io.kinds import tree_of, value_of
@@ -69,7 +69,8 @@ def loads(data: bytes | bytearray | memoryview | str, *, limit: int = LIMIT) -> 
         raise refused("suffice", f"the format has the version {version!r:.20}, and {VERSION} is read here. {advice}.")
     if "kind" not in tree:
         raise refused("", "it does not say of which kind it is.")
-    return value_of(tree, "")
+    with budget.reading(len(data)):
+        return value_of(tree, "")
 
 
 def save(model: Any, path: Any) -> None:
@@ -157,6 +158,8 @@ def _place(path: Any) -> Path:
         raise _no_path(path, error) from error
     if "\0" in str(place):
         raise _no_path(path, "it holds a null byte")
+    if place.is_symlink():  # Python 3.13 resolves it to itself
+        raise _no_path(path, "it is a link that leads to itself, a loop")
     return place
 
 

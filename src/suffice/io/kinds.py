@@ -10,19 +10,25 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.portraits import knows_icl
+from suffice.core import budget
+from suffice.core.budget import size_of
+from suffice.core.distribution import Distribution
 from suffice.core.errors import SufficeError, UnsupportedError
 from suffice.core.plain import read, refused, written
 from suffice.io import rules
 
 # Fields that are not written: rows are no part of a model, and what follows from the other fields is made again.
 LEFT_OUT = {
-    "Fit": {"_data", "_mark"},
+    "Fit": {"_data", "_mark", "_like"},
     "Mixture": {"n"},
     "Classes": {"n"},
-    "VariationalMixture": {"components", "n", "weights", "hard", "floors", "measured", "offset", "fixed", "tied"},
+    "VariationalMixture": {
+        *("components", "n", "weights", "hard", "floors", "measured", "offset", "barred", "fixed", "tied")
+    },
     "Selection": {"best"},
 }
 
+BASE = ("fixed", "tied", "family")  # fields of the base class: written last, and only where they say something
 ERRORS, ICL = "standard_errors", "icl"  # that a fit was asked for go with it: they need the rows
 
 
@@ -41,6 +47,7 @@ def values() -> dict[str, type]:
     from suffice.combinators.variational_posterior import VariationalPosterior
     from suffice.core.averaged import Averaged
     from suffice.core.em import Trace
+    from suffice.core.finite_posterior import FinitePosterior
     from suffice.core.latent import Joint
     from suffice.core.moments import Moments, Scatter
     from suffice.core.posterior import Posterior
@@ -58,6 +65,10 @@ def values() -> dict[str, type]:
         Exponential,
         Gamma,
         Geometric,
+        HurdleGamma,
+        HurdleLogNormal,
+        HurdleNormal,
+        HurdlePoisson,
         Laplace,
         LogNormal,
         Lomax,
@@ -84,6 +95,7 @@ def values() -> dict[str, type]:
 
     families: tuple[Any, ...] = (
         *(Bernoulli, Beta, BetaBinomial, BetaGeometric, Binomial, Categorical, Dirichlet, DirichletMultinomial),
+        *(HurdleGamma, HurdleLogNormal, HurdleNormal, HurdlePoisson),
         *(Exponential, Flags, Gamma, Geometric, Laplace, LogNormal, Lomax, Multinomial, MultivariateNormal),
         *(MultivariateStudentT, NegativeBinomial, Normal, NormalInverseGamma, NormalInverseWishart, NormalPrior),
         *(Poisson, StructuredWishart, StudentT, Tokens, Uniform, VonMises, Weibull),
@@ -92,7 +104,7 @@ def values() -> dict[str, type]:
         *(Averaged, Classes, Mixture, Product, Schema, Stack, VariationalMixture),
         *(Counts, Cuts, Extremes, Joint, Moments, Parts, Scatter, Sums),
         *(DirichletShares, KnownShares, LabelPosterior, Posterior, ProductPosterior, StackPosterior, StickBreaking),
-        *(Finding, Fit, Selection, Table, Trace, VariationalPosterior),
+        *(Finding, FinitePosterior, Fit, Selection, Table, Trace, VariationalPosterior),
     )
     return {kind.__name__: kind for kind in (*families, *others)}
 
@@ -103,7 +115,7 @@ def _fields(kind: type) -> dict[str, Field[Any]]:
     left_out = LEFT_OUT.get(kind.__name__, set())
     found: Any = fields(kind) if hasattr(kind, "__dataclass_fields__") else ()
     own = {f.name: f for f in found if f.init and f.name not in left_out}
-    first = [name for name in own if name not in ("fixed", "tied", "family")]  # the base class's come last
+    first = [name for name in own if name not in BASE]
     return {name: own[name] for name in (*first, *(name for name in own if name not in first))}
 
 
@@ -149,8 +161,16 @@ def _own(value: Any, path: str) -> dict[str, Any]:
         if _has_icl(value) and knows_icl(value):
             _ = value.icl
         found |= {asked: vars(value)[asked] for asked in (ERRORS, ICL) if asked in vars(value)}
-    kept = {f: one for f, one in found.items() if f not in ("fixed", "tied", "family") or one}
+    kept = {f: one for f, one in found.items() if not _is_default(kind, f, one)}
     return {f: tree_of(one, f"{path}.{f}" if path else f) for f, one in kept.items()}
+
+
+def _is_default(kind: type, name: str, value: Any) -> bool:
+    """Whether a field of the base class has its default, so that the file leaves it out."""
+    known = _fields(kind).get(name)
+    if name not in BASE or known is None or known.default is MISSING:  # a field of its own may have the same name
+        return False
+    return not value
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -235,7 +255,12 @@ def _number(found: dict[str, Any]) -> int:
     if not isinstance(weights, np.ndarray) or weights.ndim != 1:
         msg = "the weights of a mixture are an array of one number for each member."
         raise UnsupportedError(msg)
-    return len(weights)
+    k, component = len(weights), found.get("components")
+    copies = k * size_of(component) if isinstance(component, Distribution) and component.lone else 0
+    if not budget.takes("numbers", copies):
+        msg = f"{k} copies of its component, which is made of copies itself, are more than a file of this size holds."
+        raise UnsupportedError(msg)
+    return k
 
 
 def _variational(**found: Any) -> Any:

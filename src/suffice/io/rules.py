@@ -15,6 +15,8 @@ from suffice.combinators.columns import ByColumn, names_of
 from suffice.core.distribution import Distribution, are_alerts
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.labels import is_missing
+from suffice.core.layout import FINEST
+from suffice.core.layout import KINDS as LAYOUT_KINDS
 from suffice.core.parameters import SIMPLEX, Array, as_parameter
 from suffice.core.plain import refused
 from suffice.core.statistics import Additive, Parts
@@ -32,6 +34,7 @@ SHAPES = {
     "Trace": dict.fromkeys(("log_likelihood", "bound", "change"), "t")
     | {name: f"t_{name}" for name in ("entropy", "seconds", "objective")},
 }
+UNITS = {float(10.0**-p) for p in range(FINEST + 1)}
 AMOUNTS = {"weight", "count", "mass", "solid"}  # finite, and at least 0
 ENDLESS = {"low", "high", "evidence", "base"}  # may be infinite: the least of no rows; a row that cannot be
 
@@ -137,8 +140,11 @@ def _check_parts(stats: Any) -> None:
     if stats.of_members:
         require(len(stats.parts) == len(stats.weight) and set(members) == {1}, "there is one part for each member.")
     else:
-        width = sum(np.asarray(part.weight).reshape(len(stats.weight), -1).shape[1] for part in stats.parts)
-        same = set(members) == {len(stats.weight)} and width == stats.weight.shape[1]
+        widths = [np.asarray(part.weight).reshape(len(stats.weight), -1).shape[1] for part in stats.parts]
+        alike = sum(widths) == stats.weight.shape[1] or set(widths) == {
+            stats.weight.shape[1]
+        }  # a hurdle's are the same
+        same = set(members) == {len(stats.weight)} and alike
         require(same, "every part has as many members as the whole, and their columns are those of the whole.")
 
 
@@ -189,6 +195,19 @@ def _check_posterior(posterior: Any) -> None:
     if hasattr(posterior, "stated"):
         require(np.shape(posterior.stated) in ((), likelihood.batch), "'stated' is a number for each column.")
         require((np.asarray(posterior.stated, dtype=float) >= 0).all(), "'stated' is at least 0.")
+    _ask(posterior)
+
+
+def _check_finite(posterior: Any) -> None:
+    likelihood, candidates = posterior.likelihood, posterior.candidates
+    require(isinstance(likelihood, Distribution), "the likelihood is a distribution.")
+    require(len(candidates) > 0, "there is at least one candidate.")
+    alike = all(type(one) is type(likelihood) and one.lone and one.ready for one in candidates)
+    require(alike, f"each candidate is one {likelihood.name}.")
+    for name in ("weights", "prior_weights"):
+        shares: Array = as_parameter("FinitePosterior", name, getattr(posterior, name), SIMPLEX)
+        require(shares.shape == (len(candidates),), f"there is one of the {name} for each candidate.")
+    _check_names(posterior.column_names, likelihood)
     _ask(posterior)
 
 
@@ -289,6 +308,14 @@ def _check_trace(trace: Any) -> None:
 def _check_fit(fit: Any) -> None:
     require(np.isfinite(fit.n) and fit.n >= 0 and fit.missing >= 0, "numbers of rows are at least 0.")
     belong(fit.distribution, fit.statistics)
+    require(all(map(_is_column_layout, fit.layout)), "layout has a name, a kind and a unit of each column.")
+
+
+def _is_column_layout(one: tuple[Any, ...]) -> bool:
+    if len(one) != 3 or one[1] not in LAYOUT_KINDS:
+        return False
+    hash(one[0])
+    return one[2] is None or (type(one[2]) is float and one[2] in UNITS)
 
 
 def like_parameters(errors: Any, params: Any) -> Any:
@@ -324,6 +351,7 @@ RULES: dict[str, Callable[[Any], None]] = {
     "Classes": _check_mixture,
     "Counts": _check_counts,
     "Finding": _check_finding,
+    "FinitePosterior": _check_finite,
     "Fit": _check_fit,
     "Joint": _check_joint,
     "KnownShares": _check_known,

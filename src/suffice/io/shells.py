@@ -17,13 +17,15 @@ from suffice.estimators.validation import check_options
 from suffice.io.kinds import guarded, tree_of, value_of
 from suffice.io.rules import belong, require
 
-SEEN = "n_features_in_ feature_names_in_? _sklearn_output_config?"
-MIXTURE = f"{SEEN} distribution_ statistics_? n_seen_? converged_ n_iter_ lower_bound_ lower_bounds_ _learned_with?"
-CLASSES = f"{SEEN} classes_ distribution_ statistics_ converged_ n_iter_ alerts_"
+SEEN = "n_features_in_ feature_names_in_? _sklearn_output_config? _precision?"
+MIXTURE = f"{SEEN} distribution_ statistics_? n_seen_? converged_ n_iter_ lower_bound_ lower_bounds_"
+MIXTURE = f"{MIXTURE} _learned_with? _discarded?"
+CLASSES = f"{SEEN} classes_ distribution_ statistics_? converged_ n_iter_ alerts_"
 GAUSSIAN = "weights_ means_ covariances_ precisions_ precisions_cholesky_"
-PRIOR = "weight_concentration_prior_ mean_precision_prior_ mean_prior_ degrees_of_freedom_prior_ covariance_prior_"
+PRIOR = "weight_concentration_prior_? mean_precision_prior_? mean_prior_? degrees_of_freedom_prior_? covariance_prior_?"
 COUNTS = "class_count_ class_log_prior_ feature_log_prob_"
-SCORES = "class_count_ priors_ means_ covariance_ scalings_"
+SCORES = "class_count_ priors_ means_ scalings_"
+AGAIN = ("_shown", "_by_hand")  # of showing what was learned
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Shell:
 
 
 SHELLS = {
-    "BayesClassifier": Shell(CLASSES, "class_count_"),
+    "BayesClassifier": Shell(CLASSES.replace("statistics_", "statistics_?"), "class_count_"),
     "BayesianGaussianMixture": Shell(
         f"{MIXTURE} {PRIOR}", f"{GAUSSIAN} mean_precision_ degrees_of_freedom_ weight_concentration_"
     ),
@@ -58,6 +60,10 @@ SHELLS = {
     "LatentClass": Shell(f"{MIXTURE} fit_?", "weights_ levels_ probabilities_"),
     "LinearDiscriminantAnalysis": Shell(
         f"{CLASSES} _n_features_out", f"{SCORES} xbar_ coef_ intercept_ explained_variance_ratio_"
+    ),
+    "LogisticClassifier": Shell(
+        f"{SEEN} classes_ coef_ intercept_ standard_errors_ intercept_standard_errors_ log_likelihood_ trace_ path_ "
+        "n_iter_ converged_ alerts_"
     ),
     "MixtureModel": Shell(f"{MIXTURE} fit_?", "weights_"),
     "MultinomialNB": Shell(CLASSES, f"{COUNTS} feature_count_"),
@@ -77,13 +83,15 @@ def estimators() -> dict[str, Any]:
     """Every kind of estimator, by its name."""
     from suffice.estimators.bayes_classifier import BayesClassifier
     from suffice.estimators.bayesian_gaussian_mixture import BayesianGaussianMixture
+    from suffice.estimators.categorical_nb import CategoricalNB
     from suffice.estimators.density import Density
-    from suffice.estimators.discrete_nb import BernoulliNB, CategoricalNB, MultinomialNB
+    from suffice.estimators.discrete_nb import BernoulliNB, MultinomialNB
     from suffice.estimators.gaussian_mixture import GaussianMixture
     from suffice.estimators.gaussian_nb import GaussianNB
     from suffice.estimators.k_means import KMeans
     from suffice.estimators.latent_class import LatentClass
     from suffice.estimators.linear_discriminant import LinearDiscriminantAnalysis
+    from suffice.estimators.logistic import LogisticClassifier
     from suffice.estimators.mixture_model import MixtureModel
     from suffice.estimators.naive_bayes import NaiveBayes
     from suffice.estimators.quadratic_discriminant import QuadraticDiscriminantAnalysis
@@ -91,7 +99,7 @@ def estimators() -> dict[str, Any]:
     kinds: tuple[Any, ...] = (
         *(BayesClassifier, BayesianGaussianMixture, BernoulliNB, CategoricalNB, Density, GaussianMixture, GaussianNB),
         *(KMeans, LatentClass, LinearDiscriminantAnalysis, MixtureModel, MultinomialNB, NaiveBayes),
-        QuadraticDiscriminantAnalysis,
+        *(LogisticClassifier, QuadraticDiscriminantAnalysis),
     )
     return {kind.__name__: kind for kind in kinds}
 
@@ -107,7 +115,10 @@ def tree_of_estimator(estimator: Any, path: str) -> dict[str, Any]:
     options = estimator.get_params(deep=False)
     guarded(path, name, lambda: check_options(estimator))  # what could not be read back
     _refuse_generator(options, path)
-    learned = {key: one for key, one in vars(estimator).items() if key not in options}
+    if hasattr(estimator, "distribution_"):  # which follows attributes that were set
+        learned = {key: one for key, one in vars(estimator).items() if key not in options and key not in AGAIN}
+    else:
+        learned = {key: one for key, one in vars(estimator).items() if key not in options}
     shell = SHELLS[name]
     unknown = [key for key in learned if key not in (*shell.kept, *shell.shown.split())]
     if unknown:
@@ -167,7 +178,7 @@ def _restored(estimator: Any, shell: Shell, learned: dict[str, Any]) -> Any:
     require(result is None or type(result).__name__ == "Fit", "fit_ is a Fit.")
     found = {**{key: getattr(result, own) for key, own in FROM_FIT.items() if result is not None}, **learned}
     missing = [key for key in shell.required if key not in found]
-    if missing and set(found) - {"n_features_in_", "feature_names_in_", "_sklearn_output_config"}:
+    if missing and set(found) - {"n_features_in_", "feature_names_in_", "_sklearn_output_config", "_precision"}:
         msg = f"{type(estimator).__name__} is without its {missing[0]!r}."
         raise ParameterError(msg)
     for key in shell.kept:
@@ -181,12 +192,10 @@ def _restored(estimator: Any, shell: Shell, learned: dict[str, Any]) -> Any:
 
 def _show(estimator: Any) -> None:
     """Set what follows from what was learned."""
-    if hasattr(estimator, "classes_"):
-        estimator.class_count_ = estimator.statistics_.count.copy()
-    if hasattr(estimator, "_show"):
+    if hasattr(estimator, "_display") and hasattr(estimator, "distribution_"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            estimator._show()  # noqa: SLF001 (what fit does, too)
+            estimator._display()  # noqa: SLF001 (what fit does, too)
 
 
 # ---- checking --------------------------------------------------------------------------------------------------------
@@ -199,6 +208,7 @@ def _check(estimator: Any) -> None:
         require(isinstance(names, np.ndarray) and names.shape == (columns,), "feature_names_in_ names each column.")
         require(all(isinstance(one, str) for one in names.tolist()), "feature_names_in_ are text.")
     require(isinstance(getattr(estimator, "target_name_", ""), str), "target_name_ is text.")
+    require(getattr(estimator, "_precision", "float32") == "float32", "_precision is 'float32'.")
     output = getattr(estimator, "_sklearn_output_config", {})
     known = (
         isinstance(output, dict)
@@ -211,6 +221,9 @@ def _check(estimator: Any) -> None:
         _check_centres(estimator)
         return
     require(isinstance(estimator.converged_, (bool, np.bool_)), "converged_ is true or false.")
+    if name == "LogisticClassifier":
+        _check_coefficients(estimator)
+        return
     model = estimator.distribution_
     require(model.ready and model.lone, "distribution_ has its parameters.")
     if hasattr(estimator, "statistics_"):
@@ -233,6 +246,21 @@ def _check_centres(estimator: Any) -> None:
     require(isinstance(estimator.inertia_, (float, np.floating)), "inertia_ is a number.")
 
 
+def _check_coefficients(estimator: Any) -> None:
+    classes, d = estimator.classes_, estimator.n_features_in_
+    require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 1, "classes_ are labels (k,).")
+    k = len(classes) if len(classes) > 2 else 1
+    shapes = {"coef_": (k, d), "standard_errors_": (k, d), "intercept_": (k,), "intercept_standard_errors_": (k,)}
+    steps = estimator.n_iter_ + 1
+    shapes |= {"trace_": (steps,), "path_": (steps, len(classes) - 1, d + 1)}
+    for key, shape in shapes.items():
+        value = getattr(estimator, key)
+        numbers = isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape == shape
+        require(numbers, f"{key} are numbers of shape {shape}.")
+    require(isinstance(estimator.log_likelihood_, float), "log_likelihood_ is a number.")
+    require(are_alerts(estimator.alerts_), "alerts_ are pairs of a code and a text.")
+
+
 def _check_climb(estimator: Any) -> None:
     require(hasattr(estimator.distribution_, "log_weights"), "distribution_ is a mixture.")
     require(isinstance(estimator.lower_bounds_, list), "lower_bounds_ is a list.")
@@ -240,10 +268,13 @@ def _check_climb(estimator: Any) -> None:
     require(all(isinstance(one, (float, np.floating)) for one in numbers), "bounds and n_seen_ are numbers.")
     require(numbers[-1] >= 0, "n_seen_ is at least 0.")
     require(isinstance(getattr(estimator, "_learned_with", ""), str), "_learned_with is text.")
+    require(isinstance(getattr(estimator, "_discarded", ""), str), "_discarded is text.")
 
 
 def _check_classes(estimator: Any) -> None:
     classes, model = estimator.classes_, estimator.distribution_
+    known = hasattr(estimator, "statistics_") or estimator.n_iter_ == 0  # or set by hand
+    require(known, f"{type(estimator).__name__} is without its 'statistics_'.")
     require(isinstance(classes, np.ndarray) and classes.ndim == 1, "classes_ are labels (k,).")
     require(type(model).__name__ == "Classes" and model.n == len(classes), "there is a class for each label.")
     require(model.labels == tuple(classes.tolist()), "distribution_ and classes_ name the same labels.")

@@ -26,7 +26,7 @@ from suffice.kernels import (
     reference_linear,
     reference_quadratic,
 )
-from suffice.kernels.reference import Array, Integers, Moments, Real, merge
+from suffice.kernels.reference import Array, Integers, Moments, Real, cell_hash, column_keys, merge
 from suffice.kernels.reference_cells import Cells, CellSums
 from suffice.kernels.reference_expect import GaussianExpected
 from suffice.kernels.reference_holes import HoledExpected, HoledMoments
@@ -36,7 +36,9 @@ from suffice.kernels.reference_quadratic import Members, QuadraticSums
 __all__ = [
     "CellSums",
     "Cells",
+    "cell_hash",
     "cells_expect",
+    "column_keys",
     "count_range",
     "counts",
     "extremes",
@@ -67,6 +69,7 @@ __all__ = [
 
 LARGE = 1 << 20  # cells times members: some 10 ms in NumPy
 LARGE_PASS = 1 << 17  # of a pass that is made a hundred times: some 4 ms each, where loading Numba takes 400
+WIDE = 1024  # columns: longer rows fill a core's cache by themselves, and NumPy's loops along them are as fast
 _job = threading.local()
 
 
@@ -333,7 +336,7 @@ def nearest(
 
     Of several that are equally near the first is taken; ``codes`` (n,) is filled with which.
     """
-    if is_small(x.size, work, len(centres), LARGE_PASS):
+    if x.shape[1] > WIDE or is_small(x.size, work, len(centres), LARGE_PASS):
         return reference_linear.nearest(x, centres, weights, codes)
     with loading():
         from suffice.kernels import compiled_linear

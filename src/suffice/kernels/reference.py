@@ -136,16 +136,28 @@ def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array) -> Ar
 
 
 def row_hash(x: Real, seed: int) -> NDArray[np.uint64]:
-    """A hash (n,) of the values of each row: −0 is 0, every NaN alike, and float32 counts as the float64 it equals."""
+    """A hash (n,) of the values of each row: −0 is 0, every NaN alike, and float32 counts as the float64 it equals.
+
+    It is the sum of the hashes of the row's cells, each of its column and its value, so that rows that are mostly one
+    value need only the others.
+    """
     out = np.empty(len(x), np.uint64)
+    keys, start = column_keys(x.shape[1], seed), _mix(np.array([seed % 2**64], np.uint64))
     for rows in _cuts(x):
-        hashed = _mix(np.full(len(x[rows]), seed % 2**64, np.uint64))
-        for column in x[rows].T:
-            cells = column.astype(np.float64) + 0.0  # −0 becomes 0
-            cells[np.isnan(cells)] = np.nan
-            hashed = _mix((hashed + HASH_STEP) ^ cells.view(np.uint64))
-        out[rows] = hashed
+        out[rows] = start + cell_hash(keys, x[rows].astype(np.float64)).sum(axis=1, dtype=np.uint64)
     return out
+
+
+def column_keys(d: int, seed: int) -> NDArray[np.uint64]:
+    """What the hash of a cell takes from its column, (d,)."""
+    return _mix((np.arange(1, d + 1, dtype=np.uint64) * HASH_STEP) ^ _mix(np.array([seed % 2**64], np.uint64)))
+
+
+def cell_hash(keys: NDArray[np.uint64], cells: Array) -> NDArray[np.uint64]:
+    """Hashes of cells, given the keys of their columns."""
+    cells = cells + 0.0  # −0 becomes 0
+    cells[np.isnan(cells)] = np.nan
+    return _mix(keys ^ cells.view(np.uint64))
 
 
 def sparse_sums(

@@ -104,27 +104,36 @@ def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArra
     k, d = centres.shape
     inertia, weight, total = 0.0, np.zeros(k), np.zeros((k, d))
     step = _step(d, k)
+    away = np.empty((min(step, len(x)), d))  # one for all: the system takes its time to give out large arrays
     for start in range(0, len(x), step):
         rows = slice(start, start + step)
         block = x[rows].astype(np.float64, copy=False)
+        apart = away[: len(block)]
         with np.errstate(invalid="ignore", over="ignore"):
             distance = np.empty((len(block), k))
             for member, centre in enumerate(centres):
-                r = block - centre
-                distance[:, member] = np.einsum("nd,nd->n", r, r)
+                np.subtract(block, centre, out=apart)
+                distance[:, member] = np.einsum("nd,nd->n", apart, apart)
             best = distance.argmin(axis=1)
             least = distance[np.arange(len(block)), best]
         if codes is not None:
             codes[rows] = best
-        if weights is not None:
-            kept = weights[rows] > 0
-            block, best, least = block[kept], best[kept], least[kept]
-        w = np.ones(len(block)) if weights is None else weights[rows][kept]
-        inertia += float(w @ least)
-        weight += np.bincount(best, w, k)
-        apart = w[:, None] * (block - centres[best])
-        for j in range(d):
-            total[:, j] += np.bincount(best, apart[:, j], k)
+        w = None if weights is None else weights[rows]
+        counted = np.ones(len(block), bool) if w is None else w > 0
+        held = np.ones(len(block)) if w is None else np.where(counted, w, 0.0)
+        inertia += float(held[counted] @ least[counted])
+        weight += np.bincount(best, held, k)
+        if k >= d:
+            np.subtract(block, centres[best], out=apart)
+            apart[~counted] = 0.0
+            apart *= held[:, None]
+            for j in range(d):
+                total[:, j] += np.bincount(best, apart[:, j], k)
+            continue
+        for member in np.unique(best[counted]):
+            mine = counted & (best == member)
+            own = block[mine] - centres[member]
+            total[member] += own.sum(axis=0) if w is None else held[mine] @ own
     return inertia, weight, total
 
 

@@ -208,12 +208,15 @@ def mix(z):
 
 @kernel
 def row_hash(x, seed, out):
-    """A hash of the values of each row, into out (n,)."""
+    """A hash of the values of each row, the sum of those of its cells, into out (n,)."""
     start = mix(seed)
+    keys = np.empty(x.shape[1], np.uint64)
+    for j in range(x.shape[1]):
+        keys[j] = mix((np.uint64(j + 1) * HASH_STEP) ^ start)
     for i in range(x.shape[0]):
         hashed = start
         for j in range(x.shape[1]):
             cell = np.float64(x[i, j])
             bits = np.uint64(0) if cell == 0 else cell.view(np.uint64)  # both zeros
-            hashed = mix((hashed + HASH_STEP) ^ (NAN_BITS if np.isnan(cell) else bits))
+            hashed += mix(keys[j] ^ (NAN_BITS if np.isnan(cell) else bits))
         out[i] = hashed

@@ -95,6 +95,11 @@ def render(
     ))  # fmt: skip
 
 
+def require_extras() -> None:
+    """Refuse, before any work is done, where what a report needs is not installed."""
+    _template()
+
+
 def _template() -> Any:
     try:
         import jinja2

@@ -8,6 +8,7 @@ import numpy as np
 
 from suffice.canvas import BLUE, GREY, axes, dress, title
 from suffice.combinators.evidence import Explanation, explain
+from suffice.core.labels import read_labels
 from suffice.core.parameters import Array
 from suffice.core.shown import shown
 from suffice.exhibit import Exhibit
@@ -19,17 +20,8 @@ LABELS = 30  # letters of a class
 
 def codes(exhibit: Exhibit, target: Any) -> Array:
     """The class of each row by its number; −1 where it is unknown or none of the model's."""
-    labels = list(exhibit.model.labels)
-    known = {label: j for j, label in enumerate(labels)}
-    values = np.asarray(target, dtype=object)
-    return np.array([_code(value, known) for value in values.tolist()], dtype=int)
-
-
-def _code(value: Any, known: dict[Any, int]) -> int:
-    try:
-        return known.get(value, -1)
-    except TypeError:  # a value that is no label at all
-        return -1
+    found = read_labels(np.asarray(target, dtype=object), "target", 1).columns[0]
+    return np.asarray(found.among(found.places(tuple(exhibit.model.labels))), dtype=int)
 
 
 def confusion(exhibit: Exhibit, true: Array) -> dict[str, Any] | None:

@@ -13,14 +13,16 @@ from suffice.canvas import axes
 from suffice.combinators.columns import keyed, settled
 from suffice.combinators.select import Selection
 from suffice.core.errors import DataError, SufficeError
+from suffice.core.fit_portrait import errors_of
 from suffice.core.readings import many, number, percent, score
 from suffice.core.result import Fit
 from suffice.core.shown import shown
 from suffice.core.sketch import fingerprint
 from suffice.core.weights import Weights
 from suffice.engines.once import cached_property
-from suffice.exhibit import SEED, Column, Exhibit, sampled
+from suffice.exhibit import Column, Exhibit
 from suffice.frames.schema import Schema, infer
+from suffice.frames.subsample import SEED, subsample
 from suffice.plot_columns import panel
 from suffice.report import classes, members, simulated, strange
 from suffice.report.drawing import Sheets
@@ -42,7 +44,7 @@ class Page:
         """Read the data as the model does."""
         self.found, self.seed = found, seed
         self.fit = found if isinstance(found, Fit) else getattr(found, "fit_", None)
-        self.data = sampled(data)
+        self.data, kept = subsample(data)
         self.exhibit = Exhibit.of(found, self.data)
         self.total = self.exhibit.n if self.data is data else len(data)
         if self.exhibit.rows is None:
@@ -50,11 +52,16 @@ class Page:
             raise DataError(msg)
         self.named = len(getattr(self.exhibit.model, "labels", ())) == len(self.exhibit.parts)
         self.word = "class" if self.named else "member"
-        self.true = None if target is None or not self.named else classes.codes(self.exhibit, target)
-        if self.true is not None and len(self.true) != self.exhibit.n:
-            msg = f"target has {len(self.true)} classes for {self.exhibit.n} rows; give one for each row."
-            raise DataError(msg)
+        self.true = None if target is None or not self.named else self._classes(target, kept)
         self.sheets = Sheets()
+
+    def _classes(self, target: Any, kept: Any) -> Any:
+        """The class of each row that is shown, by its number; ``kept``: which rows these are."""
+        found = classes.codes(self.exhibit, target)
+        if len(found) != self.total:
+            msg = f"target has {many(len(found), 'label')} for {many(self.total, 'row')}; give one for each row."
+            raise DataError(msg)
+        return found if kept is None else found[kept]
 
     # ---- overview ----------------------------------------------------------------------------------------------------
     def overview(self) -> dict[str, Any]:
@@ -140,6 +147,7 @@ class Page:
         """What to know before trusting it."""
         found = list(getattr(self.fit, "alerts", ()) or getattr(self.found, "alerts_", ()))
         found += [] if chosen is None else [alert for alert in chosen.alerts if alert not in found]
+        found += [("identifier", text) for text in map(self.exhibit.noisy, self.exhibit.columns) if text]
         return [{"code": shown(code), "text": shown(text, 1000)} for code, text in found]
 
     # ---- choices -----------------------------------------------------------------------------------------------------
@@ -179,7 +187,7 @@ class Page:
 
     def parameters(self) -> list[dict[str, str]]:
         """Of a single distribution: its numbers."""
-        own = self.exhibit.model.portrait(self.exhibit.names, self.fit).parameters
+        own = self._own_parameters()
         several = len({one.column for one in own}) > 1
         return [
             {"name": shown(f"{shown(one.column)}: {one.label}" if several else one.label, 80),
@@ -187,6 +195,20 @@ class Page:
              "interval": f"{number(one.low)} … {number(one.high)}" if np.isfinite(one.error) and not one.fixed else ""}
             for one in own[:PARAMETERS]
         ]  # fmt: skip
+
+    def _own_parameters(self) -> list[Any]:
+        """The numbers of a single distribution, or of the only member of a mixture, by column."""
+        told = self.exhibit.model.portrait(self.exhibit.names, self.fit).parameters
+        if self.fit is not None and not any(np.isfinite(one.error) for one in told):
+            told = self.exhibit.model.numbers(self.exhibit.names, errors_of(self.fit))
+        place = {name: i for i, name in enumerate(self._in_order())}
+        kept = [one for one in told if one.column is not None or one.label != "weight"]
+        return sorted(kept, key=lambda one: place.get(one.column, len(place)))
+
+    def _in_order(self) -> list[Any]:
+        """The columns in the order of the table that was fitted, as far as that is known."""
+        known = [name for name, *_ in getattr(self.fit, "layout", ())]
+        return [*known, *(name for name in self.exhibit.names if name not in known)]
 
     # ---- figures -----------------------------------------------------------------------------------------------------
     def fitted(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from suffice.exhibit import Column, Exhibit
 
 MOST = 100_000  # rows that are drawn
 LEVELS = 6  # of a column in the table
+POINTS = 60  # levels of a picture
 PANELS = 12
 WIDE = 12  # columns of the matrix of correlations
 QUANTILES = (0.05, 0.5, 0.95)
@@ -159,8 +160,12 @@ def panel(pair: Pair) -> Any:
     """Quantiles of simulated cells against those of real ones, or shares of levels: on the line where they agree."""
     ax = axes(None, (2.3, 2.2))
     real, drawn = pair.cells
+    left_out = ""
     if pair.real.kind == "label":
         x, y = pair.real.observed, pair.drawn.observed
+        most = np.argsort(-np.maximum(x, y), kind="stable")[:POINTS]  # the rarest lie on each other
+        left_out = f", top {POINTS} of {len(x):,} levels" if len(x) > POINTS else ""
+        x, y = x[most], y[most]
     else:
         at = np.linspace(0.01, 0.99, 33)
         x, y = (np.quantile(cells, at) if len(cells) else np.full(33, np.nan) for cells in (real, drawn))
@@ -168,10 +173,10 @@ def panel(pair: Pair) -> Any:
     low, high = (0.0, max(ends)) if pair.real.kind == "label" else (min(ends), max(ends))
     ax.plot([low, high], [low, high], color=GREY, lw=1)
     ax.plot(x, y, "o", color=BLUE, ms=3.2, mec="none", alpha=0.85)
-    what = "share" if pair.real.kind == "label" else "quantile"
-    ax.set_xlabel(f"real {what}", fontsize=8, color=DARK)
-    ax.set_ylabel(f"simulated {what}", fontsize=8, color=DARK)
     ax.set_title(plain(pair.real.label, 24), fontsize=9, loc="left")
+    what = "share" if pair.real.kind == "label" else "quantile"
+    ax.set_xlabel(f"real {what}{left_out}", fontsize=8, color=DARK)
+    ax.set_ylabel(f"simulated {what}", fontsize=8, color=DARK)
     ax.locator_params(nbins=4)
     ax.tick_params(labelsize=7)
     dress(ax)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from suffice.anatomy import without
+from suffice.core.errors import SufficeError
 from suffice.core.parameters import Array
 from suffice.core.readings import number
 from suffice.core.shown import minus, shown
-from suffice.core.surprisal import averages
+from suffice.core.surprisal import averages, expected_surprisal
 from suffice.exhibit import Exhibit
 from suffice.report.words import cell, reading
 
@@ -21,13 +22,15 @@ LEAST = 1.0  # nats by which a cell must be stranger than usual
 
 
 def strangest(exhibit: Exhibit) -> list[dict[str, Any]]:
-    """The rows of least probability, each with the cells that are most surprising given the others.
+    """The rows that are least probable for the cells that they have, with the cells most surprising given the others.
 
+    A row that lacks cells has a larger density: rows are ranked by −log p less what the model expects of their cells.
     The surprise of a cell is −log p(cell | all others of the row), less what it is on average in its column: densities
     have units, and only so can columns be compared.
     """
     heights = exhibit.log_prob()
-    order = np.argsort(np.where(np.isnan(heights), np.inf, heights), kind="stable")[:ROWS]
+    gain = heights + _expected(exhibit)
+    order = np.argsort(np.where(np.isnan(gain), np.inf, gain), kind="stable")[:ROWS]
     few = exhibit.at(order)
     excess = surprises(few) - _usual(exhibit)
     excess[:, [column.kind == "vector" for column in few.columns]] = np.nan
@@ -54,6 +57,14 @@ def surprises(exhibit: Exhibit) -> Array:
                 gap = rest - whole
             found[:, i] = np.where(column.seen, np.where(np.isnan(gap), 0.0, gap), 0.0)
     return found
+
+
+def _expected(exhibit: Exhibit) -> Array:
+    """What the model expects of −log p of each row's cells; 0 where it cannot be asked by cells."""
+    try:
+        return expected_surprisal(exhibit.model, np.stack([column.seen for column in exhibit.columns], axis=1))
+    except SufficeError:  # vectors in a cell
+        return np.zeros(exhibit.n)
 
 
 def _usual(exhibit: Exhibit) -> Array:

@@ -172,6 +172,9 @@ def nodes_of(cell: Any, kinks: tuple[float, ...] = ()) -> tuple[Array, Array]:
     if getattr(cell, "levels", None) is not None:
         levels = np.array(cell.levels, dtype=object)
         return levels, np.ones(len(levels))
+    if cell.atoms:
+        x, w = nodes_of(cell.nonzero, (*kinks, *cell.atoms))
+        return np.append(x, cell.atoms), np.append(w, np.ones(len(cell.atoms)))
     low, high = float(cell.quantile(0.0)), float(cell.quantile(1.0))
     if cell.discrete:
         far = float(cell.quantile(1 - 1e-12))

@@ -1,7 +1,4 @@
-"""What estimates are worth: bounds, risks and their parts, and experiments that show consistency.
-
-Public as ``sf.theory``, together with the likelihood as a function of the parameter.
-"""
+"""Bounds that hold for any distribution, and the risk of a model with its parts."""
 
 from __future__ import annotations
 
@@ -10,30 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.consistency import Consistency, as_distribution, consistency
 from suffice.core.data import numbers
 from suffice.core.distribution import Distribution
 from suffice.core.errors import DataError, ParameterError
-from suffice.core.likelihood import likelihood, likelihood_interval, profile
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
-
-__all__ = [
-    "Consistency",
-    "RegularisedBernoulli",
-    "Risk",
-    "consistency",
-    "entropy",
-    "hoeffding_interval",
-    "hoeffding_sample_size",
-    "kl",
-    "likelihood",
-    "likelihood_interval",
-    "probability_all_zeros",
-    "profile",
-    "regularised_bernoulli",
-    "risk",
-]
+from suffice.theory.models import as_distribution
 
 
 # ---- bounds ---------------------------------------------------------------------------------------------------------
@@ -207,8 +186,3 @@ def risk(model: Any, truth: Any, weights: Any = None) -> Risk:
         return Risk(float(loss.mean()))
     counted = checked.values > 0
     return Risk(float(checked.values[counted] @ loss[counted]) / checked.total)
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return __all__

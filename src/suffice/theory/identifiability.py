@@ -1,0 +1,149 @@
+"""Parameters that no sample can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from suffice.combinators.information import MixtureChart, PartsChart, StackChart
+from suffice.combinators.mixture import Mixture
+from suffice.core import calculus
+from suffice.core.distribution import Alert
+from suffice.core.information import CellChart, Chart, chart
+from suffice.core.parameters import Array
+
+ROWS = 400  # of a sample whose scores show which parameters move alike
+SINGULAR = 1e-8  # of the singular values of the scores: below it a direction is flat
+ALIKE = 1e-9  # relative distance of equal components
+CODE = "not identified"
+
+
+def not_identified(truth: Any, points: list[Any], expected: Array, best: float) -> tuple[Alert, ...]:
+    """Alerts that name parameters which no sample can tell apart.
+
+    Looks for equal components and components of weight 0, for a point of the grid that is the same distribution as
+    the truth, and for directions along which no score changes: there the information is singular.
+    """
+    found = [*_components(truth)]
+    if found:
+        return tuple((CODE, text) for text in found)
+    same = _same(truth, points, expected, best) if _numbers(truth) else ""
+    text = same or (_flat(truth) if _numbers(truth) else _flat_coordinates(truth))
+    return ((CODE, text),) if text else ()
+
+
+def _numbers(truth: Any) -> bool:
+    """Whether the free parameters are single numbers of one family."""
+    if isinstance(truth, Mixture) or truth.blocks or truth.row_vector or truth.batch:
+        return False
+    return not any(truth.specs()[name].domain.core for name in truth.free)
+
+
+# ---- mixtures --------------------------------------------------------------------------------------------------------
+def _components(model: Any, where: str = "") -> Iterator[str]:
+    if isinstance(model, Mixture):
+        yield from _of_mixture(model, where)
+    for key, block in model.blocks.items():
+        yield from _components(block, f"{where}{key}: ")
+
+
+def _of_mixture(mixture: Mixture, where: str) -> Iterator[str]:
+    learns = bool(mixture.free)
+    for i, j in combinations(range(mixture.n), 2):
+        one, other = mixture.parts[i], mixture.parts[j]
+        if learns and type(one) is type(other) and one.distance(other) < ALIKE:
+            yield (
+                f"{where}components {i} and {j} are equal: any split of their weight is the same distribution, so no "
+                "sample can tell their weights and parameters apart. Use one component less."
+            )
+    for j in np.flatnonzero(np.asarray(mixture.weights) == 0).tolist():
+        if mixture.parts[j].free:
+            yield f"{where}component {j} has weight 0: no row comes from it, so no sample tells its parameters."
+    for j, part in enumerate(mixture.parts):
+        yield from _components(part, f"{where}component {j}: ")
+
+
+# ---- single numbers --------------------------------------------------------------------------------------------------
+def _same(truth: Any, points: list[Any], expected: Array, best: float) -> str:
+    for point, value in zip(points, expected, strict=True):
+        away = any(not np.allclose(getattr(point, name), getattr(truth, name), rtol=1e-9) for name in truth.free)
+        if away and abs(value - best) <= 1e-13 * (1 + abs(best)):
+            return f"{point!r} is the same distribution as {truth!r}: no sample can tell their parameters apart."
+    return ""
+
+
+def _flat(truth: Any) -> str:
+    sample = truth.sample(ROWS, np.random.default_rng(0))
+    scores = []
+    for name in truth.free:
+        value = float(getattr(truth, name))
+        scale = np.asarray(calculus.smooth_scale(truth, name), dtype=float)
+        if not (np.isfinite(scale) and scale > 0):
+            return ""  # on a bound
+
+        def along(v: Array, name: str = name) -> Array:
+            return np.asarray(replace(truth, **{name: float(v)}).log_prob(sample))
+
+        with np.errstate(all="ignore"):
+            scores.append(calculus.first_derivative(along, np.asarray(value), scale) * scale)
+    return _flat_direction(np.array(scores).T, list(truth.free))
+
+
+# ---- vectors, products, mixtures -------------------------------------------------------------------------------------
+def _flat_coordinates(truth: Any) -> str:
+    found = chart(truth.stacked)
+    rows = truth.read(truth.sample(max(ROWS, 4 * found.size), np.random.default_rng(0)))
+    names = coordinate_names(found)
+    with np.errstate(all="ignore"):
+        ((columns, scores),) = found.scores(rows)
+    whole = np.zeros((len(rows), found.size))
+    whole[:, columns] = scores
+    return _flat_direction(whole, names)
+
+
+def _flat_direction(scores: Array, names: list[str]) -> str:
+    """Name the parameters along which the scores (rows, parameters) do not change; "" where there are none."""
+    if not scores.size or not np.isfinite(scores).all():
+        return ""
+    size = np.sqrt(np.square(scores).mean(axis=0))
+    dead = size < SINGULAR
+    if dead.any():
+        shown = ", ".join(np.array(names)[dead][:6])
+        return f"{shown} can move without changing the distribution: no sample tells it."
+    _, values, directions = np.linalg.svd(scores / size, full_matrices=False)
+    if values[-1] >= SINGULAR * values[0]:
+        return ""
+    shares = np.abs(directions[-1])
+    shown = ", ".join(name for name, share in zip(names, shares, strict=True) if share > 1e-3 * shares.max())
+    return f"{shown} can move together without changing the distribution: the information is singular."
+
+
+def coordinate_names(found: Chart) -> list[str]:
+    """Names of the coordinates of a chart, as an alert calls them."""
+    if isinstance(found, MixtureChart):
+        return [*coordinate_names(found.members), *(f"weights[{j}]" for j in found.free)]
+    if isinstance(found, PartsChart):
+        inside = [coordinate_names(part) for part in found.parts]
+        word = "component {} " if isinstance(found, StackChart) else "{} "
+        return [
+            word.format(key) + name for key, names in zip(found.stack.blocks, inside, strict=True) for name in names
+        ]
+    if isinstance(found, CellChart):
+        return _cell_names(found)
+    return [f"coordinate {i} of {found.stack.name}" for i in range(found.size)]  # type: ignore[attr-defined] # every chart of a family has its stack
+
+
+def _cell_names(found: CellChart) -> list[str]:
+    names = [""] * found.size
+    k, d, _ = found.places.shape
+    labels = [(slot.name, entry, slot.width) for slot in found.slots for entry in range(slot.width)]
+    for (j, column, m), place in np.ndenumerate(found.places):
+        if place >= 0 and not names[place]:
+            name, entry, width = labels[m]
+            index = [str(i) for i, many in ((j, k > 1), (column, d > 1), (entry, width > 1)) if many]
+            names[place] = name + (f"[{', '.join(index)}]" if index else "")
+    return names

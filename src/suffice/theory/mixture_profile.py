@@ -1,0 +1,136 @@
+"""The profile of one parameter of a mixture: EM with that parameter held, from the maximum next to the given one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.combinators.mixture import Mixture
+from suffice.combinators.stack import Stack
+from suffice.core.em import climb
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.fit import fit
+from suffice.core.parameters import UNIT, Domain
+from suffice.theory.paths import Path, domain_at, family_at, parameter_at, shown, with_parameter
+
+PASSES = 1000
+HIGHER = 1e-7  # relative rise of log L that is another maximum, not the end of the same climb
+STARTS = 3  # maxima from which EM is begun
+ROUNDS = 5  # times that a profile is begun again because a higher maximum was found
+TOLERANCE = 1e-10  # relative change of log L at which a climb ends
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HeldWeight(Mixture, register=False):
+    """A mixture with one weight held; the M-step gives the others what is left, in proportion to their rows."""
+
+    held: Any = field(default=None, kw_only=True)  # (component, weight)
+
+    def estimate(self, stats: Any, prior: Any = None) -> Self:
+        """M-step under the held weight."""
+        learned = super().estimate(stats, prior)
+        found: Self = with_parameter(learned, ("weights", self.held[0]), self.held[1])
+        return found
+
+
+class MixtureProfile:
+    """Log L at a value of one parameter of a mixture, the others at their best."""
+
+    rounding = 1e-6  # relative accuracy of the ends of an interval: climbs end where log L is flat
+
+    def __init__(self, mixture: Any, rows: Any, weights: Any, path: Path) -> None:
+        """Find the maximum next to the given mixture; where its components are equal, that of a fit."""
+        self.path, self.name = path, shown(path)
+        self.rows, self.weights = rows, weights
+        if mixture.symmetric:
+            mixture = fit(mixture, rows, weights=weights.values, random_state=0).distribution
+        value = parameter_at(mixture, path)
+        self._check(mixture, value)
+        start = mixture.first_guess(rows, weights, np.random.default_rng(0))
+        self.maxima: list[Any] = []  # that were found, the highest last: EM is begun at each of the last few
+        self._adopt(self._learn(start))
+        domain = domain_at(self.best, path)
+        self.domain: Domain = UNIT if domain.core == 1 and domain.rule is not None else domain
+        self.period: float | None = None
+        self.improved = False  # a higher maximum was found on the way, and is the best now
+
+    def _adopt(self, best: Any) -> None:
+        self.best, self.at = best, float(parameter_at(best, self.path))
+        self.maxima = [*self.maxima[1 - STARTS :], best]
+        self.height = self._log_likelihood(best)
+
+    def _check(self, mixture: Any, value: Any) -> None:
+        family, name = family_at(mixture, self.path)
+        if np.ndim(value):
+            msg = f"a profile is of one number; {self.name} has {np.size(value)} of them: say which, as in .params[…]."
+            raise UnsupportedError(msg)
+        if name not in family.free:
+            msg = f"{self.name} is fixed, so it has no profile; give a prototype that leaves it free."
+            raise ParameterError(msg)
+        number = not isinstance(family, Mixture)
+        if number and (family.specs()[name].domain.core or family.row_vector or self._column() != "one"):
+            msg = (
+                f"a profile of a mixture is of one of its weights, or of a number of a component over one column; "
+                f"{self.name} is neither. theory.likelihood gives its curve with the other parameters held."
+            )
+            raise UnsupportedError(msg)
+
+    def _column(self) -> str:
+        numbers = [step for step in self.path if not isinstance(step, str)]
+        return "one" if len(numbers) == 1 and len(self.path) == 2 else "several"
+
+    @property
+    def scale(self) -> float:
+        """A length on which the parameter moves."""
+        family, name = family_at(self.best, self.path)
+        if isinstance(family, Mixture):
+            return 0.1
+        return float(np.ravel(np.asarray(self._component(self.best).scale_of(name), dtype=float))[0])
+
+    def _component(self, mixture: Any) -> Any:
+        return mixture.parts[self._place()]
+
+    def _place(self) -> int:
+        return int(next(step for step in self.path if not isinstance(step, str)))
+
+    def _held(self, start: Any, value: float) -> Any:
+        moved = with_parameter(start, self.path, value)
+        if self.path[0] == "weights":
+            return HeldWeight(moved.components, weights=moved.weights, floors=moved.floors, held=(self.path[1], value))
+        name = next(step for step in self.path if isinstance(step, str))
+        if name in getattr(moved.components, "tied", ()):
+            return replace(moved, components=moved.components.fix(name))
+        parts = list(moved.parts)
+        parts[self._place()] = parts[self._place()].fix(name)
+        return replace(moved, components=Stack(tuple(parts)), n=None)
+
+    def _learn(self, start: Any) -> Any:
+        rows = start.read(self.rows) if isinstance(start.components, Stack) else self.rows
+        return climb(start, rows, self.weights, None, PASSES, TOLERANCE).distribution
+
+    def _log_likelihood(self, mixture: Any) -> float:
+        rows = mixture.read(self.rows) if isinstance(mixture.components, Stack) else self.rows
+        with np.errstate(all="ignore"):
+            return float(mixture.evidence(mixture.suffstats(rows, self.weights)))
+
+    def __call__(self, value: float) -> float:
+        """Log L at the value."""
+        if not bool(self.domain.contains(np.asarray(value, dtype=float))):
+            msg = f"{self.name} must be {self.domain.words}; got {value!r}."
+            raise ParameterError(msg)
+        return max(self._height(start, value) for start in self.maxima)
+
+    def _height(self, start: Any, value: float) -> float:
+        """Log L at the value, where EM begins at one of the maxima."""
+        try:
+            learned = self._learn(self._held(start, value))
+        except DataError:  # this value excludes some rows
+            return -np.inf
+        height = self._log_likelihood(learned)
+        if height > self.height + HIGHER * (1 + abs(self.height)):
+            freed = replace(self.best, components=self.best.components.adopted(learned.parts, learned.weights))
+            self._adopt(self._learn(replace(freed, weights=learned.weights)))
+            self.improved = True
+        return -np.inf if np.isnan(height) else height

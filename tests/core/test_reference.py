@@ -1,0 +1,69 @@
+"""Improper reference priors: proper posteriors where the data suffice, and the reason where they do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import suffice as sf
+from suffice.core.errors import UnsupportedError
+
+X = np.random.default_rng(0).normal(1.0, 2.0, 12)
+
+
+def test_the_interval_of_a_mean_is_students():
+    post = sf.posterior(sf.Normal(), X, prior="reference")
+    expected = stats.t(11, X.mean(), X.std(ddof=1) / np.sqrt(12)).interval(0.95)
+    assert post.interval()["mean"] == pytest.approx(expected, rel=1e-10)
+    chi = stats.chi2(11)
+    spread = np.sqrt(11 * X.var(ddof=1) / chi.ppf([0.975, 0.025]))
+    assert post.interval()["std"] == pytest.approx(tuple(spread), rel=1e-10)
+    assert post.cdf(mean=X.mean()) == pytest.approx(0.5, rel=1e-10)
+
+
+def test_haldane_is_the_frequency():
+    post = sf.posterior(sf.Bernoulli(), [1, 0, 1, 1], prior="reference")
+    assert post.belief == sf.Beta(3, 1)
+    assert post.mean == pytest.approx(0.75, rel=1e-12)
+
+
+def test_other_families():
+    assert sf.posterior(sf.Poisson(), [2, 0, 1], prior="reference").belief == sf.Gamma(3, 3)
+    assert sf.posterior(sf.Exponential(), [2.0, 4.0], prior="reference").belief == sf.Gamma(2, 6)
+    known = sf.posterior(sf.Normal(std=2).fix("std"), X, prior="reference")
+    assert (known.mean, known.std) == pytest.approx((X.mean(), 2 / np.sqrt(12)), rel=1e-12)
+    labels = sf.posterior(sf.Categorical(), list("aab"), prior="reference")
+    assert labels.mean == pytest.approx([2 / 3, 1 / 3], rel=1e-12)
+    rows = np.column_stack([X, X[::-1]])
+    wide = sf.posterior(sf.MultivariateNormal(), rows, prior="reference")
+    low, high = wide.interval()["mean"]
+    t = stats.t(10, rows.mean(axis=0), np.sqrt(rows.var(axis=0) / 10))
+    np.testing.assert_allclose([low, high], t.interval(0.95), rtol=1e-9)
+
+
+def test_the_evidence_is_undefined_and_says_so():
+    post = sf.posterior(sf.Normal(), X, prior="reference")
+    assert np.isnan(post.log_evidence)
+    assert "evidence is undefined" in dict(post.alerts)["improper"]
+    assert "log evidence undefined" in str(post)
+
+
+@pytest.mark.parametrize(
+    ("model", "rows", "told"),
+    [
+        (sf.Bernoulli(), [1, 1, 1], "improper with these data"),
+        (sf.Poisson(), [0, 0], "improper with these data"),
+        (sf.Normal(), [2.0], "all values are equal"),
+        (sf.Normal(), [2.0, 2.0], "all values are equal"),
+        (sf.Categorical(list("abc")), list("ab"), "some level was never seen"),
+        (sf.Multinomial(), [[3, 0]], "some outcome was never seen"),
+        (sf.MultivariateNormal(), [[1.0, 2.0], [2.0, 1.0]], "improper with these data"),
+        (sf.Normal().fix("mean"), X, "the mean is fixed"),
+        (sf.Gamma(), [1.0, 2.0], "reference|weak"),
+        (sf.Product([sf.Normal(), sf.Normal()]), np.column_stack([X, X]), "columns one by one"),
+    ],
+)
+def test_where_the_posterior_is_improper_the_reason_is_told(model, rows, told):
+    with pytest.raises(UnsupportedError, match=told):
+        sf.posterior(model, rows, prior="reference")

@@ -1,0 +1,93 @@
+"""Families with many zeros: what no law of the registry says of them."""
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+import suffice as sf
+
+RNG = np.random.default_rng(2)
+BASES = [sf.Normal(), sf.LogNormal(), sf.Gamma(), sf.Poisson()]
+
+
+def drawn(base, n=300):
+    others = {
+        "Normal": RNG.normal(2, 3, n),
+        "LogNormal": RNG.lognormal(1, 0.5, n),
+        "Gamma": RNG.gamma(2, 3, n),
+        "Poisson": 1.0 + RNG.poisson(2.0, n),
+    }
+    return np.where(RNG.random(n) < 0.4, 0.0, others[base.name])
+
+
+@pytest.mark.parametrize("base", BASES, ids=lambda one: one.name)
+def test_zeros_and_the_others_are_estimated_apart(base):
+    x = drawn(base)
+    fit = sf.fit(sf.Hurdle(base), x)
+    assert fit.distribution.zero == pytest.approx(np.mean(x == 0), rel=1e-12)
+    if base.name != "Poisson":
+        alone = sf.fit(base, x[x != 0])
+        shares = stats.bernoulli(fit.distribution.zero).logpmf(x == 0).sum()
+        assert fit.log_likelihood == pytest.approx(alone.log_likelihood + shares, rel=1e-12)
+        assert list(fit.distribution.nonzero.params.values()) == list(alone.distribution.params.values())
+
+
+def test_the_zero_inflated_poisson_is_found():
+    """Where zeros are in excess, the estimates are those of scipy's maximum of the zero-inflated likelihood."""
+    x = np.where(RNG.random(500) < 0.3, 0, RNG.poisson(2.5, 500))
+
+    def loss(theta):
+        extra, rate = 1 / (1 + np.exp(-theta[0])), np.exp(theta[1])
+        p = (1 - extra) * stats.poisson(rate).pmf(x) + extra * (x == 0)
+        return -np.log(p).sum()
+
+    best = optimize.minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-10})
+    fit = sf.fit(sf.Hurdle(sf.Poisson()), x)
+    assert fit.log_likelihood == pytest.approx(-best.fun, abs=1e-6)
+    assert fit.distribution.rate == pytest.approx(np.exp(best.x[1]), rel=1e-5)
+
+
+@pytest.mark.parametrize("base", BASES, ids=lambda one: one.name)
+def test_members_of_a_mixture_with_holes(base):
+    rows = np.column_stack([drawn(base, 400), drawn(base, 400)])
+    rows[RNG.random(rows.shape) < 0.2] = np.nan
+    far = RNG.integers(0, 2, 400)
+    rows = np.where(rows == 0, 0.0, rows * (1 + 9 * far[:, None]))
+    rows = np.round(rows) if base.name == "Poisson" else rows
+    for prior in (None, "weak"):
+        fit = sf.fit(sf.Mixture(sf.Hurdle(base), 2), rows, random_state=0, prior=prior)
+        assert fit.converged
+        assert (np.diff(fit.trace.log_likelihood) > -1e-6).all() or prior
+        assert fit.distribution.components.zero.shape == (2, 2)
+        assert fit.log_likelihood == pytest.approx(fit.log_prob(rows).sum(), rel=1e-9)
+
+
+def test_a_class_without_zeros_can_have_one():
+    """The weak prior is about the probability of zero, too; what a class has not seen it shares with the others."""
+    spent = np.r_[RNG.lognormal(3, 1, 40), np.zeros(30), RNG.lognormal(3, 1, 30), np.zeros(9)]
+    label = np.repeat(["pays", "sometimes", "never"], [40, 60, 9])
+    model = sf.NaiveBayes({"spent": sf.Hurdle(sf.LogNormal())}).fit({"spent": spent}, label)
+    sure = model.predict_proba({"spent": np.array([0.0, 20.0])})
+    assert np.isfinite(sure).all()
+    assert (sure > 0).all()
+    assert list(model.classes_[sure.argmax(axis=1)]) == ["sometimes", "pays"]
+
+
+def test_what_hurdle_takes():
+    made = sf.Hurdle(sf.Normal(1.0, 2.0).fix("std"), zero=0.2)
+    assert made == sf.HurdleNormal(0.2, 1.0, 2.0).fix("scale")
+    assert sf.fit(made, [0.0, 3.0, 5.0]).distribution.scale == 2.0
+    with pytest.raises(sf.ParameterError, match=r"Normal, LogNormal, Gamma, Poisson.*Bernoulli"):
+        sf.Hurdle(sf.Bernoulli())
+    with pytest.raises(sf.DataError, match="at least 0, but row 1 has -1"):
+        sf.fit(sf.Hurdle(sf.Gamma()), [1.0, -1.0])
+
+
+def test_only_zeros_and_no_zeros_at_all():
+    none = sf.fit(sf.Hurdle(sf.Gamma()), [1.0, 2.0, 3.0])
+    assert none.distribution.zero == 0
+    assert np.isneginf(none.distribution.log_prob(0.0))
+    assert any(code == "boundary" for code, _ in none.alerts)
+    only = sf.fit(sf.Hurdle(sf.Gamma()), [0.0, 0.0])
+    assert only.log_likelihood == 0
+    assert only.distribution.mean == 0

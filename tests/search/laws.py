@@ -1,0 +1,205 @@
+"""What must hold of every problem: each law raises `BrokenError` with what it saw."""
+
+import os
+import warnings
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+import suffice as sf
+from suffice.io import dumps, loads
+
+UNCERTAIN = {  # such estimates lie on a bound or a ridge: they depend on the last bits of the rows
+    *("collapsed", "singular", "few rows", "boundary", "fell", "not converged", "symmetric", "empty", "spurious"),
+    *("unidentified", "not identified", "constant"),
+}
+
+
+class BrokenError(AssertionError):
+    """A law does not hold."""
+
+
+def require(holds, what):
+    if not holds:
+        raise BrokenError(what)
+
+
+def learn(problem, rows=None, weights=None):
+    """The answer to a problem; ``rows`` instead of its own."""
+    rows, weights = (problem.rows, problem.weights) if rows is None else (rows, weights)
+    if problem.verb == "classify":
+        from sklearn.base import clone
+
+        return clone(problem.model).fit(rows, problem.labels)
+    if problem.verb == "posterior":
+        return sf.posterior(problem.model, rows, prior="weak", weights=weights)
+    if problem.verb == "select":
+        return sf.select(problem.model, rows, n_components=[1, 2], random_state=0, max_iter=60)
+    return sf.fit(problem.model, rows, weights=weights, random_state=0, max_iter=200, start=problem.start)
+
+
+def taken(problem, index):
+    return {k: v[index] for k, v in problem.rows.items()} if problem.names else problem.rows[index]
+
+
+def certain(found):
+    return found.converged and UNCERTAIN.isdisjoint(code for code, _ in found.alerts)
+
+
+def same_height(one, other, what, tolerance=1e-6):
+    if not (certain(one) and certain(other)):
+        return
+    gap = abs(one.log_likelihood - other.log_likelihood)
+    require(
+        gap <= tolerance * max(1.0, abs(one.log_likelihood)), f"{what}: {one.log_likelihood} {other.log_likelihood}"
+    )
+
+
+def flat(params):
+    for value in params.values() if isinstance(params, dict) else params:
+        if isinstance(value, (dict, list, tuple)):
+            yield from flat(value)
+        else:
+            yield np.asarray(value)
+
+
+def bits(found):
+    """What was learned, without how long it took."""
+    found = found.best if isinstance(found, sf.Selection) else found
+    if not isinstance(found, sf.Fit):
+        return dumps(getattr(found, "distribution_", found))
+    return dumps(found.distribution), dumps(found.statistics), found.trace.log_likelihood.tobytes(), found.alerts
+
+
+def count(problem):
+    return len(problem.rows[problem.names[0]] if problem.names else problem.rows)
+
+
+# ---- the laws --------------------------------------------------------------------------------------------------------
+def the_same_again(problem, found):
+    """A second fit is bitwise the first."""
+    require(bits(learn(problem)) == bits(found), "a second fit differs")
+
+
+def threads(problem, found):
+    """One thread or two, the same bits."""
+    with mock.patch.dict(os.environ, {"SUFFICE_THREADS": "1"}):
+        require(bits(learn(problem)) == bits(found), "one thread gives another answer")
+
+
+def saved_and_loaded(problem, found):
+    """A file holds the same bits."""
+    del problem
+    data = dumps(found)
+    require(dumps(loads(data)) == data, "what was read writes another file")
+
+
+def no_nan(problem, found):
+    """Parameters are numbers."""
+    if problem.verb != "fit":
+        return
+    for value in flat(found.params):
+        require(value.dtype.kind != "f" or not np.isnan(value).any(), f"a parameter is NaN: {found.params!r:.200}")
+
+
+def scores_add_up(problem, found):
+    """Σ w log p(x) is the log-likelihood."""
+    if problem.verb != "fit" or found.distribution.decides:
+        return
+    scores = np.asarray(found.log_prob(problem.rows))
+    held = np.ones(len(scores)) if problem.weights is None else problem.weights
+    total = float((held[held > 0] * scores[held > 0]).sum())
+    size = max(1.0, float(np.abs(held * np.where(np.isfinite(scores), scores, 0)).sum()))
+    tolerance = 1e-8 if certain(found) else 1e-4
+    equal = total == found.log_likelihood or abs(total - found.log_likelihood) <= tolerance * size
+    require(equal, f"Σ log_prob {total}, log L {found.log_likelihood}")
+
+
+def never_falls(problem, found):
+    """EM climbs."""
+    if problem.verb != "fit" or found.distribution.decides:
+        return
+    heights = np.asarray(found.trace.log_likelihood)
+    falls = -np.diff(heights)
+    require((falls <= 1e-8 * np.abs(heights).max(initial=1.0)).all(), f"log L falls by {falls.max(initial=0):g}")
+
+
+def order(problem, found):
+    """The order of the rows does not matter."""
+    if problem.verb != "fit":
+        return
+    turn = np.random.default_rng(problem.seed).permutation(count(problem))
+    weights = None if problem.weights is None else problem.weights[turn]
+    same_height(found, learn(problem, taken(problem, turn), weights), "another order of the rows")
+
+
+def repetition(problem, found):
+    """A weight of 2 is the row twice."""
+    if problem.verb != "fit" or problem.weights is None or not (problem.weights == np.floor(problem.weights)).all():
+        return
+    index = np.repeat(np.arange(len(problem.weights)), problem.weights.astype(int))
+    same_height(found, learn(problem, taken(problem, index), None), "rows repeated as often as they weigh")
+
+
+def merging(problem, found):
+    """The statistics of two halves add up to those of all."""
+    if problem.verb != "fit" or not found.distribution.exact or not found.statistics.exact:
+        return
+    n = count(problem)
+    parts = []
+    for index in (np.arange(n) < n // 2, np.arange(n) >= n // 2):
+        held = None if problem.weights is None else problem.weights[index]
+        if held is not None and not held.sum() > 0:
+            return
+        parts.append(found.distribution.suffstats(taken(problem, index), held))
+    merged = found.distribution.log_likelihood(parts[0] + parts[1])
+    gap = abs(merged - found.log_likelihood)
+    finite = np.isfinite(found.log_likelihood)
+    tolerance = 1e-6 if certain(found) else 1e-3
+    require(not finite or gap <= tolerance * max(1.0, abs(merged)), f"merged {merged}, whole {found.log_likelihood}")
+
+
+def frames(problem, found):
+    """The same table from pandas, polars, Arrow or a mapping."""
+    if not problem.names or problem.verb != "fit":
+        return
+    plain = {k: [None if pd.isna(one) else one for one in v.tolist()] for k, v in problem.rows.items()}
+    kinds = {"pandas": pd.DataFrame(plain), "polars": pl.DataFrame(plain), "arrow": pa.table(plain)}
+    expected = found.params
+    for name, frame in kinds.items():
+        other = learn(problem, frame, problem.weights)
+        require(repr(other.params) == repr(expected), f"{name} gives other parameters")
+
+
+def shown(problem, found):
+    """It can be printed, and its estimates listed."""
+    require(len(str(found)) > 0, "nothing is shown")
+    if problem.verb == "fit":
+        require(len(found.summary(errors=True)) > 0, "no summary")
+        require(found.estimates() is not None, "no estimates")
+
+
+ALWAYS = [saved_and_loaded, no_nan, scores_add_up, never_falls]
+SOMETIMES = [the_same_again, threads, order, repetition, merging, frames, shown]  # by turns: they take longer
+
+
+def check(problem):
+    """The name of the law that the problem breaks and what was seen; None where all hold or suffice refuses it."""
+    law = "no raw exception"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", RuntimeWarning)
+            found = learn(problem)
+            turns = [SOMETIMES[(problem.seed + step) % len(SOMETIMES)] for step in range(2)]
+            for one in (*ALWAYS, *turns):
+                law = one.__name__
+                one(problem, found)
+    except sf.SufficeError as refusal:
+        return None if law == "no raw exception" else (law, f"{type(refusal).__name__}: {refusal}")
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is what is looked for)
+        return law, f"{type(error).__name__}: {error}"
+    return None
