@@ -213,7 +213,8 @@ def posterior(
     ``prior`` is conjugate, an earlier posterior, ``"weak"``, ``"reference"`` (improper, where the posterior is proper:
     :mod:`suffice.core.reference`), or any density of the free parameters as a function. It takes them as arrays, by
     position in the order of the distribution (or by name, if its arguments have exactly their names), and returns an
-    array. For one parameter any distribution of a number will do.
+    array. For one parameter any distribution of a number will do. The integral of a function may be infinite where that
+    of likelihood × prior is not, as with ``lambda mean, std: 1 / std``: then ``log_evidence`` is NaN.
 
     A prior over finitely many values is ``sf.Categorical(values, probabilities)`` for one parameter, and
     ``{distribution: weight, …}`` for any: the posterior has a weight for each, and sums where others integrate.
