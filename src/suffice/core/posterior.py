@@ -187,7 +187,10 @@ def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Any:
             raise UnsupportedError(msg)
         alerts, prior = likelihood.weak_alerts(stats), likelihood.weak_prior(stats)
     from suffice.core.density import density_posterior, is_density
+    from suffice.core.mixed_posterior import is_mixed, mixed_posterior
 
+    if is_mixed(likelihood, prior):
+        return mixed_posterior(likelihood, prior, lambda one: conjugate_posterior(likelihood, stats, one))
     if is_density(likelihood, prior):
         return density_posterior(likelihood, stats, prior)
     prior = getattr(prior, "belief", prior)
@@ -215,7 +218,8 @@ def _refusal(likelihood: Any, prior: Any) -> str:
     accepted = [
         one.__name__ for one in kinds if not any(other is not one and issubclass(other, one) for other in kinds)
     ]
-    offer = f"It takes {' or '.join(accepted)}, or" if accepted else "It takes"
+    offer = f"It takes {' or '.join(accepted)}," if accepted else "It takes"
     got = repr(prior) if hasattr(prior, "specs") else f"{type(prior).__name__} {prior!r:.60}"
     names = ", ".join(likelihood.free) or "its parameters"
-    return f"{likelihood.name} cannot use {got} as a prior. {offer} any density of ({names}) as a function."
+    or_mixed = "a mixture of these, or " if accepted else ""
+    return f"{likelihood.name} cannot use {got} as a prior. {offer} {or_mixed}any density of ({names}) as a function."

@@ -187,12 +187,16 @@ class NormalInverseWishart(Distribution, register=False):
         return {"mean": (self.mean - reach, self.mean + reach), "std": (low, high)}
 
     def marginal_cdf(self, name: str, t: Array) -> Any:
-        """P(mean ≤ t) of each column, a Student-t."""
-        if name != "mean":
+        """P(mean ≤ t) of each column, a Student-t, or P(std ≤ t), where 1/std² is Gamma."""
+        if name not in {"mean", "std"}:
             msg = "a covariance has no cumulative distribution of its own: use prob(lambda mean, cov: …)."
             raise UnsupportedError(msg)
         df = (np.asarray(self.df) - self.columns + 1)[..., None]
         variances = np.einsum("...ii->...i", np.asarray(self.scale))
+        if name == "std":
+            with np.errstate(divide="ignore", over="ignore"):
+                inside = special.gammaincc(df / 2, 0.5 * variances / np.square(np.maximum(t, 1e-300)))
+            return np.where(np.asarray(t) > 0, inside, 0.0)
         reach = np.sqrt(variances / (np.asarray(self.count)[..., None] * df))
         return special.stdtr(df, (t - self.mean) / reach)
 
