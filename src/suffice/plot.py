@@ -15,16 +15,21 @@ from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.parameters import Array
 from suffice.plot_columns import fitted, profile
 from suffice.plot_comparison import comparison
+from suffice.plot_consistency import consistency
+from suffice.plot_em_steps import em_steps
 from suffice.plot_evidence import evidence
 from suffice.plot_learning import members, selection, trace, traces
 from suffice.plot_likelihood import bound, likelihood, surface
 from suffice.plot_mixture import mixture
 from suffice.plot_pairs import pairs
+from suffice.plot_regions import regions
 
 __all__ = [
     "MissingExtraError",
     "bound",
     "comparison",
+    "consistency",
+    "em_steps",
     "evidence",
     "fitted",
     "likelihood",
@@ -32,6 +37,7 @@ __all__ = [
     "pairs",
     "posterior",
     "profile",
+    "regions",
     "selection",
     "surface",
     "trace",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.canvas import DASHES, GREY, axes, colour, dress, marker, title
+from suffice.canvas import DASHES, GREY, apart, axes, colour, dress, marker, title
 from suffice.core.errors import ParameterError
 from suffice.estimators.comparison import Comparison
 
@@ -68,7 +68,7 @@ def _curves(found: Comparison, ax: Any) -> None:
     ax.set_xscale("log")
     dress(ax)
     ax.margins(0.05, 0.06)
-    ticks = _apart(found.sizes)
+    ticks = apart(found.sizes)
     ax.set_xticks(ticks, [f"{one:,}" for one in ticks])
     ax.minorticks_off()
     ax.set(xlabel="training rows (log scale)", ylabel="held-out error")
@@ -76,16 +76,6 @@ def _curves(found: Comparison, ax: Any) -> None:
     note = f"no crossover seen with {' or '.join(none)}" if none else None
     ax.legend(frameon=False, fontsize=8, title=note, title_fontsize=8, alignment="left")
     title(ax, f"Held-out error, {found.repeats} splits ± 1 std. error")
-
-
-def _apart(sizes: Any) -> list[int]:
-    """Sizes whose labels have room beside each other on a logarithmic axis."""
-    reach = np.log(sizes[-1] / sizes[0])
-    kept = [int(sizes[-1])]
-    for size in sizes[-2::-1].tolist():
-        if np.log(kept[-1] / size) >= 0.09 * reach:
-            kept.append(size)
-    return kept[::-1]
 
 
 def _plane(found: Comparison, ax: Any) -> None:
