@@ -63,7 +63,8 @@ def dress(ax: Any) -> None:
 def title(ax: Any, text: str, beside: int = 0) -> None:
     """What the picture is, above it, in as many lines as its width asks for; ``beside``: letters left of the axes."""
     inches = ax.get_position().width * ax.figure.get_size_inches()[0] - beside * LETTER
-    ax.set_title(textwrap.fill(text, max(int(inches / LETTER), 20)), fontsize=10, loc="left")
+    lines = [textwrap.fill(line, max(int(inches / LETTER), 20)) for line in text.split("\n")]
+    ax.set_title("\n".join(lines), fontsize=10, loc="left")
 
 
 def colour(index: int) -> str:

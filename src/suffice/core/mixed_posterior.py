@@ -134,6 +134,11 @@ class MixedPosterior(Belief):
         parts = [np.asarray(one.log_prob(parameter)) + log for one, log in zip(self.components, logs, strict=True)]
         return plain(special.logsumexp(np.stack(parts), axis=0))
 
+    def marginal_density(self, name: str, values: Any) -> Any:
+        """The density of one parameter by itself; of a vector, of each of its entries."""
+        parts = [w * one.marginal_density(name, values) for w, one in zip(self.weights, self.components, strict=True)]
+        return sum(parts)
+
     def prior_density(self, values: Any) -> Array:
         """The density of the prior."""
         parts = [

@@ -79,6 +79,23 @@ class Posterior(Belief):
         """
         return by_parameter(lambda name, value: plain(cumulative(self.belief, name, value)), self.names, t, named)
 
+    def marginal_density(self, name: str, values: Any) -> Any:
+        """The density of one parameter by itself, the others integrated out; of a vector, of each of its entries.
+
+        Parameters
+        ----------
+        name : str
+            The parameter.
+        values : array
+            Where; of a vector, what its entries are compared with: ``x[:, None]`` gives a column for each.
+
+        Returns
+        -------
+        array
+        """
+        own = getattr(self.belief, "marginal_density", None)
+        return np.exp(self.belief.log_prob(values)) if own is None else own(name, np.asarray(values, dtype=float))
+
     def prob(self, predicate: Any, random_state: Any = None) -> Probability:
         r"""P(statement about θ | data), :math:`\int 1[\text{predicate}(\theta)]\,p(\theta \mid x)\,d\theta`.
 

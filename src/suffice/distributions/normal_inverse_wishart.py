@@ -16,7 +16,7 @@ from suffice.core.statistics import share
 from suffice.distributions.covariance import root, traces, whitening
 from suffice.distributions.multivariate_student_t import MultivariateStudentT
 from suffice.distributions.normal import HALF_LOG_TAU
-from suffice.distributions.normal_inverse_gamma import check_offset
+from suffice.distributions.normal_inverse_gamma import check_offset, density_of_std
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,6 +199,17 @@ class NormalInverseWishart(Distribution, register=False):
             return np.where(np.asarray(t) > 0, inside, 0.0)
         reach = np.sqrt(variances / (np.asarray(self.count)[..., None] * df))
         return special.stdtr(df, (t - self.mean) / reach)
+
+    def marginal_density(self, name: str, t: Array) -> Any:
+        """The density of each column's mean by itself, a Student-t, or of its std, where 1/std² is Gamma."""
+        df = (np.asarray(self.df) - self.columns + 1)[..., None]
+        variances = np.einsum("...ii->...i", np.asarray(self.scale))
+        if name == "std":
+            return density_of_std(df / 2, 0.5 * variances, t)
+        reach = np.sqrt(variances / (np.asarray(self.count)[..., None] * df))
+        z = (t - self.mean) / reach
+        constant = special.gammaln((df + 1) / 2) - special.gammaln(df / 2) - 0.5 * np.log(df * np.pi) - np.log(reach)
+        return np.exp(constant - 0.5 * (df + 1) * np.log1p(np.square(z) / df))
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw pairs: a dictionary of ``mean`` (n, d) and ``cov`` (n, d, d); the Wishart by Bartlett's triangle."""
