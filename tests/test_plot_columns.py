@@ -284,3 +284,11 @@ def test_colours_go_to_members_that_are_there_first():
     weights = np.array([1e-9, 0.5, 1e-9, 0.5])
     assert ranked(weights, [1, 3]) == [(1, 0), (3, 1)]
     assert ranked(weights, [0, 1, 2, 3]) == [(0, 2), (1, 0), (2, 3), (3, 1)]
+
+
+def test_a_share_is_drawn_over_its_whole_range_unless_it_is_narrow():
+    (wide,) = sf.plot.fitted(sf.Beta(2, 5))
+    np.testing.assert_allclose(wide.lines[0].get_xdata()[[0, -1]], [0, 1])
+    (narrow,) = sf.plot.fitted(sf.Beta(200, 500))
+    low, high = narrow.lines[0].get_xdata()[[0, -1]]
+    assert 0.2 < low < 200 / 700 < high < 0.4
