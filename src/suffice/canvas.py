@@ -60,11 +60,11 @@ def dress(ax: Any) -> None:
     ax.tick_params(colors="#444444")
 
 
-def title(ax: Any, text: str, beside: int = 0) -> None:
+def title(ax: Any, text: str, beside: int = 0, pad: float | None = None) -> None:
     """What the picture is, above it, in as many lines as its width asks for; ``beside``: letters left of the axes."""
     inches = ax.get_position().width * ax.figure.get_size_inches()[0] - beside * LETTER
     lines = [textwrap.fill(line, max(int(inches / LETTER), 20)) for line in text.split("\n")]
-    ax.set_title("\n".join(lines), fontsize=10, loc="left")
+    ax.set_title("\n".join(lines), fontsize=10, loc="left", pad=pad)
 
 
 def colour(index: int) -> str:

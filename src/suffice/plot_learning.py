@@ -19,8 +19,19 @@ FLAT = 1e-3  # nats that a climb must rise by to be seen rising
 def selection(chosen: Selection, criterion: str | None = None, ax: Any = None) -> Any:
     """Draw a criterion against the number of members, a line for each structure or family, with the best marked.
 
-    ``criterion`` is the one that ranked them, or ``"bic"``, ``"aic"``, ``"icl"``, ``"held_out"``. Candidates that rest
-    on spurious optima are hollow. Returns the Matplotlib axes.
+    Candidates that rest on spurious optima are hollow.
+
+    Parameters
+    ----------
+    chosen : Selection
+        What :func:`suffice.select` gives.
+    criterion : str, optional
+        ``"bic"``, ``"aic"``, ``"icl"`` or ``"held_out"``; by default the one that ranked them.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
 
     Examples
     --------
@@ -82,7 +93,17 @@ def trace(found: Any, ax: Any = None) -> Any:
     """Draw the log-likelihood and the bound of every pass of a fit; of a posterior, the bound of its evidence.
 
     The line is Σ w log p(x), the circles G(Q, θ) from the statistics of the same pass: EM without mistakes has them on
-    the line. Returns the Matplotlib axes.
+    the line. First passes of a poor start, beside which all others would be flat, are left out; the title says so.
+
+    Parameters
+    ----------
+    found : Fit or posterior of a mixture
+        What was learned in several passes.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
 
     Examples
     --------
@@ -122,7 +143,15 @@ def traces(found: Any, ax: Any = None) -> Any:
 
     Heights are below its end; lines that do not reach 0 are starts that found a worse optimum.
 
-    Returns the Matplotlib axes.
+    Parameters
+    ----------
+    found : Fit
+        A fit of a mixture with ``n_init`` starts.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
 
     Examples
     --------

@@ -291,6 +291,26 @@ def likelihood_interval(
     An end that is never reached is the end of the parameter's domain, of an angle half a turn away. Parameters are
     named as in :func:`profile`.
 
+    Parameters
+    ----------
+    distribution : Distribution or Fit
+        A prototype, or a mixture from which EM begins.
+    data
+        Rows.
+    name : str or tuple
+        The parameter.
+    level : float
+        The confidence of the interval.
+    weights : array (n,), optional
+        A weight for each row.
+    component : int, optional
+        The component that ``name`` belongs to.
+
+    Returns
+    -------
+    tuple of float
+        The ends of the interval, (low, high).
+
     Examples
     --------
     >>> low, high = sf.theory.likelihood_interval(sf.Bernoulli(), [0] * 10, "p")
