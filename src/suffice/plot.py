@@ -17,6 +17,7 @@ from suffice.plot_mixture import mixture
 from suffice.plot_pairs import pairs
 from suffice.plot_posterior import posterior
 from suffice.plot_regions import regions
+from suffice.plot_sampling import sampling
 
 __all__ = [
     "MissingExtraError",
@@ -32,6 +33,7 @@ __all__ = [
     "posterior",
     "profile",
     "regions",
+    "sampling",
     "selection",
     "surface",
     "trace",

@@ -101,7 +101,7 @@ def likelihood(
     placed = {"textcoords": "offset points", "ha": "center", "color": RED, "annotation_clip": False}
     ax.annotate(f"{words} = {best:.4g}", (best, 0.0), (0, 9), **placed)
     ax.set_ylim(3.2 * cut, -0.12 * cut)
-    kind = "profile log-likelihood" if len(model.free) > 1 else "log-likelihood"
+    kind = "profile log-likelihood" if len(model.free) > 1 or len(path) > 1 else "log-likelihood"
     ax.set(xlabel=words, ylabel="log L − its maximum")
     title(ax, f"{model.name}: {kind}, {level:.0%} interval {low:.4g} … {high:.4g}", pad=18)
     dress(ax)

@@ -21,6 +21,7 @@ from suffice.exhibit import Column, Exhibit, ranked
 
 SHOWN = 5000  # rows that a picture can hold
 NAMED = 14  # members that a legend names
+ALIKE = 2.5  # ratio of the ranges of two columns up to which both axes have the same unit
 ROUND = np.linspace(0, 2 * np.pi, 145)  # an ellipse
 
 
@@ -186,6 +187,9 @@ def _scatter(model: Any, places: Any, cells: Any, who: Any, labels: list[str], n
     title(ax, f"{_kind(model)}: members at 1 and 2 std{count}{note}{_left_out(model, drawn)}")
     dress(ax)
     ax.margins(0.04)
+    ratio = np.ptp(ax.get_xlim()) / np.ptp(ax.get_ylim())
+    if 1 / ALIKE <= ratio <= ALIKE:  # one unit for both columns: ellipses have their true shape
+        ax.set_aspect("equal", adjustable="datalim")
     _legend(ax, 0)
     return ax
 
@@ -221,4 +225,4 @@ def _legend(ax: Any, others: int) -> None:
         more = f"… {len(labels) - room + 1} more"
         handles, labels = [*handles[: room - 1], handles[0].__class__([], [])], [*labels[: room - 1], more]
     outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(labels) > 4 + others else {}
-    ax.legend(handles, labels, frameon=False, fontsize=8, **outside)
+    ax.legend(handles, labels, fontsize=8, framealpha=0.75, edgecolor="none", **outside)
