@@ -177,8 +177,8 @@ def _colours(shares: Array) -> Array:
 
 # ---- one column -----------------------------------------------------------------------------------------------------
 def _one_column(scenes: list[Exhibit], places: list[int], made: Any) -> None:
-    cells = scenes[0].columns[places[0]].cells
-    there = np.flatnonzero(np.isfinite(cells)) if cells is not None else np.arange(0)
+    cells = _numbers(scenes[0], places[0])
+    there = np.flatnonzero(np.isfinite(cells))
     low, high = float(cells[there].min()), float(cells[there].max())
     room = ROOM * ((high - low) or 1.0)
     edges = bins(cells[there])
@@ -206,6 +206,11 @@ def _one_column(scenes: list[Exhibit], places: list[int], made: Any) -> None:
         ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
 
 
+def _numbers(scene: Exhibit, place: int) -> Array:
+    """The cells of a column of numbers, NaN for a hole."""
+    return np.asarray(scene.columns[place].cells, dtype=float)
+
+
 def _some(rows: Array) -> Array:
     """At most so many rows, by a seed."""
     return rows if len(rows) <= SHOWN else np.sort(np.random.default_rng(0).choice(rows, SHOWN, replace=False))
@@ -213,7 +218,7 @@ def _some(rows: Array) -> Array:
 
 # ---- two columns ----------------------------------------------------------------------------------------------------
 def _two_columns(scenes: list[Exhibit], places: list[int], made: Any) -> None:
-    first, second = (scenes[0].columns[place].cells for place in places)
+    first, second = (_numbers(scenes[0], place) for place in places)
     shown = _some(np.flatnonzero(np.isfinite(first) & np.isfinite(second)))
     limits = [_limits(one[shown]) for one in (first, second)]
     for scene, ax in zip(scenes, made, strict=True):

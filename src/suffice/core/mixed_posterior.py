@@ -209,7 +209,7 @@ def is_mixed(likelihood: Any, prior: Any) -> bool:
     """Whether a prior is a mixture of the family's conjugate priors, or the posterior under one."""
     if isinstance(prior, MixedPosterior):
         return True
-    parts = getattr(prior, "parts", None)
+    parts: Any = getattr(prior, "parts", ())
     return bool(parts) and isinstance(prior, Distribution) and all(isinstance(p, likelihood.conjugates) for p in parts)
 
 
