@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 import suffice as sf
 from suffice.canvas import colour, plain
@@ -284,3 +285,27 @@ def test_colours_go_to_members_that_are_there_first():
     weights = np.array([1e-9, 0.5, 1e-9, 0.5])
     assert ranked(weights, [1, 3]) == [(1, 0), (3, 1)]
     assert ranked(weights, [0, 1, 2, 3]) == [(0, 2), (1, 0), (2, 3), (3, 1)]
+
+
+def test_a_share_is_drawn_over_its_whole_range_unless_it_is_narrow():
+    (wide,) = sf.plot.fitted(sf.Beta(2, 5))
+    np.testing.assert_allclose(wide.lines[0].get_xdata()[[0, -1]], [0, 1])
+    (narrow,) = sf.plot.fitted(sf.Beta(200, 500))
+    low, high = narrow.lines[0].get_xdata()[[0, -1]]
+    assert 0.2 < low < 200 / 700 < high < 0.4
+
+
+def test_few_rows_have_a_tick_each_in_the_colour_of_their_class():
+    level, sick = np.array([236.0, 250, 173, 180, 226, 190, 205]), np.array([1, 1, 0, 0, 1, 0, 0])
+    model = sf.NaiveBayes({"level": sf.Normal().tie("std")}, prior=None).fit({"level": level}, sick)
+    (ax,) = sf.plot.fitted(model, {"level": level})
+    ticks = ax.collections[-1]
+    places = [one[0, 0] for one in ticks.get_segments()]
+    np.testing.assert_allclose(places, level)
+    shades = {line.get_label().partition(",")[0]: to_rgb(line.get_color()) for line in ax.lines[1:]}
+    decided = model.predict({"level": level})
+    for tint, label in zip(ticks.get_colors(), decided, strict=True):
+        np.testing.assert_allclose(tint[:3], shades[str(label)])
+    many = np.random.default_rng(0).normal(size=200)
+    (ax,) = sf.plot.fitted(sf.fit(sf.Normal(), many))
+    assert not any(hasattr(one, "get_segments") for one in ax.collections)

@@ -309,3 +309,24 @@ def test_a_selection_is_drawn_by_either_spelling_of_a_criterion(ax):
     chosen = sf.select(sf.Normal(), ONE[::4], n_components=[1, 2], criterion="held_out", random_state=0)
     sf.plot.selection(chosen, "heldout", ax=ax)
     assert "held-out" in head(ax)
+
+
+@pytest.mark.parametrize("draw", ["trace", "traces"])
+def test_a_poor_start_does_not_make_the_rest_a_flat_line(ax, draw):
+    start = sf.Mixture([sf.Normal(40, 1), sf.Normal(2, 1)])
+    fit = sf.fit(sf.Mixture(sf.Normal(), 2), ONE, start=start, accelerate=False)
+    path = fit.trace.log_likelihood
+    assert path[1] - path[0] > 2 * (path[-1] - path[1])  # the first pass gains most
+    getattr(sf.plot, draw)(fit, ax=ax)
+    low, high = ax.get_ylim()
+    top = path[-1] if draw == "trace" else 0.0
+    assert low > top - 1.3 * (path[-1] - path[1]) - 1e-3
+    assert high > top
+    assert "below the picture: the first pass" in head(ax)
+
+
+def test_an_ordinary_start_is_drawn_whole(ax):
+    fit = sf.fit(sf.Mixture(sf.Normal(), 2), ONE, start=sf.Mixture([sf.Normal(1, 2), sf.Normal(5, 3)]))
+    sf.plot.trace(fit, ax=ax)
+    assert ax.get_ylim()[0] < fit.trace.log_likelihood[0]
+    assert "below the picture" not in head(ax)

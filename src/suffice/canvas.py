@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+import numpy as np
+
 from suffice.core.errors import SufficeError
 from suffice.core.shown import shown
 
@@ -58,10 +60,11 @@ def dress(ax: Any) -> None:
     ax.tick_params(colors="#444444")
 
 
-def title(ax: Any, text: str, beside: int = 0) -> None:
+def title(ax: Any, text: str, beside: int = 0, pad: float | None = None) -> None:
     """What the picture is, above it, in as many lines as its width asks for; ``beside``: letters left of the axes."""
     inches = ax.get_position().width * ax.figure.get_size_inches()[0] - beside * LETTER
-    ax.set_title(textwrap.fill(text, max(int(inches / LETTER), 20)), fontsize=10, loc="left")
+    lines = [textwrap.fill(line, max(int(inches / LETTER), 20)) for line in text.split("\n")]
+    ax.set_title("\n".join(lines), fontsize=10, loc="left", pad=pad)
 
 
 def colour(index: int) -> str:
@@ -72,3 +75,27 @@ def colour(index: int) -> str:
 def marker(index: int) -> str:
     """The marker of a member or line, another one when its colour comes again."""
     return MARKERS[(index + index // len(MEMBERS)) % len(MARKERS)]
+
+
+def apart(sizes: Any) -> list[int]:
+    """Sizes whose labels have room beside each other on a logarithmic axis."""
+    reach = np.log(sizes[-1] / sizes[0])
+    kept = [int(sizes[-1])]
+    for size in map(int, sizes[-2::-1].tolist()):
+        if np.log(kept[-1] / size) >= 0.09 * reach:
+            kept.append(size)
+    return kept[::-1]
+
+
+def across(panels: int, most: int = 3) -> int:
+    """How many of some panels stand beside each other: four as two by two."""
+    return 2 if panels == 4 and most > 2 else min(panels, most)
+
+
+def number(value: float, digits: int = 1) -> str:
+    """A number with separators and a true minus sign.
+
+    >>> number(-1234.56)
+    '−1,234.6'
+    """
+    return f"{value:,.{digits}f}".replace("-", "−")

@@ -12,6 +12,7 @@ from suffice.core.parameters import Array
 
 POINTS = 801  # of a curve
 FINEST = 5000  # units that the values span, beyond which bins of any width look smooth
+LARGE = 0.4  # of a bounded support, from which on all of it is drawn
 TAIL = np.array([1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2])
 LEVELS = (*TAIL, *np.linspace(0.03, 0.97, 48), *(1 - TAIL[::-1]))  # of a member, through which its curve goes
 
@@ -31,12 +32,21 @@ def extent(parts: list[Any], cells: Any) -> tuple[float, float]:
     """Where to draw: the data, and the bulk of each member."""
     ends = [] if cells is None or not len(cells) else [float(cells.min()), float(cells.max())]
     for part in parts:
-        ends += bulk(part)
+        ends += whole_support(part, bulk(part))
     low, high = min(ends), max(ends)
     if cells is not None and len(cells):  # a member with few rows may be far wider than the data
         span = max(float(np.ptp(cells)), 1e-12 * max(abs(high), 1.0))
         low, high = max(low, float(cells.min()) - 0.3 * span), min(high, float(cells.max()) + 0.3 * span)
     return low, high
+
+
+def whole_support(part: Any, ends: list[float]) -> list[float]:
+    """The bounds of a member's support instead of the ends of its bulk, where both are finite and the bulk is large."""
+    if isinstance(part, Mixture) or part.discrete:
+        return ends
+    low, high = part.support.low, part.support.high
+    large = np.isfinite(high - low) and max(ends) - min(ends) > LARGE * (high - low)
+    return [float(low), float(high)] if large else ends
 
 
 def bulk(part: Any, levels: Any = (0.001, 0.999)) -> list[float]:

@@ -19,14 +19,16 @@ WHOLE = 60  # whole numbers that have a bar each
 FINE = 121  # points of a curve
 FILLED = 6  # members whose shares are filled; more of them would hide each other
 LINES = 30  # of a profile
+TICKS = 40  # rows that have a tick each
 
 
 # ---- fitted and observed --------------------------------------------------------------------------------------------
 def fitted(found: Any, data: Any = None, *, columns: Any = None, ax: Any = None) -> Any:
     """Draw what was fitted beside what was observed, a panel for each column.
 
-    Numbers: a histogram, the density of the whole model and each member's share of it. Counts: the same with a bar for
-    each number. Labels: the observed share of each level above the fitted one, which is made of the members' shares.
+    Numbers: a histogram (and a tick for each of few rows), the density of the whole model and each member's share of
+    it. Counts: the same with a bar for each number. Labels: the observed share of each level above the fitted one,
+    which is made of the members' shares.
 
     Parameters
     ----------
@@ -138,11 +140,21 @@ def _curves(exhibit: Exhibit, column: Column, drawn: list[tuple[int, int]], ax: 
         ax.plot(x, shares[j], color=colour(i), label=_called(exhibit, j), **look)
         if not few and len(drawn) <= FILLED:
             ax.fill_between(x, shares[j], color=colour(i), alpha=0.12, lw=0)
+    if cells is not None and 0 < len(cells) <= TICKS and not few:
+        _row_ticks(exhibit, column, drawn, ax)
     top = float(np.max(total[np.isfinite(total)], initial=0.0))
     top = max(min(top, 2 * tallest), tallest if np.isfinite(tallest) else 0.0)
     ax.set_ylim(0, 1.08 * (top or 1.0))
     ax.set(ylabel="probability" if column.kind == "count" else "density")
     ax.locator_params(nbins=5)
+
+
+def _row_ticks(exhibit: Exhibit, column: Column, drawn: list[tuple[int, int]], ax: Any) -> None:
+    """A tick for each of few rows, in the colour of its most probable member: a histogram of them says little."""
+    seen = np.flatnonzero(column.seen)
+    shades = dict(drawn)
+    tints = [colour(shades[j]) if j in shades else DARK for j in exhibit.owners[seen]] if exhibit.mixed else DARK
+    ax.vlines(np.asarray(column.cells)[seen], 0, 0.06, color=tints, lw=1.4, transform=ax.get_xaxis_transform())
 
 
 def _bars(exhibit: Exhibit, column: Column, drawn: list[tuple[int, int]], ax: Any) -> None:

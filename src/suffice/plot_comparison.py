@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.canvas import DASHES, GREY, axes, colour, dress, marker, title
+from suffice.canvas import DASHES, GREY, apart, axes, colour, dress, marker, title
 from suffice.core.errors import ParameterError
 from suffice.estimators.comparison import Comparison
 
+FARTHEST = 1e6  # nats between two classes, beyond which a boundary is far anyway
 FADE = 0.14  # of a band of ± 1 standard error
 ROWS = ("#b9c4d4", "#e3b9a5")  # the two classes, paler than what was learned of them
 
@@ -19,7 +20,8 @@ def comparison(found: Comparison, axes_pair: Any = None) -> Any:
 
     On the left the held-out error by number of training rows with bands of ± 1 standard error, and a ring where a twin
     overtakes the generative model. On the right, of two classes in two columns, the rows with the boundary of each
-    model; of more columns or classes, how often a class was right that had been given the probability p.
+    model, straight or curved; of more columns or classes, how often a class was right that had been given the
+    probability p.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ def _curves(found: Comparison, ax: Any) -> None:
     ax.set_xscale("log")
     dress(ax)
     ax.margins(0.05, 0.06)
-    ticks = _apart(found.sizes)
+    ticks = apart(found.sizes)
     ax.set_xticks(ticks, [f"{one:,}" for one in ticks])
     ax.minorticks_off()
     ax.set(xlabel="training rows (log scale)", ylabel="held-out error")
@@ -76,16 +78,6 @@ def _curves(found: Comparison, ax: Any) -> None:
     note = f"no crossover seen with {' or '.join(none)}" if none else None
     ax.legend(frameon=False, fontsize=8, title=note, title_fontsize=8, alignment="left")
     title(ax, f"Held-out error, {found.repeats} splits ± 1 std. error")
-
-
-def _apart(sizes: Any) -> list[int]:
-    """Sizes whose labels have room beside each other on a logarithmic axis."""
-    reach = np.log(sizes[-1] / sizes[0])
-    kept = [int(sizes[-1])]
-    for size in sizes[-2::-1].tolist():
-        if np.log(kept[-1] / size) >= 0.09 * reach:
-            kept.append(size)
-    return kept[::-1]
 
 
 def _plane(found: Comparison, ax: Any) -> None:
@@ -99,13 +91,19 @@ def _plane(found: Comparison, ax: Any) -> None:
         ends = None if one is None else _across(one.w, one.b, x, y)
         if ends is not None:
             ax.plot(*ends, color=colour(index), ls=DASHES[index], lw=2.2, label=name, zorder=3)
+        elif name in found.surfaces:
+            surface, look = found.surfaces[name], {"colors": colour(index), "linestyles": DASHES[index]}
+            heights = np.nan_to_num(surface.log_odds, nan=0.0, posinf=FARTHEST, neginf=-FARTHEST)
+            ax.contour(surface.x, surface.y, heights, [0], linewidths=2.2, zorder=3, **look)
+            ax.plot([], [], color=colour(index), ls=DASHES[index], lw=2.2, label=name)
     dress(ax)
     across, up = (f"column {name}" if name.isdigit() else name for name in found.columns)
     ax.set(xlabel=across, ylabel=up, xlim=x, ylim=y)
     ax.legend(frameon=True, framealpha=0.85, edgecolor="none", fontsize=8)
-    curved = [name for name, one in found.boundaries.items() if one is None]
-    note = f"; {curved[0]} has none" if curved else ""
-    title(ax, f"w·x + b = 0, learned from all {found.rows:,} rows{note}")
+    without = [name for name, one in found.boundaries.items() if one is None and name not in found.surfaces]
+    note = f"; {without[0]} has none" if without else ""
+    what = "boundaries" if found.surfaces else "w·x + b = 0"
+    title(ax, f"{what}, learned from all {found.rows:,} rows{note}")
 
 
 def _across(w: Any, b: float, x: Any, y: Any) -> Any:

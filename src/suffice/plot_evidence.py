@@ -17,7 +17,17 @@ MOST = 14  # bars; the smallest of more are drawn as one
 def evidence(explanation: Explanation, *, ax: Any = None) -> Any:
     """Draw prior log-odds and the term of each column as bars that add up to the log-odds of the class.
 
-    Bars to the right speak for the class. Returns the Matplotlib axes.
+    Bars to the right speak for the class.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What ``classifier.explain(row)`` gives.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
 
     Examples
     --------

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.canvas import BLUE, DASHES, GREY, RED, axes, colour, dress, marker, plain, title
+from suffice.canvas import BLUE, DASHES, GREY, RED, axes, colour, dress, marker, number, plain, title
 from suffice.combinators.select import CRITERIA, Selection, criterion_of
 from suffice.combinators.variational_posterior import VariationalPosterior
 from suffice.core.em import Trace
@@ -19,8 +19,19 @@ FLAT = 1e-3  # nats that a climb must rise by to be seen rising
 def selection(chosen: Selection, criterion: str | None = None, ax: Any = None) -> Any:
     """Draw a criterion against the number of members, a line for each structure or family, with the best marked.
 
-    ``criterion`` is the one that ranked them, or ``"bic"``, ``"aic"``, ``"icl"``, ``"held_out"``. Candidates that rest
-    on spurious optima are hollow. Returns the Matplotlib axes.
+    Candidates that rest on spurious optima are hollow.
+
+    Parameters
+    ----------
+    chosen : Selection
+        What :func:`suffice.select` gives.
+    criterion : str, optional
+        ``"bic"``, ``"aic"``, ``"icl"`` or ``"held_out"``; by default the one that ranked them.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
 
     Examples
     --------
@@ -82,7 +93,17 @@ def trace(found: Any, ax: Any = None) -> Any:
     """Draw the log-likelihood and the bound of every pass of a fit; of a posterior, the bound of its evidence.
 
     The line is Σ w log p(x), the circles G(Q, θ) from the statistics of the same pass: EM without mistakes has them on
-    the line. Returns the Matplotlib axes.
+    the line. First passes of a poor start, beside which all others would be flat, are left out; the title says so.
+
+    Parameters
+    ----------
+    found : Fit or posterior of a mixture
+        What was learned in several passes.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
 
     Examples
     --------
@@ -108,10 +129,11 @@ def trace(found: Any, ax: Any = None) -> Any:
     state = "converged" if found.converged else "NOT converged"
     passes = f"{found.n_iter} pass{'es'[: 2 * (found.n_iter != 1)]}"
     passes += f", {refused} of them taken back" if refused > 0 else ""
-    title(ax, f"{what}: {state} after {passes}, at {path.log_likelihood[-1]:,.4f}")
     ax.legend(frameon=False, fontsize=9, loc="lower right")
     dress(ax)
     ax.margins(0.03, 0.08)
+    below = _leave_out_poor_start(ax, [path.log_likelihood])
+    title(ax, f"{what}: {state} after {passes}, at {number(path.log_likelihood[-1], 4)}{below}")
     _in_nats(ax)
     return ax
 
@@ -121,7 +143,15 @@ def traces(found: Any, ax: Any = None) -> Any:
 
     Heights are below its end; lines that do not reach 0 are starts that found a worse optimum.
 
-    Returns the Matplotlib axes.
+    Parameters
+    ----------
+    found : Fit
+        A fit of a mixture with ``n_init`` starts.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
 
     Examples
     --------
@@ -148,17 +178,40 @@ def traces(found: Any, ax: Any = None) -> Any:
     ends = [_objective(path)[-1] for path in paths]
     near = sum(end >= top - 1e-6 * (1 + abs(top)) for end in ends)
     state = "converged" if found.converged else "NOT converged"
-    if others:
-        title(ax, f"{len(paths)} starts, {near} ended at the best {told}, {top:,.2f}; {state}")
-    else:
-        title(ax, f"one start: {state} at {told} {top:,.2f}")
     ax.set(xlabel="pass that was kept", ylabel=f"{told} − that of the best")
     ax.xaxis.get_major_locator().set_params(integer=True)
     dress(ax)
     ax.margins(0.03, 0.08)
+    below = _leave_out_poor_start(ax, [_objective(path) - top for path in paths])
+    if others:
+        title(ax, f"{len(paths)} starts, {near} ended at the best {told}, {number(top, 2)}; {state}{below}")
+    else:
+        title(ax, f"one start: {state} at {told} {number(top, 2)}{below}")
     _in_nats(ax)
     ax.legend(frameon=False, fontsize=8, loc="lower right")
     return ax
+
+
+def _leave_out_poor_start(ax: Any, paths: list[Any]) -> str:
+    """Leave out first passes beside which all others would be a flat line, and return words that say so.
+
+    A pass is left out while the one after it gains more than twice what is still to come; no more than an eighth are.
+    """
+    out, floor, top = 0, np.inf, max(float(path.max()) for path in paths)
+    for path in paths:
+        k = 0
+        while (
+            k < max(len(path) // 8, 1) and k + 1 < len(path) and path[k + 1] - path[k] > 2 * (top - path[k + 1]) + FLAT
+        ):
+            k += 1
+        out, floor = max(out, k), min(floor, float(path[k]))
+    lowest = min(float(path.min()) for path in paths)
+    if not out or lowest >= floor:
+        return ""
+    room = 0.08 * max(top - floor, FLAT)
+    ax.set_ylim(floor - room, top + room)
+    first = "the first pass" if out == 1 else f"the first {out} passes"
+    return f"; below the picture: {first}, from {number(lowest)}"
 
 
 def _in_nats(ax: Any) -> None:

@@ -38,8 +38,28 @@ def likelihood(
     """Draw log L (the profile, where there are other free parameters) with the estimate and its interval.
 
     Heights are below the maximum, so that 0 is the estimate and the dashed line the cut of the likelihood-ratio
-    interval. A parameter of a mixture is named as in :func:`suffice.theory.profile`: ``("mean", 0)``,
-    ``("weights", 0)``, or a name with ``component=``. Returns the Matplotlib axes.
+    interval.
+
+    Parameters
+    ----------
+    distribution : Distribution or Fit
+        A prototype, or a mixture from which EM begins.
+    data
+        Rows.
+    name : str or tuple, optional
+        The parameter, where there are several; of a mixture as in :func:`suffice.theory.profile`: ``("mean", 0)``,
+        ``("weights", 0)``, or a name with ``component=``.
+    level : float
+        Confidence of the interval.
+    weights : array (n,), optional
+        A weight for each row.
+    component : int, optional
+        The component that ``name`` belongs to.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
 
     Examples
     --------
@@ -81,9 +101,9 @@ def likelihood(
     placed = {"textcoords": "offset points", "ha": "center", "color": RED, "annotation_clip": False}
     ax.annotate(f"{words} = {best:.4g}", (best, 0.0), (0, 9), **placed)
     ax.set_ylim(3.2 * cut, -0.12 * cut)
-    kind = "profile log-likelihood" if len(model.free) > 1 else "log-likelihood"
+    kind = "profile log-likelihood" if len(model.free) > 1 or len(path) > 1 else "log-likelihood"
     ax.set(xlabel=words, ylabel="log L − its maximum")
-    ax.set_title(f"{model.name}: {kind}, {level:.0%} interval {low:.4g} … {high:.4g}", fontsize=10, loc="left", pad=18)
+    title(ax, f"{model.name}: {kind}, {level:.0%} interval {low:.4g} … {high:.4g}", pad=18)
     dress(ax)
     return ax
 

@@ -21,6 +21,7 @@ from suffice.exhibit import Column, Exhibit, ranked
 
 SHOWN = 5000  # rows that a picture can hold
 NAMED = 14  # members that a legend names
+ALIKE = 2.5  # ratio of the ranges of two columns up to which both axes have the same unit
 ROUND = np.linspace(0, 2 * np.pi, 145)  # an ellipse
 
 
@@ -49,7 +50,7 @@ def mixture(found: Any, data: Any = None, ax: Any = None, *, columns: Any = (0, 
     >>> fit = sf.fit(sf.Mixture(sf.Normal(), 2), [1, 2, 1, 7, 9, 8.0], random_state=0)
     >>> ax = sf.plot.mixture(fit)  # doctest: +SKIP
     """
-    model = _mixture_of(found)
+    model = mixture_of(found)
     exhibit = Exhibit.of(found, data)
     asked = columns if isinstance(columns, (tuple, list)) else (columns,)
     wanted = exhibit.chosen([0] if len(exhibit.names) == 1 else asked)
@@ -58,18 +59,18 @@ def mixture(found: Any, data: Any = None, ax: Any = None, *, columns: Any = (0, 
         raise ParameterError(msg)
     for column in wanted:
         if column.kind not in {"number", "count"}:
-            raise _refuse(model.parts[0], column)
+            raise refuse_column(column)
     labels, note = [plain(column.label) for column in wanted], f", {exhibit.note}" if exhibit.note else ""
     if len(wanted) == 1:
         part = Mixture(list(wanted[0].parts), weights=model.weights)
         return _density(part, wanted[0].cells, exhibit.row_weights, labels[0], note, axes(ax))
-    places = [_normal(one, [exhibit.columns.index(column) for column in wanted]) for one in model.parts]
+    places = [normal_of(one, [exhibit.columns.index(column) for column in wanted]) for one in model.parts]
     table = None if exhibit.rows is None else [column.cells for column in wanted]
     who = None if exhibit.rows is None else exhibit.owners
     return _scatter(model, places, table, who, labels, note, axes(ax, (5.8 if model.n <= 4 else 7.4, 5.0)))
 
 
-def _mixture_of(found: Any) -> Any:
+def mixture_of(found: Any, who: str = "plot.mixture") -> Any:
     """The mixture to draw."""
     if isinstance(found, VariationalPosterior):
         return found.mixture.at_expected
@@ -77,7 +78,7 @@ def _mixture_of(found: Any) -> Any:
     model = getattr(getattr(model, "mixture", None), "at_expected", model)
     if not isinstance(model, Mixture):
         got = getattr(model, "name", type(model).__name__)
-        msg = f"plot.mixture draws a Mixture, its fit or its posterior; got {got}. {CAN}"
+        msg = f"{who} draws a Mixture, its fit or its posterior; got {got}. {CAN}"
         raise ParameterError(msg)
     if not model.ready:
         msg = "this Mixture has no parameters yet; fit it to data, or give its members some."
@@ -91,9 +92,13 @@ CAN = (
 )
 
 
-def _refuse(part: Any, column: Column | None = None) -> UnsupportedError:
-    name = part.name if column is None else column.family
-    return UnsupportedError(f"plot.mixture has no such picture of members that are {name}. {CAN}")
+def refuse_column(column: Column, who: str = "plot.mixture") -> UnsupportedError:
+    """The refusal of a column that is no number."""
+    return _refuse(column.family, who)
+
+
+def _refuse(family: str, who: str = "plot.mixture") -> UnsupportedError:
+    return UnsupportedError(f"{who} has no such picture of members that are {family}. {CAN}")
 
 
 # ---- one column -----------------------------------------------------------------------------------------------------
@@ -132,21 +137,28 @@ def _density(model: Any, cells: Any, weights: Any, name: str, note: str, ax: Any
 
 
 # ---- two columns ----------------------------------------------------------------------------------------------------
-def _normal(part: Any, columns: list[int]) -> tuple[Array, Array]:
+def normal_of(part: Any, columns: list[int]) -> tuple[Array, Array]:
     """Mean (2,) and covariance (2, 2) of a member in two columns."""
     if isinstance(part, Product):
         known = homes(part)
         (_, first, a), (_, second, b) = (known[column] for column in columns)
         if first == second:
-            return _normal(part.blocks[first], [a, b])
-        means, covs = zip(*(_normal(part.blocks[key], [i]) for key, i in ((first, a), (second, b))), strict=True)
+            return normal_of(part.blocks[first], [a, b])
+        means, covs = zip(*(normal_of(part.blocks[key], [i]) for key, i in ((first, a), (second, b))), strict=True)
         return np.concatenate(means), np.diag(np.ravel(covs))
     if isinstance(part, MultivariateNormal):
         return np.asarray(part.mean)[columns], np.asarray(part.cov)[np.ix_(columns, columns)]
     if isinstance(part, Normal):
         mean, std = np.atleast_1d(part.mean), np.atleast_1d(part.std)
         return mean[columns], np.diag(std[columns] ** 2)
-    raise _refuse(part)
+    raise _refuse(part.name)
+
+
+def ellipse(mean: Array, cov: Array, reach: float) -> Array:
+    """The points (2, 145) at so many standard deviations from a mean."""
+    values, vectors = np.linalg.eigh(cov)
+    circle = np.stack([np.cos(ROUND), np.sin(ROUND)])
+    return np.asarray(mean[:, None] + reach * (vectors * np.sqrt(np.maximum(values, 0.0))) @ circle)
 
 
 def _scatter(model: Any, places: Any, cells: Any, who: Any, labels: list[str], note: str, ax: Any) -> Any:
@@ -165,10 +177,8 @@ def _scatter(model: Any, places: Any, cells: Any, who: Any, labels: list[str], n
             ax.scatter(cells[0][mine], cells[1][mine], label=_label(model, j), rasterized=True, **look)
     for j, i in ranked(model.weights, drawn):
         mean, cov = places[j]
-        values, vectors = np.linalg.eigh(cov)
-        circle = np.stack([np.cos(ROUND), np.sin(ROUND)])
         for reach, width in ((1, 1.8), (2, 1.0)):
-            x, y = mean[:, None] + reach * (vectors * np.sqrt(np.maximum(values, 0.0))) @ circle
+            x, y = ellipse(mean, cov, reach)
             label = _label(model, j) if who is None and reach == 1 else None
             ax.plot(x, y, color=colour(i), lw=width, ls="-" if reach == 1 else "--", label=label)
         ax.text(*mean, str(j), color="white", ha="center", va="center", fontsize=8, weight="bold", zorder=6)
@@ -177,6 +187,9 @@ def _scatter(model: Any, places: Any, cells: Any, who: Any, labels: list[str], n
     title(ax, f"{_kind(model)}: members at 1 and 2 std{count}{note}{_left_out(model, drawn)}")
     dress(ax)
     ax.margins(0.04)
+    ratio = np.ptp(ax.get_xlim()) / np.ptp(ax.get_ylim())
+    if 1 / ALIKE <= ratio <= ALIKE:  # one unit for both columns: ellipses have their true shape
+        ax.set_aspect("equal", adjustable="datalim")
     _legend(ax, 0)
     return ax
 
@@ -212,4 +225,4 @@ def _legend(ax: Any, others: int) -> None:
         more = f"… {len(labels) - room + 1} more"
         handles, labels = [*handles[: room - 1], handles[0].__class__([], [])], [*labels[: room - 1], more]
     outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(labels) > 4 + others else {}
-    ax.legend(handles, labels, frameon=False, fontsize=8, **outside)
+    ax.legend(handles, labels, fontsize=8, framealpha=0.75, edgecolor="none", **outside)

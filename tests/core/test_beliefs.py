@@ -37,9 +37,7 @@ def test_the_mode_under_a_flat_prior_is_maximum_likelihood():
     fit = sf.fit(sf.Poisson(), [1, 2, 4], prior=lambda rate: 1.0)  # noqa: ARG005
     np.testing.assert_allclose(fit.distribution.rate, 7 / 3, rtol=1e-9)
     np.testing.assert_allclose(fit.log_posterior, fit.log_likelihood, rtol=1e-15)
-    assert "improper" in dict(fit.alerts)
-    with pytest.raises(sf.ParameterError, match=r"diverges: it does not fall off as rate goes to inf"):
-        sf.posterior(sf.Poisson(), [1, 2, 4], prior=lambda rate: 1.0)  # noqa: ARG005
+    assert "mode of likelihood × prior" in dict(fit.alerts)["improper"]
 
 
 @pytest.mark.parametrize("power", [1, 5])  # the second overflows at the smallest std
@@ -48,13 +46,9 @@ def test_the_mode_under_a_power_of_the_std(power):
     np.testing.assert_allclose(fit.distribution.mean, np.mean(X), rtol=1e-8)
     np.testing.assert_allclose(fit.distribution.std, np.sqrt(3 * np.var(X) / (3 + power)), rtol=1e-8)
     np.testing.assert_allclose(fit.log_posterior, fit.log_likelihood - power * np.log(fit.distribution.std), rtol=1e-9)
-    with pytest.raises(sf.ParameterError, match="integral of the prior diverges"):
-        sf.posterior(sf.Normal(), X, prior=lambda mean, std: std**-power)  # noqa: ARG005
 
 
-def test_a_prior_that_overflows_everywhere_far_out_is_improper_and_a_pole_inside_is_not():
-    with pytest.raises(sf.ParameterError, match="does not fall off as mean goes to -inf"):
-        sf.posterior(sf.Normal(std=1.0).fix("std"), X, prior=lambda mean: np.exp(mean**2))
+def test_a_prior_with_a_pole_inside_is_not_called_improper():
     with pytest.raises(sf.ParameterError, match=r"prior is inf at p = .*np\.where"):
         sf.posterior(sf.Bernoulli(), [1, 0], prior=lambda p: np.where(np.abs(p - 0.3) < 0.01, np.inf, 1.0))
 

@@ -252,28 +252,15 @@ def test_a_uniform_likelihood_jumps_where_the_data_end():
         (np.mean, "shape"),
         (lambda p: np.ones((len(p), 2)), "shape"),
         (lambda p, q: p * q, "could not be called"),
-        (lambda p: 1 / p, "diverges: it does not fall off as p goes to 0"),
-        (lambda p: 1 / (1 - p), "diverges: it does not fall off as p goes to 1"),
         (lambda p: np.zeros(len(p)), "is 0 at every value"),
         (lambda p: (p == 2).astype(float), "is 0 at every value"),
     ],
-    ids=["negative", "nan", "if", "scalar", "matrix", "arguments", "1/p", "1/(1-p)", "zero", "elsewhere"],
+    ids=["negative", "nan", "if", "scalar", "matrix", "arguments", "zero", "elsewhere"],
 )
 def test_what_is_not_a_density_is_refused(prior, words):
     with pytest.raises(sf.ParameterError) as caught:
         sf.posterior(sf.Bernoulli(), DATA, prior=prior)
     assert words in str(caught.value)
-
-
-@pytest.mark.parametrize("prior", [lambda m: np.ones(len(m)), lambda m: 1 / (1 + np.abs(m))], ids=["flat", "log"])
-def test_an_improper_prior_of_a_mean_is_refused(prior):
-    with pytest.raises(sf.ParameterError, match="diverges"):
-        sf.posterior(sf.Normal(std=1).fix("std"), [1.0, 2.0], prior=prior)
-
-
-def test_an_improper_prior_of_a_scale_is_refused():
-    with pytest.raises(sf.ParameterError, match="as std goes to"):
-        sf.posterior(sf.Normal(), [1.0, 2.0], prior=lambda m, s: stats.norm.pdf(m) / s)
 
 
 def test_prior_and_data_that_exclude_each_other():

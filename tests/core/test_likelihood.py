@@ -268,3 +268,31 @@ def test_blocks_and_weights_of_members_are_refused_with_a_remedy():
             ask()
     with pytest.raises(sf.DataError, match="one weight for each row"):
         sf.theory.risk(sf.Normal(), [1.0, 2.0], weights=np.ones((2, 2)))
+
+
+# ---- one probability among several ----------------------------------------------------------------------------------
+def test_the_profile_of_a_level_has_the_others_in_proportion_to_their_counts():
+    rows, model = list("aabbbcd"), sf.Categorical(list("abcd"))
+    v = np.array([0.1, 2 / 7, 0.6])
+    exact = 2 * np.log(v) + 3 * np.log((1 - v) * 3 / 5) + 2 * np.log((1 - v) / 5)
+    np.testing.assert_allclose(sf.theory.profile(model, rows, ("probs", 0), v), exact, rtol=1e-12)
+    assert sf.theory.profile(model, rows, ("probs", 0), [2 / 7])[0] == pytest.approx(sf.fit(model, rows).log_likelihood)
+
+
+def test_the_interval_of_a_level_is_that_of_this_level_against_all_others():
+    rows = list("aabbbcd")
+    binary = sf.theory.likelihood_interval(sf.Bernoulli(), [one == "a" for one in rows], "p")
+    assert sf.theory.likelihood_interval(sf.Categorical(list("abcd")), rows, ("probs", 0)) == pytest.approx(binary)
+    assert sf.theory.likelihood_interval(sf.Multinomial(), [[2, 3, 2]], ("probs", 0)) == pytest.approx(binary)
+    always = sf.theory.likelihood_interval(sf.Categorical(list("ab")), list("aaa"), ("probs", 0))
+    assert always == pytest.approx(sf.theory.likelihood_interval(sf.Bernoulli(), [1, 1, 1], "p"))
+
+
+def test_the_curve_of_a_level_is_drawn_as_a_profile(ax):
+    sf.plot.likelihood(sf.Categorical(list("abc")), list("aabc"), ("probs", 0), ax=ax)
+    x, y = ax.lines[0].get_data()
+    inside = np.isfinite(y)
+    np.testing.assert_allclose(y[inside], 2 * np.log(2 * x[inside]) + 2 * np.log(2 * (1 - x[inside])), atol=1e-10)
+    assert "profile" in ax.get_title(loc="left")
+    with pytest.raises(sf.ParameterError, match="no parameter at"):
+        sf.theory.profile(sf.Categorical(list("abc")), list("aabc"), ("probs", 7), [0.5])

@@ -1,6 +1,7 @@
 """A generative classifier beside its discriminative twins: the same rows, honest scores, and who overtakes whom."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB as TheirNB
@@ -289,6 +290,25 @@ def test_the_picture_shows_curves_and_boundaries():
     plt.close("all")
     with pytest.raises(sf.ParameterError, match="draws what sf"):
         sf.plot.comparison(3)
+
+
+@pytest.mark.parametrize("framed", [False, True])
+def test_a_curved_boundary_is_drawn_where_classes_are_equally_probable(framed):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    rows = rng.normal(size=(300, 2)) * (1 + y)[:, None]  # one class around the other
+    X = pd.DataFrame({"u": rows[:, 0], "v": rows[:, 1]}) if framed else rows
+    model = sf.NaiveBayes({"u": sf.Normal(), "v": sf.Normal()}) if framed else sf.QuadraticDiscriminantAnalysis()
+    found = sf.compare(X, y, model, repeats=2, random_state=0)
+    assert found.boundaries["generative"] is None
+    _, right = sf.plot.comparison(found)
+    curve = next(one for one in right.collections if one.get_linestyle() and len(one.get_paths()))
+    points = np.concatenate([path.vertices for path in curve.get_paths()])
+    at = pd.DataFrame({"u": points[:, 0], "v": points[:, 1]}) if framed else points
+    np.testing.assert_allclose(model.fit(X, y).predict_proba(at)[:, 1], 0.5, atol=5e-3)
+    assert np.ptp(np.arctan2(points[:, 1], points[:, 0])) > 6  # all around
+    assert "generative" in [text.get_text() for text in right.get_legend().get_texts()]
+    assert "has none" not in right.get_title(loc="left")
 
 
 def test_the_legend_of_the_calibration_leaves_the_curves_free():

@@ -24,13 +24,22 @@ def is_density(likelihood: Any, prior: Any) -> bool:
     belief = getattr(prior, "belief", prior)
     if not isinstance(belief, Distribution) or isinstance(belief, likelihood.conjugates):
         return False
-    number = belief.lone and not belief.batch and not belief.row_vector and not belief.blocks
-    if not number or belief.discrete or len(likelihood.free) != 1 or likelihood.blocks:
+    parts = getattr(belief, "parts", (belief,))  # of a mixture its components
+    if not all(_about_a_number(one) for one in parts) or len(likelihood.free) != 1 or likelihood.blocks:
         return False
     # A belief about positive numbers is a slip where a probability is meant; one about any number is cut to the domain.
-    domain, support = likelihood.specs()[likelihood.free[0]].domain, belief.support
-    within = domain.low <= support.low and support.high <= domain.high
-    return bool(within or np.isinf([support.low, support.high]).all())
+    domain = likelihood.specs()[likelihood.free[0]].domain
+    return all(
+        (domain.low <= one.support.low and one.support.high <= domain.high)
+        or bool(np.isinf([one.support.low, one.support.high]).all())
+        for one in parts
+    )
+
+
+def _about_a_number(belief: Any) -> bool:
+    """Whether a distribution is one of a single number that is not counted."""
+    wide = not belief.lone or belief.batch or belief.row_vector or belief.blocks
+    return not wide and not belief.discrete
 
 
 def density_posterior(likelihood: Any, stats: Any, prior: Any, *, mode_only: bool = False) -> Any:

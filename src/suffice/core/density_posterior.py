@@ -14,11 +14,16 @@ from suffice.core.coordinates import Bulk, LogDensity, Space, candidates, climb_
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
 from suffice.core.integral import TOLERANCES, ImproperError, Integral, integrate, refuse_improper
+from suffice.core.integral_tails import Tails, refuse_bulk_at_an_end, refuse_improper_tails
 from suffice.core.parameters import Array
-from suffice.core.prior_function import at_points, called, of_function
+from suffice.core.prior_function import at_points, called, of_function, refuse_overflow
 from suffice.engines.once import cached_property
 
 MOST = 3  # parameters that a density may speak of
+IMPROPER = (
+    "the posterior is proper, but the evidence is undefined.",
+    "the estimate is the mode of likelihood × prior, and the log-posterior leaves out the constant of the prior.",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,8 +47,8 @@ class DensityPosterior(Belief):
 
     def __post_init__(self) -> None:
         """Look at the prior, so that a wrong one is refused at once."""
-        if not self.mode_only:
-            _ = self._beyond
+        if self.improper is not None and not self.mode_only:
+            self._refuse_improper_posterior()
         if not np.isfinite(self.bulk.height):
             names = ", ".join(self.names)
             msg = (
@@ -90,13 +95,23 @@ class DensityPosterior(Belief):
 
     @cached_property
     def improper(self) -> str | None:
-        """Why the integral of the prior is infinite, where only the mode is asked for."""
-        if self.mode_only:
-            try:
-                _ = self._beyond
-            except ImproperError as error:
-                return str(error)
+        """Why the integral of the prior is infinite; None where it is finite."""
+        try:
+            _ = self._beyond
+        except ImproperError as error:
+            return str(error)
         return None
+
+    def _refuse_improper_posterior(self) -> None:
+        """Refuse an improper prior where likelihood × prior has no finite integral, or no value in its bulk."""
+        refuse_bulk_at_an_end(self.space, self.bulk)
+        _ = self._tails
+        refuse_overflow(self.prior, self._nodes[0], self.names)
+
+    @cached_property
+    def _tails(self) -> tuple[Tails, ...]:
+        """How each parameter's density ends under an improper prior, the others integrated out."""
+        return tuple(refuse_improper_tails(self._marginal(j)) for j in range(self.space.size))
 
     @cached_property
     def _log_prior_total(self) -> float:
@@ -120,6 +135,11 @@ class DensityPosterior(Belief):
         starts = list(self.starts) if self.improper is not None else [*self.starts, self._prior_bulk.centre]
         return find_bulk(self.space.lift(self._log_joint), self.space, starts)
 
+    @property
+    def _others(self) -> tuple[Bulk, ...]:
+        """Where else to look closely: where the prior has its bulk, if it has one."""
+        return () if self.improper is not None else (self._prior_bulk,)
+
     @cached_property
     def _integral(self) -> Integral:
         return self._marginal(0)
@@ -128,7 +148,7 @@ class DensityPosterior(Belief):
         done = self.__dict__.setdefault("_marginals", {})
         if (axis, loose) not in done:
             lifted = self.space.lift(self._log_joint)
-            done[axis, loose] = integrate(lifted, self.space, self.bulk, (self._prior_bulk,), axis, loose)
+            done[axis, loose] = integrate(lifted, self.space, self.bulk, self._others, axis, loose)
         found: Integral = done[axis, loose]
         return found
 
@@ -144,14 +164,21 @@ class DensityPosterior(Belief):
 
     @property
     def log_evidence(self) -> float:
-        """Log ∫ likelihood × prior, the prior normalised."""
+        """Log ∫ likelihood × prior, the prior normalised; NaN under an improper prior, which has no constant."""
+        if self.improper is not None:
+            return float("nan")
         return self._integral.log_total - self._log_prior_total
 
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
         theta, shares = self._nodes
         mean = shares @ theta
-        return mean, np.sqrt(shares @ np.square(theta - mean))
+        std = np.sqrt(shares @ np.square(theta - mean))
+        if self.improper is not None:
+            lost = np.where([axis.bounded == (False, False) for axis in self.space.axes], np.nan, np.inf)
+            mean = np.where([one.has_moment(1) for one in self._tails], mean, lost)
+            std = np.where([one.has_moment(2) for one in self._tails], std, np.inf)
+        return mean, std
 
     @property
     def mean(self) -> Any:
@@ -182,7 +209,7 @@ class DensityPosterior(Belief):
             best = self.bulk.centre
         best = polish(log_g, best, self.bulk.scale)
         theta, height = self.space.values(best[None])[0], float(log_g(best[None])[0])
-        if self.improper is not None:
+        if self.improper is not None and self.mode_only:
             self._refuse_endless(best)
         touched = None
         for j, axis in enumerate(self.space.axes):
@@ -270,7 +297,7 @@ class DensityPosterior(Belief):
                 out[true] = self._log_joint(theta[true])
             return out
 
-        found = integrate(self.space.lift(log_joint), self.space, self.bulk, (self._prior_bulk,))
+        found = integrate(self.space.lift(log_joint), self.space, self.bulk, self._others)
         error = max(self._integral.error, TOLERANCES[self.space.size][0])
         return Probability(float(np.exp(found.log_total - self._integral.log_total)), error)
 
@@ -347,21 +374,21 @@ class DensityPosterior(Belief):
         """What to know before trusting the answers."""
         found: list[Alert] = []
         if self.improper is not None:
-            text = (
-                "the integral of the prior diverges: the estimate is the mode of likelihood × prior, and the "
-                "log-posterior is that of the prior as given, without its constant. sf.posterior needs a proper one."
-            )
-            edge = self._peak[1]
-            on_edge = (("boundary", f"the most probable {edge} lies on the boundary of its domain."),)
-            return (("improper", text), *(on_edge if edge else ()))
+            found.append(("improper", f"the integral of the prior diverges: {IMPROPER[self.mode_only]}"))
         total = float(np.exp(self._log_prior_total))
-        if abs(total - 1) > 1e-6:
+        if self.improper is None and abs(total - 1) > 1e-6:
             share = f"has {total:.6g} of its probability where {self.names[0]} may lie"
             what = f"integrates to {total:.6g}, not to 1" if callable(self.prior) else share
             found.append(("normalised", f"the prior {what}; it was divided by that."))
         if self._peak[1]:
             found.append(("boundary", f"the most probable {self._peak[1]} lies on the boundary of its domain."))
-        doubt = max(self._integral.error, float(np.exp(self._beyond - self._log_prior_total)))
+        if self.improper is not None and self.mode_only:
+            return tuple(found)
+        if self.improper is None:
+            beyond = float(np.exp(self._beyond - self._log_prior_total))
+        else:
+            beyond = max(one.beyond for one in self._tails)
+        doubt = max(self._integral.error, beyond)
         if doubt > max(1e-7, 10 * TOLERANCES[self.space.size][0]):
             found.append(("inexact", f"the quadrature leaves a relative error of about {doubt:.1g}."))
         return tuple(found)

@@ -210,10 +210,10 @@ def posterior(
 ) -> Any:
     """What to believe of a distribution's parameters after seeing the data.
 
-    ``prior`` is conjugate, an earlier posterior, ``"weak"``, ``"reference"`` (improper, where the posterior is proper:
+    ``prior`` is conjugate, a mixture of conjugate priors, an earlier posterior, ``"weak"``, ``"reference"`` (improper:
     :mod:`suffice.core.reference`), or any density of the free parameters as a function. It takes them as arrays, by
     position in the order of the distribution (or by name, if its arguments have exactly their names), and returns an
-    array. For one parameter any distribution of a number will do.
+    array; it may be improper, as ``1 / std``, where the posterior is proper. For one parameter any distribution does.
 
     A prior over finitely many values is ``sf.Categorical(values, probabilities)`` for one parameter, and
     ``{distribution: weight, …}`` for any: the posterior has a weight for each, and sums where others integrate.

@@ -23,7 +23,7 @@ TOLERANCES = {1: (1e-14,), 2: (1e-9, 1e-10), 3: (1e-5, 1e-6, 1e-6)}
 
 
 class ImproperError(ParameterError):
-    """A prior whose integral is infinite: it has no posterior in general, but likelihood × prior may have a mode."""
+    """A prior whose integral is infinite: likelihood × prior may still have a finite one, or a mode."""
 
     @classmethod
     def towards(cls, axis: Axis, side: int) -> ImproperError:
@@ -32,6 +32,16 @@ class ImproperError(ParameterError):
         return cls(
             f"the integral of the prior diverges: it does not fall off {where}. Give a proper density: bound it, or "
             "multiply it by one that falls off. Its mode alone, if there is one, is what sf.fit(…, prior=…) finds."
+        )
+
+    @classmethod
+    def with_data(cls, axis: Axis, side: int) -> ImproperError:
+        """The refusal of an improper prior under which the posterior is improper, too."""
+        where = f"as {axis.name} goes to {(axis.domain.low, axis.domain.high)[side]:g}"
+        return cls(
+            "the posterior is improper: the integral of the prior diverges, and with these data so does that of "
+            f"likelihood × prior: it does not fall off {where}. Add rows, or give a proper density: bound it, or "
+            "multiply it by one that falls off."
         )
 
 

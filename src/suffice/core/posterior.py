@@ -79,6 +79,23 @@ class Posterior(Belief):
         """
         return by_parameter(lambda name, value: plain(cumulative(self.belief, name, value)), self.names, t, named)
 
+    def marginal_density(self, name: str, values: Any) -> Any:
+        """The density of one parameter by itself, the others integrated out; of a vector, of each of its entries.
+
+        Parameters
+        ----------
+        name : str
+            The parameter.
+        values : array
+            Where; of a vector, what its entries are compared with: ``x[:, None]`` gives a column for each.
+
+        Returns
+        -------
+        array
+        """
+        own = getattr(self.belief, "marginal_density", None)
+        return np.exp(self.belief.log_prob(values)) if own is None else own(name, np.asarray(values, dtype=float))
+
     def prob(self, predicate: Any, random_state: Any = None) -> Probability:
         r"""P(statement about θ | data), :math:`\int 1[\text{predicate}(\theta)]\,p(\theta \mid x)\,d\theta`.
 
@@ -187,7 +204,10 @@ def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Any:
             raise UnsupportedError(msg)
         alerts, prior = likelihood.weak_alerts(stats), likelihood.weak_prior(stats)
     from suffice.core.density import density_posterior, is_density
+    from suffice.core.mixed_posterior import is_mixed, mixed_posterior
 
+    if is_mixed(likelihood, prior):
+        return mixed_posterior(likelihood, prior, lambda one: conjugate_posterior(likelihood, stats, one))
     if is_density(likelihood, prior):
         return density_posterior(likelihood, stats, prior)
     prior = getattr(prior, "belief", prior)
@@ -215,7 +235,8 @@ def _refusal(likelihood: Any, prior: Any) -> str:
     accepted = [
         one.__name__ for one in kinds if not any(other is not one and issubclass(other, one) for other in kinds)
     ]
-    offer = f"It takes {' or '.join(accepted)}, or" if accepted else "It takes"
+    offer = f"It takes {' or '.join(accepted)}," if accepted else "It takes"
     got = repr(prior) if hasattr(prior, "specs") else f"{type(prior).__name__} {prior!r:.60}"
     names = ", ".join(likelihood.free) or "its parameters"
-    return f"{likelihood.name} cannot use {got} as a prior. {offer} any density of ({names}) as a function."
+    or_mixed = "a mixture of these, or " if accepted else ""
+    return f"{likelihood.name} cannot use {got} as a prior. {offer} {or_mixed}any density of ({names}) as a function."

@@ -84,6 +84,20 @@ def _refuse_overflow(prior: Callable[..., Any], space: Space, theta: Array) -> N
                 raise ImproperError.towards(axis, side)
 
 
+def refuse_overflow(prior: Callable[..., Any], theta: Array, names: tuple[str, ...]) -> None:
+    """Refuse a density that overflows at one of the points (N, p), which have the mass of likelihood × prior."""
+    with np.errstate(all="ignore"):
+        infinite = np.isposinf(called(prior, list(theta.T), names))
+    if infinite.any():
+        at = zip(names, theta[int(np.argmax(infinite))], strict=True)
+        place = ", ".join(f"{name} = {value:.6g}" for name, value in at)
+        msg = (
+            f"the prior overflows at {place}, where likelihood × prior has its mass. Divide it by a constant, or give "
+            "one that grows less fast."
+        )
+        raise ParameterError(msg)
+
+
 def called(prior: Callable[..., Any], columns: list[Array], names: tuple[str, ...]) -> Array:
     """What the function answers for columns of parameters, or an error that shows how to write it for arrays."""
     signature = f"({', '.join(names)})"

@@ -197,6 +197,16 @@ class Dirichlet(ExponentialFamily):
         point = np.where(self._present & ~(rest > 0), 1.0, 0.0)  # where a share is sure to be 1, or 0
         return np.where(self._present & (rest > 0), np.where(t < 0, 0.0, inside), (t >= point).astype(float))
 
+    def marginal_density(self, name: str, t: Array) -> Array:
+        """The density of each share by itself, a Beta; NaN for a share that is sure to be 0 or 1."""
+        del name
+        rest = self.total[..., None] - self.alpha
+        spread = self._present & (rest > 0)
+        a, b = np.where(spread, self.alpha, 1.0), np.where(spread, rest, 1.0)
+        with np.errstate(all="ignore"):
+            logs = special.xlogy(a - 1, t) + special.xlog1py(b - 1, -np.asarray(t)) - special.betaln(a, b)
+        return np.where(spread, np.where((t >= 0) & (t <= 1), np.exp(logs), 0.0), np.nan)
+
     def entropy_cell(self) -> Any:
         slopes = np.where(self._present, (self.alpha - 1) * special.digamma(np.where(self._present, self.alpha, 1)), 0)
         both = (self.total - self._present.sum(axis=-1)) * special.digamma(self.total)

@@ -24,6 +24,16 @@ def check_offset(name: str, offset: Any, df: Array) -> None:
         raise ParameterError(msg)
 
 
+def density_of_std(shape: Any, scale: Any, t: Any) -> Array:
+    """The density of σ at ``t``, where 1/σ² ~ Gamma(shape, scale)."""
+    t = np.asarray(t, dtype=float)
+    with np.errstate(all="ignore"):
+        log_t = np.log(np.maximum(t, 1e-300))
+        constant = np.log(2) + shape * np.log(scale) - special.gammaln(shape)
+        inside = constant - (2 * np.asarray(shape) + 1) * log_t - scale * np.exp(-2 * log_t)
+        return np.asarray(np.where(t > 0, np.exp(inside), 0.0))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class NormalInverseGamma(Distribution, register=False):
     r"""Belief about mean and variance: σ² ~ InverseGamma(shape, scale), μ | σ² ~ Normal(mean, σ²/count).
@@ -159,6 +169,15 @@ class NormalInverseGamma(Distribution, register=False):
             return special.stdtr(2 * np.asarray(self.shape), (t - self.mean) / reach)
         with np.errstate(divide="ignore", over="ignore"):
             return np.where(t > 0, special.gammaincc(self.shape, self.scale / np.square(np.maximum(t, 1e-300))), 0.0)
+
+    def marginal_density(self, name: str, t: Array) -> Any:
+        """The density of the mean by itself, a Student-t, or of the std, where 1/std² is Gamma."""
+        from suffice.distributions.student_t import StudentT
+
+        if name == "mean":
+            reach = np.sqrt(self.scale / (self.shape * self.count))
+            return np.exp(StudentT(2 * np.asarray(self.shape), self.mean, reach).log_prob(t))
+        return density_of_std(self.shape, self.scale, t)
 
     def from_uniform(self, u: Array) -> list[Array]:
         """Mean and std of numbers (n, 2) from the unit square: one belief, not a stack."""

@@ -16,7 +16,7 @@ from suffice.core.statistics import share
 from suffice.distributions.covariance import root, traces, whitening
 from suffice.distributions.multivariate_student_t import MultivariateStudentT
 from suffice.distributions.normal import HALF_LOG_TAU
-from suffice.distributions.normal_inverse_gamma import check_offset
+from suffice.distributions.normal_inverse_gamma import check_offset, density_of_std
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,14 +187,29 @@ class NormalInverseWishart(Distribution, register=False):
         return {"mean": (self.mean - reach, self.mean + reach), "std": (low, high)}
 
     def marginal_cdf(self, name: str, t: Array) -> Any:
-        """P(mean ≤ t) of each column, a Student-t."""
-        if name != "mean":
+        """P(mean ≤ t) of each column, a Student-t, or P(std ≤ t), where 1/std² is Gamma."""
+        if name not in {"mean", "std"}:
             msg = "a covariance has no cumulative distribution of its own: use prob(lambda mean, cov: …)."
             raise UnsupportedError(msg)
         df = (np.asarray(self.df) - self.columns + 1)[..., None]
         variances = np.einsum("...ii->...i", np.asarray(self.scale))
+        if name == "std":
+            with np.errstate(divide="ignore", over="ignore"):
+                inside = special.gammaincc(df / 2, 0.5 * variances / np.square(np.maximum(t, 1e-300)))
+            return np.where(np.asarray(t) > 0, inside, 0.0)
         reach = np.sqrt(variances / (np.asarray(self.count)[..., None] * df))
         return special.stdtr(df, (t - self.mean) / reach)
+
+    def marginal_density(self, name: str, t: Array) -> Any:
+        """The density of each column's mean by itself, a Student-t, or of its std, where 1/std² is Gamma."""
+        df = (np.asarray(self.df) - self.columns + 1)[..., None]
+        variances = np.einsum("...ii->...i", np.asarray(self.scale))
+        if name == "std":
+            return density_of_std(df / 2, 0.5 * variances, t)
+        reach = np.sqrt(variances / (np.asarray(self.count)[..., None] * df))
+        z = (t - self.mean) / reach
+        constant = special.gammaln((df + 1) / 2) - special.gammaln(df / 2) - 0.5 * np.log(df * np.pi) - np.log(reach)
+        return np.exp(constant - 0.5 * (df + 1) * np.log1p(np.square(z) / df))
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw pairs: a dictionary of ``mean`` (n, d) and ``cov`` (n, d, d); the Wishart by Bartlett's triangle."""

@@ -13,13 +13,15 @@ from threadpoolctl import threadpool_limits
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError
 from suffice.core.parameters import Array, generator
-from suffice.estimators.comparison import Boundary, Comparison, Curve, Lead, Reliability, standard_error
+from suffice.estimators.comparison import Boundary, Comparison, Curve, Lead, Reliability, Surface, standard_error
 from suffice.estimators.splits import Rows, sizes_of
 from suffice.estimators.twins import READ, Generative, Linear, discriminative, generative_of
-from suffice.frames.table import is_frame
+from suffice.frames.table import is_frame, like, names
 
 BINS = 10  # of a probability
 DRAWN = 2000  # rows that a picture can hold
+GRID = 121  # points of a surface along each axis
+ROOM = 0.03  # around the rows, in parts of their range
 
 
 def compare(
@@ -99,9 +101,15 @@ def compare(
                 raise
             alerts.append(("interrupted", f"stopped by the keyboard: {done} of {repeats} splits are here."))
         some = rng.permutation(len(data.codes))[:READ]
-        boundaries = {one.model.name: _boundary(one, data, some) for one in tallies}
+        drawn = some[:DRAWN]
+        boundaries, surfaces = {}, {}
+        for one in tallies:
+            learned = one.learn(data, np.arange(len(data.codes)))
+            boundaries[one.model.name] = _boundary(one, learned, data, some)
+            surface = _surface(one, learned, data, drawn) if boundaries[one.model.name] is None else None
+            if surface is not None:
+                surfaces[one.model.name] = surface
     first, *twins = tallies
-    drawn = some[:DRAWN]
     return Comparison(
         models={one.name: one.words for one in models},
         classes=tuple(data.classes.tolist()),
@@ -114,6 +122,7 @@ def compare(
         calibration={one.model.name: one.reliability() for one in tallies if one.model.probable},
         alerts=(*alerts, *(alert for one in tallies for alert in one.alerts(steps))),
         plane=(data.matrix[drawn], data.codes[drawn]) if data.matrix.shape[1] == 2 else None,
+        surfaces=surfaces,
     )
 
 
@@ -245,7 +254,21 @@ def _lead(steps: Array, generative: _Tally, twin: _Tally, data: Rows) -> Lead:
     return Lead(steps, gain.mean(axis=0), np.fmax(standard_error(gain), over_rows))
 
 
-def _boundary(tally: _Tally, data: Rows, some: Array) -> Boundary | None:
-    """The boundary that a model learns from all rows, told by some of them."""
-    learned = tally.learn(data, np.arange(len(data.codes)))
+def _boundary(tally: _Tally, learned: Any, data: Rows, some: Array) -> Boundary | None:
+    """The boundary that a model learned from all rows, told by some of them."""
     return tally.model.boundary(learned, data.rows(some, raw=tally.model.raw), data.matrix[some], data.classes)
+
+
+def _surface(tally: _Tally, learned: Any, data: Rows, drawn: Array) -> Surface | None:
+    """The log-odds of two classes over two columns of numbers; None of others."""
+    frame = names(data.given) if tally.model.raw else None
+    if data.matrix.shape[1] != 2 or len(data.classes) != 2 or (frame is not None and len(frame) != 2):
+        return None
+    low, high = data.matrix[drawn].min(axis=0), data.matrix[drawn].max(axis=0)
+    room = ROOM * np.where(high > low, high - low, 1.0)
+    x, y = np.linspace(low - room, high + room, GRID).T
+    mesh = np.stack([one.ravel() for one in np.meshgrid(x, y)], axis=1)
+    rows = mesh if frame is None else like(data.given, dict(zip(frame, mesh.T, strict=True)))
+    scores = tally.model.scores(learned, rows, data.classes)
+    with np.errstate(invalid="ignore"):
+        return Surface(x, y, (scores[:, 1] - scores[:, 0]).reshape(GRID, GRID))

@@ -17,6 +17,15 @@ LABEL = 6  # letters of their names at least
 
 
 @dataclass(frozen=True, eq=False)
+class Surface:
+    """Log-odds of the second of two classes over two columns, for a boundary that is no line: (y, x) on a grid."""
+
+    x: Array
+    y: Array
+    log_odds: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Boundary:
     """Where two classes are equally good: w·x + b = 0, in the units of the columns; above 0 the second is better.
 
@@ -164,6 +173,7 @@ class Comparison:
     calibration: dict[str, Reliability]
     alerts: tuple[Alert, ...] = ()
     plane: tuple[Array, Array] | None = field(default=None, repr=False)  # rows and classes to draw, of two columns
+    surfaces: dict[str, Surface] = field(default_factory=dict, repr=False)  # of models whose boundary is curved
 
     @property
     def table(self) -> list[dict[str, Any]]:

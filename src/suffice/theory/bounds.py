@@ -45,6 +45,18 @@ def hoeffding_interval(x: Any, delta: float = 0.05) -> tuple[float, float]:
     half-width stays what the bound says. Missing numbers are left out; there are no weights, because a weighted row is
     not an independent one.
 
+    Parameters
+    ----------
+    x : array (m,)
+        Numbers from 0 to 1.
+    delta : float
+        The probability with which the interval may miss the expected value.
+
+    Returns
+    -------
+    tuple of float
+        Its ends, (low, high).
+
     Examples
     --------
     >>> low, high = sf.theory.hoeffding_interval([1, 0, 1, 1] * 25, delta=0.05)
@@ -59,6 +71,17 @@ def hoeffding_interval(x: Any, delta: float = 0.05) -> tuple[float, float]:
 
 def hoeffding_sample_size(width: float, delta: float = 0.05) -> int:
     """The least number of rows whose Hoeffding interval has a half-width of at most ``width``.
+
+    Parameters
+    ----------
+    width : float
+        The half-width, above 0.
+    delta : float
+        The probability with which the interval may miss the expected value.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -82,6 +105,17 @@ class RegularisedBernoulli:
     """The estimate with two pseudo-examples, one of each kind, and what Hoeffding promises about it.
 
     With probability at least 1 − ``delta``: |estimate − p| ≤ ``error`` and D(p‖estimate) ≤ ``divergence``.
+
+    Attributes
+    ----------
+    estimate : float
+        (1 + Σx)/(m + 2).
+    error, divergence : float
+        The two bounds.
+    n : int
+        Number of rows m.
+    delta : float
+        The probability with which the bounds may fail.
     """
 
     estimate: float
@@ -100,6 +134,17 @@ def regularised_bernoulli(x: Any, delta: float = 0.05) -> RegularisedBernoulli:
 
     The error is at most ε = (1 + √(m·log(2/δ)/2))/(m + 2), and D(p‖p̂) at most ε²/(p̂(1 − p̂)).
 
+    Parameters
+    ----------
+    x : array (m,)
+        Zeros and ones.
+    delta : float
+        The probability with which the bounds may fail.
+
+    Returns
+    -------
+    RegularisedBernoulli
+
     Examples
     --------
     >>> sf.theory.regularised_bernoulli([0, 0, 0]).estimate
@@ -117,7 +162,24 @@ def regularised_bernoulli(x: Any, delta: float = 0.05) -> RegularisedBernoulli:
 
 
 def probability_all_zeros(p: float, m: int) -> float:
-    """(1 − p)^m: how often m rows of a Bernoulli(p) are all 0, so that maximum likelihood calls a 1 impossible."""
+    """(1 − p)^m: how often m rows of a Bernoulli(p) are all 0, so that maximum likelihood calls a 1 impossible.
+
+    Parameters
+    ----------
+    p : float
+        The probability of a 1.
+    m : int
+        Number of rows.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(sf.theory.probability_all_zeros(0.01, 34), 4)
+    0.7106
+    """
     if not 0 <= p <= 1:
         msg = f"p is a number from 0 to 1; got {p!r}."
         raise ParameterError(msg)
@@ -136,17 +198,57 @@ def _binary_entropy(p: float) -> float:
 
 # ---- the log-loss view ----------------------------------------------------------------------------------------------
 def entropy(distribution: Any) -> Any:
-    """−E log p(X) in nats: the least risk that any model of this distribution can have."""
+    """−E log p(X) in nats: the least risk that any model of this distribution can have.
+
+    Parameters
+    ----------
+    distribution : Distribution or Fit
+        What X is distributed as.
+
+    Returns
+    -------
+    float
+        Of a stack, an array with one for each; where it was sampled, with its ``error``.
+
+    Examples
+    --------
+    >>> round(sf.theory.entropy(sf.Bernoulli(0.5)), 4)
+    0.6931
+    """
     return as_distribution(distribution, "entropy").entropy()
 
 
 def kl(p: Any, q: Any) -> Any:
-    """D(p‖q) in nats: the excess risk of the model ``q`` where ``p`` is the truth."""
+    """D(p‖q) in nats: the excess risk of the model ``q`` where ``p`` is the truth.
+
+    Parameters
+    ----------
+    p, q : Distribution or Fit
+        The truth, and the model.
+
+    Returns
+    -------
+    float
+        At least 0, and 0 only where both are the same distribution.
+
+    Examples
+    --------
+    >>> sf.theory.kl(sf.Normal(0, 1), sf.Normal(0.5, 1))
+    0.125
+    """
     return as_distribution(p, "kl").kl(as_distribution(q, "kl"))
 
 
 class Risk(float):
-    """A risk in nats per row, with its parts: risk = ``divergence`` + ``entropy`` (NaN for an empirical risk)."""
+    """A risk in nats per row, with its parts: risk = ``divergence`` + ``entropy``.
+
+    Attributes
+    ----------
+    divergence : float
+        D(truth‖model), the excess over the least risk; NaN for an empirical risk.
+    entropy : float
+        H(truth), the least risk; NaN for an empirical risk.
+    """
 
     divergence: float
     entropy: float
@@ -162,6 +264,19 @@ def risk(model: Any, truth: Any, weights: Any = None) -> Risk:
     """The log-loss of a model: −mean log p over rows, or its expectation under a true distribution P.
 
     The true risk is D(P‖model) + H(P); the answer is a number with both parts as attributes.
+
+    Parameters
+    ----------
+    model : Distribution or Fit
+        The model.
+    truth : Distribution, Fit or rows
+        The true distribution, or rows for the empirical risk.
+    weights : array (n,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    Risk
 
     Examples
     --------

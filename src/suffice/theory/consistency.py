@@ -26,6 +26,23 @@ class Consistency:
 
     Columns: ``size``, ``exceeds`` = P(‖θ̂ − θ₀‖ > ε), ``mean_error`` and ``rms_error`` of ‖θ̂ − θ₀‖, ``uniform`` =
     P(sup over the grid of |L_m(θ) − L(θ)| > ε), ``mean_gap``, the mean of that supremum.
+
+    Attributes
+    ----------
+    distribution : Distribution
+        The truth θ₀.
+    epsilon : float
+        The distance that counts as off.
+    repeats : int
+        Samples of each size.
+    rows : list of dict
+        The table; ``table["exceeds"]`` is one of its columns.
+    expected : array
+        L(θ) at the points of the grid.
+    best : float
+        L(θ₀).
+    alerts : tuple of (code, text)
+        Parameters that no sample can tell apart.
     """
 
     distribution: Any

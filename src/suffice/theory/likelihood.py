@@ -18,6 +18,7 @@ from suffice.engines import local
 from suffice.theory.mixture_profile import ROUNDS, MixtureProfile
 from suffice.theory.models import as_distribution
 from suffice.theory.paths import Path, as_path, parameter_at, shown, with_parameter
+from suffice.theory.simplex_profile import SimplexProfile, is_entry_of_simplex
 
 MIXING = "The weights of a mixture's components are named by their path: grid={('weights', 0): […]}."
 BATCH = 1 << 14  # candidates of one family that are stacked at once
@@ -230,6 +231,9 @@ def _curve(distribution: Any, data: Any, name: Any, weights: Any, component: int
     if isinstance(model, Mixture):
         model, rows, checked = _read(model, data, weights)
         return MixtureProfile(model, rows, checked, path)
+    if is_entry_of_simplex(model, path):
+        model, rows, checked = _read(model, data, weights)
+        return SimplexProfile(model, rows, checked, path)
     if len(path) == 2 and model.blocks:
         key, own = path
         _refuse_blocks(model, f"the profile of {own!r} of {key!r}")
@@ -249,8 +253,8 @@ def profile(
     data
         Rows.
     name : str or tuple
-        The parameter; of a mixture its path behind ``.params``, such as ``("mean", 0)`` or ``("weights", 0)``, or its
-        name with ``component=``.
+        The parameter; one of several probabilities as ``("probs", 0)``; of a mixture its path behind ``.params``, such
+        as ``("mean", 0)`` or ``("weights", 0)``, or its name with ``component=``.
     grid : array
         Its values.
     weights : array (n,), optional
@@ -290,6 +294,26 @@ def likelihood_interval(
 
     An end that is never reached is the end of the parameter's domain, of an angle half a turn away. Parameters are
     named as in :func:`profile`.
+
+    Parameters
+    ----------
+    distribution : Distribution or Fit
+        A prototype, or a mixture from which EM begins.
+    data
+        Rows.
+    name : str or tuple
+        The parameter.
+    level : float
+        The confidence of the interval.
+    weights : array (n,), optional
+        A weight for each row.
+    component : int, optional
+        The component that ``name`` belongs to.
+
+    Returns
+    -------
+    tuple of float
+        The ends of the interval, (low, high).
 
     Examples
     --------
