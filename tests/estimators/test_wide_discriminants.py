@@ -1,12 +1,18 @@
 """Discriminants of fewer rows than columns: good probabilities, and a warning that says what was done."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as Theirs
 from sklearn.metrics import log_loss
 
 import suffice as sf
+from suffice.core.compact import Compact
+from suffice.distributions import gaussian, gaussian_pass
 from suffice.distributions.shrinkage import regularise_wide
+
+BOTH = [sf.LinearDiscriminantAnalysis, sf.QuadraticDiscriminantAnalysis]
 
 
 def problem(n, d, seed, k=3):
@@ -85,3 +91,124 @@ def test_the_drawn_scatter_keeps_variances_units_and_constant_columns():
     )
     np.testing.assert_allclose(scaled[0], found[0] * unit[:, None] * unit, rtol=1e-9, atol=1e-30)
     assert same == pytest.approx(amount)
+
+
+# ---- by the rows, and not by products of columns -------------------------------------------------------------------
+def scaled(n=40, d=150, k=3):
+    """Columns of different units, and one that is constant."""
+    x, y, new, _ = problem(n, d, seed=d, k=k)
+    unit = 10.0 ** np.random.default_rng(1).integers(-2, 3, size=d)
+    x, new = x * unit, new[:30] * unit
+    x[:, 7] = new[:, 7] = 3.25
+    return x, y, new
+
+
+@pytest.fixture
+def whole_matrices(monkeypatch):
+    """A switch to the formulas of (d, d) matrices."""
+
+    def switch():
+        for module in (gaussian, gaussian_pass):
+            monkeypatch.setattr(module, "MANY_COLUMNS", 10**9)
+
+    return switch
+
+
+@pytest.mark.filterwarnings("ignore::suffice.SufficeWarning")
+@pytest.mark.parametrize("options", [{}, {"shrinkage": "auto"}, {"shrinkage": "oas"}, {"shrinkage": 0.2}])
+@pytest.mark.parametrize("kind", BOTH)
+def test_wide_rows_give_what_whole_matrices_give(kind, options, whole_matrices):
+    x, y, new = scaled()
+    found = kind(**options).fit(x, y)
+    assert isinstance(found.distribution_.components.matrices, Compact)
+    whole_matrices()
+    dense = kind(**options).fit(x, y)
+    assert not isinstance(dense.distribution_.components.matrices, Compact)
+    stack, other = found.distribution_.components, dense.distribution_.components
+    np.testing.assert_allclose(stack.cov, other.cov, rtol=1e-8, atol=1e-8 * np.abs(other.cov).max())
+    np.testing.assert_allclose(stack.var, other.var, rtol=1e-9)
+    for ask in ("predict_joint_log_proba", "predict_proba", "decision_function"):
+        np.testing.assert_allclose(getattr(found, ask)(new), getattr(dense, ask)(new), rtol=1e-8, atol=1e-10)
+    likelihoods = [np.sum(one.distribution_.log_likelihood(one.statistics_)) for one in (found, dense)]
+    assert likelihoods[0] == pytest.approx(likelihoods[1], rel=1e-9)
+    np.testing.assert_allclose(found.statistics_.members.scatter, dense.statistics_.members.scatter, atol=1e-8)
+    assert found.alerts_ == dense.alerts_
+
+
+@pytest.mark.filterwarnings("ignore::suffice.SufficeWarning")
+def test_wide_linear_discriminants_show_what_whole_matrices_give(whole_matrices):
+    x, y, new = scaled()
+    found = sf.LinearDiscriminantAnalysis(store_covariance=True).fit(x, y)
+    whole_matrices()
+    dense = sf.LinearDiscriminantAnalysis(store_covariance=True).fit(x, y)
+    assert found.covariance_.shape == (150, 150)
+    for name in ("coef_", "intercept_", "explained_variance_ratio_", "covariance_"):
+        mine, theirs = getattr(found, name), getattr(dense, name)
+        np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10 * np.abs(theirs).max())
+    sign = np.sign((found.scalings_ * dense.scalings_).sum(axis=0))  # that of an axis is arbitrary
+    np.testing.assert_allclose(found.scalings_ * sign, dense.scalings_, rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(found.transform(new) * sign, dense.transform(new), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::suffice.SufficeWarning")
+def test_axes_of_wide_quadratic_discriminants_are_made_when_asked_for(whole_matrices):
+    x, y, new = scaled()
+    found = sf.QuadraticDiscriminantAnalysis().fit(x, y)
+    assert "rotations_" not in vars(found)
+    with pytest.raises(AttributeError, match="rotations_"):
+        _ = sf.QuadraticDiscriminantAnalysis().rotations_
+    before = found.predict_joint_log_proba(new)
+    found.scalings_ = [2.0 * one for one in found.scalings_]  # whoever sets them changes the distribution
+    after = found.predict_joint_log_proba(new)
+    assert not np.allclose(before, after)
+    whole_matrices()
+    dense = sf.QuadraticDiscriminantAnalysis().fit(x, y)
+    for mine, theirs in zip(found.scalings_, dense.scalings_, strict=True):
+        np.testing.assert_allclose(mine, 2.0 * theirs, rtol=1e-7)
+    dense.scalings_ = [2.0 * one for one in dense.scalings_]
+    np.testing.assert_allclose(after, dense.predict_joint_log_proba(new), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::suffice.SufficeWarning")
+@pytest.mark.parametrize("kind", BOTH)
+def test_wide_rows_are_added_merged_and_removed(kind):
+    x, y, new, _ = problem(40, 100, seed=5)
+    whole = kind().fit(x, y)
+    parts = kind().partial_fit(x[:20], y[:20], classes=[0, 1, 2]).partial_fit(x[20:], y[20:])
+    assert isinstance(parts.statistics_.members.kept, Compact)
+    np.testing.assert_allclose(parts.predict_joint_log_proba(new), whole.predict_joint_log_proba(new), rtol=1e-8)
+    more = kind().fit(np.vstack([x, x[:9] + 0.5]), np.append(y, y[:9])).unlearn(x[:9] + 0.5, y[:9])
+    np.testing.assert_allclose(more.predict_joint_log_proba(new), whole.predict_joint_log_proba(new), rtol=1e-6)
+    many = kind().partial_fit(x, y, classes=[0, 1, 2]).partial_fit(x + 1.0, y).partial_fit(x * 2.0, y)
+    assert not isinstance(many.statistics_.members.kept, Compact)  # more rows than columns
+    once = kind().fit(np.vstack([x, x + 1.0, x * 2.0]), np.tile(y, 3))
+    np.testing.assert_allclose(many.predict_joint_log_proba(new), once.predict_joint_log_proba(new), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::suffice.SufficeWarning")
+@pytest.mark.parametrize("kind", BOTH)
+def test_wide_rows_need_memory_for_rows_and_not_for_matrices(kind):
+    n, d = 60, 2000
+    x, y = np.random.default_rng(0).normal(size=(n, d)), np.arange(n) % 3
+    kind().fit(x[:, :70], y).predict_proba(x[:, :70])  # what is imported and kept once
+    tracemalloc.start()
+    try:
+        found = kind().fit(x, y)
+        found.predict_proba(x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 40 * n * d * 8
+
+
+@pytest.mark.filterwarnings("ignore::suffice.SufficeWarning")
+def test_a_wide_model_comes_back_from_a_file_and_a_pickle(tmp_path):
+    import pickle
+
+    x, y, new, _ = problem(20, 70, seed=6)
+    found = sf.LinearDiscriminantAnalysis().fit(x, y)
+    sf.save(found, tmp_path / "model.json")
+    for other in (sf.load(tmp_path / "model.json"), pickle.loads(pickle.dumps(found))):  # noqa: S301 (our own bytes)
+        np.testing.assert_allclose(other.predict_proba(new), found.predict_proba(new), rtol=1e-9, atol=1e-14)
+        assert other.distribution_ == found.distribution_
+        assert other.statistics_ == found.statistics_

@@ -185,7 +185,7 @@ class Classes(Mixture, register=False):
         if _apart(stats.members) or not self.components.simple or self.components.floor() is None:
             return None
         first = self.components.each[0]
-        return first.estimate(pooled(stats.members)).floor()
+        return first.floor_of(pooled(stats.members))
 
     def learn(self, rows: Any, weights: Weights, prior: Any, rng: Any, **options: Any) -> Learned:
         """The classes of these rows, and how they were learned.

@@ -77,6 +77,10 @@ class Compound(Distribution, register=False):
         return answers
 
     @property
+    def parameter_names(self) -> tuple[Any, ...]:
+        return tuple(self.params)
+
+    @property
     def params(self) -> dict[Any, Any]:
         """The parameters of each block."""
         return self.by_key({key: block.params for key, block in self.blocks.items()})

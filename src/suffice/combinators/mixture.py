@@ -110,6 +110,10 @@ class Mixture(MixtureAnswers, MixtureEM, MixtureQuestions, MixtureBeliefs, Distr
 
     # ---- parts --------------------------------------------------------------------------------------------------
     @property
+    def parameter_names(self) -> tuple[Any, ...]:
+        return tuple(self.params)
+
+    @property
     def params(self) -> dict[Any, Any]:
         """The weights, and the members' parameters with the members first."""
         members = self.components.params if self.components.lone else by_member(self.components)

@@ -61,7 +61,7 @@ def alike(one: Any, other: Any) -> bool:
         return one.blocks.keys() == other.blocks.keys() and all(
             alike(block, other.blocks[key]) for key, block in one.blocks.items()
         )
-    learned = (one.params.keys() - one.fixed) | one.outcomes
+    learned = (set(one.parameter_names) - one.fixed) | one.outcomes
     told = (f.name for f in fields(one) if f.name not in learned)
     return all(_same(getattr(one, name), getattr(other, name)) for name in told)
 

@@ -6,7 +6,7 @@ to a stack of one and squeezes the answer, splits rows into blocks, drops missin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 
 from suffice.core import calculus
+from suffice.core.compact import replace
 from suffice.core.data import as_rows, check_columns, listed, numbers
 from suffice.core.errors import DataError, UnsupportedError
 from suffice.core.names import with_all_columns

@@ -156,13 +156,16 @@ def _name(kind: type) -> str:
 def _known() -> dict[str, type]:
     """The kinds of values that are written: distributions, statistics, and what the loop keeps of its way."""
     from suffice.core import acceleration, em
+    from suffice.core.compact import Compact
     from suffice.core.distribution import Distribution
     from suffice.core.statistics import Additive
 
     found: dict[str, type] = {}
     waiting: list[type] = [Distribution, Additive, Domain, em.Climb, em.Trace, em.Pass, em.Here, acceleration.Ahead]
+    plain = {Compact, acceleration.Ahead}
+    waiting.append(Compact)
     while waiting:
         one = waiting.pop()
         found[_name(one)] = one
         waiting.extend(one.__subclasses__())
-    return {name: one for name, one in found.items() if is_dataclass(one) or one is acceleration.Ahead}
+    return {name: one for name, one in found.items() if is_dataclass(one) or one in plain}

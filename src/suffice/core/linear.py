@@ -6,12 +6,12 @@ M-step sees nothing but sums over rows. Every coordinate is a sum over rows, div
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
+from suffice.core.compact import Compact, replace
 from suffice.core.latent import Joint
 from suffice.core.moments import Moments, Scatter
 from suffice.core.parameters import Array
@@ -115,7 +115,7 @@ def _(stats: Moments, vector: Array, about: Any) -> Any:
 
 @pilot.register
 def _(stats: Scatter) -> Any:
-    return _spread(stats.weight[:, None], stats.mean, np.einsum("kii->ki", stats.scatter))
+    return _spread(stats.weight[:, None], stats.mean, stats.variances)
 
 
 def _products(first: Array, away: Array, *, pooled: bool) -> Array:
@@ -128,6 +128,10 @@ def _(stats: Scatter, about: Any) -> Array:
     centre, unit = about
     away = ((stats.centre - centre) + stats.shift) / unit
     first = stats.weight[:, None] * away
+    if stats.diagonal:
+        products = first * away
+        products = products.sum(axis=0, keepdims=True) if len(stats.kept) < len(first) else products
+        return np.concatenate([stats.weight, first.ravel(), (stats.variances / unit**2 + products).ravel()])
     second = stats.scatter / (unit[:, None] * unit) + _products(first, away, pooled=len(stats.scatter) < len(first))
     lower = np.tril_indices(len(unit))
     return np.concatenate([stats.weight, first.ravel(), second[:, lower[0], lower[1]].ravel()])
@@ -140,20 +144,20 @@ def _(stats: Scatter, vector: Array, about: Any) -> Any:
     weight, first, packed = np.split(vector, [k, k + k * d])
     first = first.reshape(k, d)
     away = share(first, weight[:, None])
-    lower = np.tril_indices(d)
-    second = np.empty((len(stats.scatter), d, d))
-    second[:, lower[0], lower[1]] = second[:, lower[1], lower[0]] = packed.reshape(len(second), -1)
-    scatter = second - _products(first, away, pooled=len(second) < k)
-    if (weight < 0).any() or (np.einsum("kii->ki", scatter) < 0).any():
+    if stats.diagonal:
+        products = first * away
+        products = products.sum(axis=0, keepdims=True) if len(stats.kept) < k else products
+        squares = packed.reshape(-1, d) - products
+        possible, scatter = (squares >= 0).all(), Compact(np.maximum(squares, 0.0) * unit**2)
+    else:
+        lower = np.tril_indices(d)
+        second = np.empty((len(stats.kept), d, d))
+        second[:, lower[0], lower[1]] = second[:, lower[1], lower[0]] = packed.reshape(len(second), -1)
+        second = second - _products(first, away, pooled=len(second) < k)
+        possible, scatter = (np.einsum("kii->ki", second) >= 0).all(), second * (unit[:, None] * unit)
+    if (weight < 0).any() or not possible:
         return None
-    shift = away * unit
-    return replace(
-        stats,
-        weight=weight,
-        centre=np.broadcast_to(centre, away.shape),
-        shift=shift,
-        scatter=scatter * (unit[:, None] * unit),
-    )
+    return replace(stats, weight=weight, centre=np.broadcast_to(centre, away.shape), shift=away * unit, scatter=scatter)
 
 
 # ---- several together ----------------------------------------------------------------------------------------------

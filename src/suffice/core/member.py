@@ -119,6 +119,10 @@ class Member(Answers):
         sharpness = self.stacked.sharpness
         return None if sharpness is None else SHARPEST * sharpness[0]
 
+    def floor_of(self: Any, stats: Any) -> Any:
+        """The floor that follows from the statistics of all rows."""
+        return self.estimate(stats).floor()
+
     def raised(self, floor: Any) -> Self:
         """The best parameters that are not below the floor, given that these are the best of all."""
         sharpness = None if floor is None else self.stacked.sharpness
@@ -276,9 +280,10 @@ class Member(Answers):
             return self.rebuilt(map(lambda one, part: one.snapped(part, row), self.blocks.values(), stats.parts))
         stack, moved = self.stacked, {}
         for name in self.free:
-            domain, value = self.specs()[name].domain, np.asarray(getattr(stack, name))
+            domain = self.specs()[name].domain
             if not any(domain.closed):
                 continue
+            value = np.asarray(getattr(stack, name))
             chances = stack.chances(stats) / row
             chances = chances.sum(axis=0, keepdims=True) if name in self.tied else chances
             within = TRACE / np.maximum(chances, 1.0).reshape(*chances.shape, *(1,) * domain.core)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from suffice.core.compact import Compact, OnDemand, all_finite, diagonals, replace, summed
 from suffice.core.errors import UnsupportedError
 from suffice.core.parameters import Array
 from suffice.core.statistics import Additive, checked_factor, refuse_negative, same_kind, share
@@ -82,6 +83,7 @@ class Scatter(Additive):
     An E-step keeps what its members need: only the ``diagonal`` of the matrices, or only their sum, (1, d, d). Where
     rows had holes, they are expected given parameters, and not ``exact``: ``entropy`` (k,) is that of the cells which
     were not seen, and ``seen`` (k, d, d) the weight of the rows in which both of two columns were, as far as is kept.
+    Of many columns, ``kept`` is what is kept of the scatter: diagonals, or a few rows that make it, as `Compact`.
     """
 
     weight: Array
@@ -101,23 +103,59 @@ class Scatter(Additive):
     @property
     def cells(self) -> Array:
         """Σ w of the cells that were seen, (k, d)."""
-        return np.asarray(np.einsum("kii->ki", self.pairs))
+        return np.array(diagonals(self._pairs))
 
     @property
     def pairs(self) -> Array:
         """Σ w of the rows in which both of two columns were seen, (k, d, d)."""
+        return np.asarray(self._pairs)
+
+    @property
+    def _pairs(self) -> Any:
+        if self.__dict__["seen"] is not None:
+            return self.__dict__["seen"]
+        if isinstance(self.kept, Compact) and self.diagonal:
+            return Compact(np.broadcast_to(self.weight[:, None], self.centre.shape))
         d = self.centre.shape[1]
-        whole = np.broadcast_to(self.weight[:, None, None], (len(self.weight), d, d))
-        return whole if self.seen is None else self.seen
+        return np.broadcast_to(self.weight[:, None, None], (len(self.weight), d, d))
+
+    @property
+    def kept(self) -> Any:
+        """The scatter as it is kept: matrices (k, d, d), or a `Compact`."""
+        return self.__dict__["scatter"]
+
+    @property
+    def variances(self) -> Array:
+        """Σ w (x − mean)² of each column, (k, d) or (1, d)."""
+        return diagonals(self.kept)
+
+    @property
+    def finite(self) -> bool:
+        """Whether the scatter is."""
+        return all_finite(self.kept)
 
     @property
     def hidden(self) -> Array:
         """The entropy of the cells that were not seen, (k,)."""
         return np.zeros(len(self.weight)) if self.entropy is None else self.entropy
 
-    def about(self, point: Array) -> Array:
-        """Σ w (x − point)(x − point)ᵀ."""
-        return self.scatter + self._between(self.weight, (self.centre - point) + self.shift)
+    def about(self, point: Array) -> Any:
+        """Σ w (x − point)(x − point)ᵀ, as far as the scatter is kept."""
+        return self._with(self.weight, (self.centre - point) + self.shift)
+
+    def _with(self, weight: Array, away: Array) -> Any:
+        """The scatter and Σ w away awayᵀ."""
+        if not isinstance(self.kept, Compact):
+            return self.scatter + self._between(weight, away)
+        pooled = len(self.kept) < len(weight)
+        if self.diagonal:
+            squares = weight[:, None] * away**2
+            more = Compact(squares.sum(axis=0, keepdims=True) if pooled else squares)
+            return self.kept.plus(more)
+        rows = np.sqrt(weight)[:, None] * away
+        if pooled:
+            return self.kept.with_rows([rows[rows.any(axis=1)]])
+        return self.kept.with_rows([one[None][: int(one.any())] for one in rows])
 
     def _between(self, weight: Array, away: Array) -> Array:
         """Σ w away awayᵀ, as far as the scatter is kept."""
@@ -130,23 +168,26 @@ class Scatter(Additive):
         weight = self.weight.sum(keepdims=True)
         away = (self.centre - self.centre[:1]) + self.shift
         mean = share((self.weight[:, None] * away).sum(axis=0, keepdims=True), weight[:, None])
-        within = self.scatter + self._between(self.weight, away - mean)
+        within = self._with(self.weight, away - mean)
         return replace(
             self,
             weight=weight,
             centre=self.centre[:1],
             shift=mean,
-            scatter=within.sum(axis=0, keepdims=True),
+            scatter=summed(within),
             entropy=None if self.entropy is None else self.entropy.sum(keepdims=True),
-            seen=None if self.seen is None else self.seen.sum(axis=0, keepdims=True),
+            seen=None if self.__dict__["seen"] is None else summed(self._pairs),
         )
 
     def kept_as(self, other: Scatter) -> Scatter:
         """No more of the scatter than ``other`` keeps."""
-        scatter = self.scatter * np.eye(self.scatter.shape[-1]) if other.diagonal > self.diagonal else self.scatter
-        pooled = len(other.scatter) < len(scatter)
-        scatter = scatter.sum(axis=0, keepdims=True) if pooled else scatter
-        return self if scatter is self.scatter else replace(self, scatter=scatter, diagonal=other.diagonal)
+        scatter, diagonal = self.kept, self.diagonal or other.diagonal
+        if diagonal and not (self.diagonal and isinstance(scatter, Compact)):
+            scatter = Compact(self.variances)
+        elif not diagonal and isinstance(scatter, Compact) and not isinstance(other.kept, Compact):
+            scatter = scatter.dense()
+        scatter = summed(scatter) if len(other.kept) < len(scatter) else scatter
+        return self if scatter is self.kept else replace(self, scatter=scatter, diagonal=diagonal)
 
     def __add__(self, other: Scatter) -> Scatter:
         same_kind(self, other)
@@ -154,18 +195,17 @@ class Scatter(Additive):
         left, right = self.weight[:, None], other.weight[:, None]
         centre, shift, delta = _merged_centre(self, other, left, right)
         weight = self.weight + other.weight
-        between = mine._between(self.weight * share(other.weight, weight), delta)
-        whole = replace(
-            mine, weight=weight, centre=centre, shift=shift, scatter=mine.scatter + theirs.scatter + between
-        )
+        both = replace(mine, scatter=mine.kept + theirs.kept)._with(self.weight * share(other.weight, weight), delta)
+        whole = replace(mine, weight=weight, centre=centre, shift=shift, scatter=both)
         if self.exact and other.exact:
             return whole
-        return replace(whole, exact=False, entropy=self.hidden + other.hidden, seen=self.pairs + other.pairs)
+        seen = self._pairs + other._pairs if not whole.diagonal else Compact(self.cells + other.cells)
+        return replace(whole, exact=False, entropy=self.hidden + other.hidden, seen=seen)
 
     def __mul__(self, factor: float) -> Scatter:
         factor = checked_factor(factor)
-        part = replace(self, weight=self.weight * factor, scatter=self.scatter * factor)
-        return part if self.exact else replace(part, entropy=self.hidden * factor, seen=self.pairs * factor)
+        part = replace(self, weight=self.weight * factor, scatter=self.kept * factor)
+        return part if self.exact else replace(part, entropy=self.hidden * factor, seen=self._pairs * factor)
 
     def __sub__(self, other: Scatter) -> Scatter:
         same_kind(self, other)
@@ -180,7 +220,17 @@ class Scatter(Additive):
         kept = (weight > 0)[:, None]
         delta = (other.centre - self.centre) + (other.shift - self.shift)
         shift = np.where(kept, self.shift - delta * share(other.weight, weight)[:, None], 0.0)
-        between = mine._between(other.weight * share(self.weight, weight), delta)
-        scatter = mine.scatter - theirs.scatter - between
-        scatter = np.where(kept[:, :, None] if len(scatter) == len(kept) else kept.any(), scatter, 0.0)
+        lost = other.weight * share(self.weight, weight)
+        if mine.diagonal and isinstance(mine.kept, Compact):
+            squares = lost[:, None] * delta**2
+            squares = squares.sum(axis=0, keepdims=True) if len(mine.kept) < len(kept) else squares
+            scatter: Any = np.maximum(mine.variances - theirs.variances - squares, 0.0)
+            scatter = Compact(np.where(kept if len(scatter) == len(kept) else kept.any(), scatter, 0.0))
+        else:  # of a low rank this is a difference, and has to be taken as a whole
+            scatter = mine.scatter - theirs.scatter - mine._between(lost, delta)
+            scatter = np.where(kept[:, :, None] if len(scatter) == len(kept) else kept.any(), scatter, 0.0)
         return replace(mine, weight=weight, centre=np.where(kept, self.centre, 0.0), shift=shift, scatter=scatter)
+
+
+for _name in ("scatter", "seen"):
+    setattr(Scatter, _name, OnDemand(_name))

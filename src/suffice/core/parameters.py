@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from suffice.core.compact import Compact
 from suffice.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -152,6 +153,10 @@ def parameter(domain: Domain, *, default: Any = None, typical: tuple[float, floa
 
 def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
     """A checked, read-only float64 array of a parameter, or an error that names owner, parameter and value."""
+    if isinstance(value, Compact):
+        if domain.rule is _positive_definite and value.finite and (value.diagonal > 0).all():
+            return cast("Array", value)
+        value = value.dense()
     try:
         whole = np.asarray(value)
         raw = _distinct(whole)

@@ -6,13 +6,14 @@ Second moments are centred, and a mean is held as centre + shift, two floats, so
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import reduce
 from operator import add
 from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
+from suffice.core.compact import Compact, replace, stored
 from suffice.core.errors import DataError, UnsupportedError
 from suffice.core.parameters import Array
 
@@ -72,7 +73,7 @@ class Additive:
         """Equal when of one kind and family with equal numbers."""
         if type(self) is not type(other):
             return NotImplemented
-        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return all(_same(stored(self, f.name), stored(other, f.name)) for f in fields(self))
 
     def __hash__(self) -> int:
         """Hash of the kind, the family and the weight."""
@@ -88,7 +89,9 @@ class Additive:
 
 
 def _same(left: Any, right: Any) -> bool:
-    return bool(np.array_equal(left, right) if isinstance(left, np.ndarray) else left == right)
+    if isinstance(left, np.ndarray) and not isinstance(right, Compact):
+        return bool(np.array_equal(left, right))
+    return bool(right == left if isinstance(right, Compact) else left == right)
 
 
 def same_kind(left: Any, right: Any) -> None:
@@ -309,9 +312,9 @@ def picked(stats: Any, order: Array) -> Any:
         own = tuple(stats.parts[j] for j in order) if stats.of_members else None
         parts = tuple(picked(part, order) for part in stats.parts) if own is None else own
         return replace(stats, parts=parts, weight=stats.weight[order])
-    arrays = {f.name: getattr(stats, f.name) for f in fields(stats)}
-    k = len(stats.weight)
-    return replace(stats, **{n: v[order] for n, v in arrays.items() if isinstance(v, np.ndarray) and len(v) == k})
+    arrays = {f.name: stored(stats, f.name) for f in fields(stats)}
+    k, kinds = len(stats.weight), (np.ndarray, Compact)
+    return replace(stats, **{n: v[order] for n, v in arrays.items() if isinstance(v, kinds) and len(v) == k})
 
 
 def pooled(stats: Any) -> Any:

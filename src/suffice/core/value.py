@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from suffice.core.compact import Compact, broadcast, diagonals, replace, stored
 from suffice.core.errors import ArgumentError, DataError, ParameterError, UnsupportedError
 from suffice.core.parameters import REAL, Array, Domain, Parameter, as_parameter
 from suffice.engines.once import cached_property
@@ -42,8 +43,8 @@ class Value:
 
     def __post_init__(self) -> None:
         """Check every parameter, broadcast them to one batch shape, and make them read-only."""
-        given = {name: spec for name, spec in self.specs().items() if getattr(self, name) is not None}
-        arrays = {name: as_parameter(self.name, name, getattr(self, name), spec.domain) for name, spec in given.items()}
+        given = {name: spec for name, spec in self.specs().items() if stored(self, name) is not None}
+        arrays = {name: as_parameter(self.name, name, stored(self, name), spec.domain) for name, spec in given.items()}
         batches = {a.shape[: a.ndim - given[n].domain.core] for n, a in arrays.items()}
         try:
             batch = batches.pop() if len(batches) == 1 else np.broadcast_shapes(*batches)
@@ -60,7 +61,7 @@ class Value:
         for name, array in arrays.items():
             domain = given[name].domain
             shape = batch + array.shape[array.ndim - domain.core :]
-            value = array if array.shape == shape else np.broadcast_to(array, shape)
+            value = array if array.shape == shape else broadcast(array, shape)
             number = int if domain.integer else float
             object.__setattr__(self, name, number(value) if value.ndim == 0 else value)
         object.__setattr__(self, "batch", batch)
@@ -82,12 +83,15 @@ class Value:
                 raise ParameterError(msg)
             object.__setattr__(self, field_name, frozenset(names))
 
-    def assured(self, **parameters: Array) -> Self:
+    def assured(self, **parameters: Any) -> Self:
         """The same with other parameters of the same shapes, which are sure to lie in their domains."""
         found = object.__new__(type(self))
         for name in _field_names(cast("Any", type(self))):  # and nothing that was found out about this value
-            object.__setattr__(found, name, getattr(self, name))
+            object.__setattr__(found, name, stored(self, name))
         for name, value in parameters.items():
+            if isinstance(value, Compact):
+                object.__setattr__(found, name, value)
+                continue
             array = value if value.flags.owndata or not value.flags.writeable else value.copy()
             array.flags.writeable = False
             object.__setattr__(found, name, array)
@@ -114,6 +118,11 @@ class Value:
         return type(self).__name__
 
     @property
+    def parameter_names(self) -> tuple[Any, ...]:
+        """The names of ``params``."""
+        return tuple(name for name, spec in self.specs().items() if spec.learned)
+
+    @property
     def params(self) -> dict[str, Any]:
         """The learned parameters by name: floats for one column, else arrays."""
         return {name: getattr(self, name) for name, spec in self.specs().items() if spec.learned}
@@ -121,7 +130,7 @@ class Value:
     @property
     def free(self) -> tuple[str, ...]:
         """Names of the parameters that fitting may change."""
-        return tuple(name for name in self.params if name not in self.fixed)
+        return tuple(name for name in self.parameter_names if name not in self.fixed)
 
     @property
     def _full(self) -> int:
@@ -150,7 +159,7 @@ class Value:
     @property
     def ready(self) -> bool:
         """Whether every parameter has a value."""
-        return all(value is not None for value in self.params.values())
+        return all(stored(self, name) is not None for name, spec in self.specs().items() if spec.learned)
 
     def fix(self, *names: str) -> Self:
         """Freeze parameters at their present values: ``Normal(std=1).fix("std")``."""
@@ -169,17 +178,21 @@ class Value:
 
     def check_name(self, name: str) -> None:
         """Refuse a parameter that is none, or not one that is learned."""
-        if name not in self.params:
-            msg = f"{self.name} has no parameter {name!r} to learn; it has {', '.join(self.params)}."
+        if name not in self.parameter_names:
+            msg = f"{self.name} has no parameter {name!r} to learn; it has {', '.join(self.parameter_names)}."
             raise ParameterError(msg)
 
     # ---- one and many -------------------------------------------------------------------------------------------
     def reshaped(self, change: Any) -> Self:
         """Apply ``change`` to every parameter array; the result is checked like any new value."""
-        return replace(self, **{name: change(np.asarray(v)) for name, v in self._values().items()})
+        return replace(
+            self,
+            **{name: change(v if isinstance(v, Compact) else np.asarray(v)) for name, v in self._values().items()},
+        )
 
     def _values(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.specs() if getattr(self, name) is not None}
+        """The parameters that have values, as they are kept."""
+        return {name: stored(self, name) for name in self.specs() if stored(self, name) is not None}
 
     @cached_property
     def stacked(self) -> Self:
@@ -210,7 +223,7 @@ class Value:
             msg = f"{self.name} is a stack of {self.members} members already; stack one of its .each instead."
             raise ParameterError(msg)
         stack = self.stacked
-        return stack.reshaped(lambda value: np.broadcast_to(value, (k, *value.shape[1:])))
+        return stack.reshaped(lambda value: broadcast(value, (k, *value.shape[1:])))
 
     def widened(self, columns: int) -> Self:
         """The prototype for ``columns`` independent columns."""
@@ -247,7 +260,7 @@ class Value:
 
     def __hash__(self) -> int:
         """Hash of the family and its numbers."""
-        return hash((type(self), *((np.asarray(value) + 0.0).tobytes() for value in self._values().values())))
+        return hash((type(self), *(_hashed(self.specs()[name], value) for name, value in self._values().items())))
 
     def __copy__(self) -> Self:
         """Return itself: what cannot change needs no copy."""
@@ -259,7 +272,7 @@ class Value:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what makes the value, without what was computed from it."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return {f.name: stored(self, f.name) for f in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the fields over; arrays that were written out come back read-only."""
@@ -300,7 +313,15 @@ def _accepted(cls: type) -> tuple[int, dict[str, None], bool]:
     return positional, dict.fromkeys(kinds), anything
 
 
+def _hashed(spec: Parameter, value: Any) -> bytes:
+    """The bytes of a parameter; of a matrix, those of its diagonal, however it is kept."""
+    numbers = diagonals(value) if spec.domain.core == 2 else np.asarray(value)
+    return (numbers + 0.0).tobytes()
+
+
 def _same(left: Any, right: Any) -> bool:
+    if isinstance(left, Compact) or isinstance(right, Compact):
+        return bool(left == right if isinstance(left, Compact) else right == left)
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
         return bool(np.array_equal(np.asarray(left), np.asarray(right)))
     return bool(left == right)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
+from suffice.core.compact import Compact, diagonals
 from suffice.core.parameters import Array, surely_above
 
 RELATIVE_FLOOR = (
@@ -51,11 +53,18 @@ def flattest(cov: Array) -> Array:
     return np.asarray(np.linalg.eigvalsh(cov / (spread[:, :, None] * spread[:, None, :]))[:, 0])
 
 
-def deficiency(cov: Array, least: Array, limit: float = 4 * RELATIVE_FLOOR) -> tuple[int, list[int]]:
+def deficiency(cov: Any, least: Array, limit: float = 4 * RELATIVE_FLOOR) -> tuple[int, list[int]]:
     """The rank that the floor left of one covariance (d, d), and the columns that depend on each other.
 
     Eigenvalues of the correlation matrix below d times the ``limit`` count as none.
     """
+    if isinstance(cov, Compact):
+        from suffice.distributions import compact_covariance
+
+        found = compact_covariance.deficiency(cov, least, limit)
+        if found is not None:
+            return found
+        cov = cov.dense()
     d = len(cov)
     spread = np.sqrt(np.diag(cov))
     flat = spread <= least * (1 + 1e-6)
@@ -108,31 +117,42 @@ def root(cov: Array) -> Array:
     return np.asarray(spread[:, :, None] * np.linalg.cholesky(cov / (spread[:, :, None] * spread[:, None, :])))
 
 
-def objectives(cov: Array, scatter: Array, weight: Array) -> Array:
+def objectives(cov: Any, scatter: Any, weight: Array) -> Array:
     """−½ (weight log|Σ| + tr Σ⁻¹ scatter) of each member, (k,)."""
+    if isinstance(cov, Compact) and not cov.factors:
+        v = cov.diagonal
+        return np.asarray(-0.5 * (weight * np.log(v).sum(axis=1) + (diagonals(scatter) / v).sum(axis=1)))
+    cov, scatter = np.asarray(cov), np.asarray(scatter)
     whiten, log_det = whitening(cov)
     return np.asarray(weight * log_det - 0.5 * traces(whiten, scatter))
 
 
-def objective(cov: Array, scatter: Array, weight: Array) -> float:
+def objective(cov: Any, scatter: Any, weight: Array) -> float:
     """−½ Σ (weight log|Σ| + tr Σ⁻¹ scatter)."""
     return float(objectives(cov, scatter, weight).sum())
 
 
-def with_unseen(scatter: Array, weight: Array, seen: Array, begin: Array | None) -> tuple[Array, Array]:
+def with_unseen(scatter: Any, weight: Array, seen: Array, begin: Any) -> tuple[Any, Array]:
     """Members without rows get a trace of those that ``begin`` describes, or else of the pooled ones."""
     total, d = float(weight.sum()), scatter.shape[-1]
+    if isinstance(scatter, Compact) and not scatter.factors:
+        s = scatter.diagonal
+        usual = (s[seen].sum(axis=0) / total if total else np.ones(d)) if begin is None else diagonals(begin)
+        part = UNSEEN * total if total else 1.0
+        return Compact(np.where(seen[:, None], s, part * usual)), np.where(seen, weight, part)
+    scatter, begin = np.asarray(scatter), None if begin is None else np.asarray(begin)
     pooled = scatter[seen].sum(axis=0) / total if total else np.eye(d)
     usual = np.broadcast_to(pooled, scatter.shape) if begin is None else begin
     part = UNSEEN * total if total else 1.0
     return np.where(seen[:, None, None], scatter, part * usual), np.where(seen, weight, part)
 
 
-def resolved(scatter: Array, weight: Array) -> Array:
+def resolved(scatter: Any, weight: Array) -> Any:
     """The least covariance that is told from none beside the pooled variances; beside the least, where one is 0."""
-    pooled = np.abs(np.einsum("kii->ki", scatter)).sum(axis=0) / weight.sum()
+    pooled = np.abs(diagonals(scatter)).sum(axis=0) / weight.sum()
     some = pooled[pooled > 0]
-    return np.diag(RESOLVED * np.maximum(pooled, max(some.min(), 1e-280) if some.size else FLAT))
+    least = RESOLVED * np.maximum(pooled, max(some.min(), 1e-280) if some.size else FLAT)
+    return Compact(least) if isinstance(scatter, Compact) else np.diag(least)
 
 
 def invertible_floor(cov: Array, floor: Array) -> Array:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.compact import diagonals
 from suffice.core.parameters import Array
 from suffice.distributions.covariance import symmetric
 from suffice.distributions.normal import FLOOR, spread_floor
@@ -50,19 +51,19 @@ def _spectrum(whole: Any, floor: Any) -> tuple[Array, Array, Array, Array]:
 
 def variances(whole: Any) -> Array:
     """The variance of each column (d,) in all rows."""
-    return np.asarray(np.diagonal(np.asarray(whole.scatter)[0]) / whole.weight[0])
+    return np.asarray(whole.variances[0] / whole.weight[0])
 
 
 def _floor_of_columns(var: Array, floor: Any) -> Array:
     """The floor under the variance of each column (d,): a ridge is none."""
     if floor is None or isinstance(floor, float):
         return np.asarray(np.square(FLOOR) * var)
-    return np.asarray(np.diagonal(floor))
+    return diagonals(floor)
 
 
 def lies_on(cov: Array, floor: Array, axes: Array) -> Array:
     """Which covariances (k, d, d) are on the floor (d, d) somewhere in the span of the axes (r, d)."""
-    unit = np.sqrt(np.diagonal(floor))
+    unit = np.sqrt(diagonals(floor))
     basis = np.linalg.qr((axes * unit).T)[0].T / unit
     values = np.linalg.eigvalsh(symmetric(basis @ cov @ basis.T))
     return np.asarray((values <= 1 + ON_FLOOR + 1e-14 * values[:, -1:]).any(axis=1))

@@ -6,12 +6,13 @@ What is learned of the statistics is in `gaussian_learning`; the family is `mult
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from suffice import kernels
+from suffice.core.compact import MANY_COLUMNS, Compact, OnDemand, diagonal, diagonals, replace
 from suffice.core.data import too_large
 from suffice.core.errors import DataError, ParameterError
 from suffice.core.exponential import ExponentialFamily
@@ -19,7 +20,8 @@ from suffice.core.latent import Expectation
 from suffice.core.moments import Scatter
 from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
 from suffice.core.weights import Weights
-from suffice.distributions import holes
+from suffice.distributions import gaussian_pass, holes
+from suffice.distributions.compact_covariance import Whitening
 from suffice.distributions.covariance import diagonal_whitening, whitening
 from suffice.distributions.gaussian_pass import PASSES, expect_blank, expect_with_holes, without
 from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor
@@ -46,22 +48,34 @@ class Gaussian(ExponentialFamily, register=False):
 
     def __post_init__(self) -> None:
         """Fill in the standard value of what was not given, and check that the covariance has its structure."""
-        form = structure(self.structure)
-        given = self.mean if self.mean is not None else self.cov
+        form, cov = structure(self.structure), self.matrices
+        given = self.mean if self.mean is not None else cov
         if given is not None and np.ndim(given):
             d = np.shape(given)[-1]
             object.__setattr__(self, "mean", np.zeros(d) if self.mean is None else self.mean)
-            object.__setattr__(self, "cov", np.eye(d) if self.cov is None else self.cov)
+            object.__setattr__(self, "cov", self._identity(d) if cov is None else cov)
         super().__post_init__()
         if not self.ready:
             return
-        if np.shape(self.cov)[-2:] != (np.shape(self.mean)[-1],) * 2:
-            msg = f"{self.name}: mean has {np.shape(self.mean)[-1]} columns, but cov has shape {np.shape(self.cov)}."
+        cov = self.matrices
+        if cov.shape[-2:] != (np.shape(self.mean)[-1],) * 2:
+            msg = f"{self.name}: mean has {np.shape(self.mean)[-1]} columns, but cov has shape {cov.shape}."
             raise ParameterError(msg)
-        cov = np.asarray(self.cov).reshape(-1, *np.shape(self.cov)[-2:])
-        if not form.holds(cov):
+        if not form.holds(cov.reshape(-1, *cov.shape[-2:])):
             msg = f"{self.name}: cov does not have the structure {self.structure!r}; give one that has, or none."
             raise ParameterError(msg)
+        if form.keeps == "diagonal" and not isinstance(cov, Compact):
+            object.__setattr__(self, "cov", Compact(diagonals(cov)))
+
+    def _identity(self, d: int) -> Any:
+        form = structure(self.structure)
+        return diagonal(np.ones(d), compact=form.keeps == "diagonal" or (form.compact and d >= MANY_COLUMNS))
+
+    @property
+    def matrices(self) -> Any:
+        """The covariances as they are kept: an array, or a `Compact` of those that need no d × d numbers."""
+        found = self.__dict__.get("cov")
+        return found if not isinstance(found, Compact) or structure(self.structure).compact else found.dense()
 
     @property
     def form(self) -> Structure:
@@ -90,7 +104,7 @@ class Gaussian(ExponentialFamily, register=False):
     @property
     def var(self) -> Any:
         """The variance of each column."""
-        return np.einsum("...ii->...i", np.asarray(self.cov))
+        return diagonals(self.matrices)
 
     def read(self, x: Any) -> Any:
         return x if isinstance(x, holes.Staged) else super().read(x)
@@ -103,7 +117,7 @@ class Gaussian(ExponentialFamily, register=False):
 
     def of_width(self, d: int) -> Self:
         """The prototype for d columns."""
-        return replace(self, mean=np.zeros(d), cov=np.eye(d)) if self.columns is None else self
+        return replace(self, mean=np.zeros(d), cov=self._identity(d)) if self.columns is None else self
 
     def stack(self, k: int) -> Any:
         if self.columns is None:
@@ -170,6 +184,16 @@ class Gaussian(ExponentialFamily, register=False):
         return replace(self, mean=first, cov=second - first[..., :, None] * first[..., None, :])
 
     @cached_property
+    def roots(self) -> Whitening | None:
+        """As `whitening`, applied to rows without d × d numbers; None where those are kept."""
+        return Whitening(self.matrices) if isinstance(self.matrices, Compact) else None
+
+    @cached_property
+    def log_det(self) -> Array:
+        """−½ log|Σ| of each member, (k,)."""
+        return self.whitening[1] if self.roots is None else self.roots.log_det
+
+    @cached_property
     def whitening(self) -> tuple[Array, Array]:
         """W with W Σ Wᵀ = I of each member, and log|W|."""
         cov = np.asarray(self.stacked.cov)
@@ -184,20 +208,28 @@ class Gaussian(ExponentialFamily, register=False):
             return kernels.normal_log_prob(x, self.mean, np.sqrt(self.var))
         with np.errstate(invalid="ignore", over="ignore"):
             out = self._shared_density(x) if self.shared and self.members > 1 and x.shape[1] >= WIDE else None
-            out = kernels.gaussian_log_prob(x, self.mean, *self.whitening) if out is None else out
-        return holes.score(out, x, np.asarray(self.mean), np.asarray(self.cov))
+            if out is None:
+                roots, mean = self.roots, np.asarray(self.mean)
+                out = (
+                    kernels.gaussian_log_prob(x, mean, *self.whitening) if roots is None else roots.log_density(x, mean)
+                )
+        return out if np.isfinite(out.sum()) else holes.score(out, x, np.asarray(self.mean), np.asarray(self.cov))
 
     def _shared_density(self, x: Array) -> Array | None:
         """Where members share Σ, rows are whitened once for all; None where so much cancels that it tells."""
-        (whiten, *_), (log_det, *_) = self.whitening
         about = np.asarray(self.mean).mean(axis=0)
         away = np.asarray(self.mean) - about
-        if not (np.abs(away) @ np.abs(whiten).T < APART).all():
-            return None
-        places = away @ whiten.T
-        z = (x - about) @ whiten.T
+        if self.roots is not None:
+            places, z = self.roots(0, away), self.roots(0, x - about)
+            if not (np.abs(places) < APART).all():
+                return None
+        else:
+            whiten = self.whitening[0][0]
+            if not (np.abs(away) @ np.abs(whiten).T < APART).all():
+                return None
+            places, z = away @ whiten.T, (x - about) @ whiten.T
         out: Array = kernels.normal_log_prob(z, places, np.ones_like(places))
-        out += log_det
+        out += self.log_det[0]
         out[np.isnan(z[:, -1])] = np.nan  # each cell is in the last: rows with holes are scored by themselves
         return out
 
@@ -210,9 +242,15 @@ class Gaussian(ExponentialFamily, register=False):
 
         The rest is the same for all members: slopes are Σ⁻¹(mean − about), offsets −½ (mean − about) · slopes.
         """
-        whiten = self.whitening[0][0]
-        away = (np.asarray(self.stacked.mean) - about) @ whiten.T
-        return np.asarray(away @ whiten), -0.5 * np.einsum("kd,kd->k", away, away)
+        away = np.asarray(self.stacked.mean) - about
+        if self.roots is None:
+            whiten = self.whitening[0][0]
+            away = away @ whiten.T
+            slopes = np.asarray(away @ whiten)
+        else:
+            away = self.roots(0, away)
+            slopes = self.roots.back(0, away)
+        return slopes, -0.5 * np.einsum("kd,kd->k", away, away)
 
     def relative_density(self, x: Array) -> Array:
         if not self.shared or self.members == 1 or self.keeps == "diagonal":
@@ -247,17 +285,17 @@ class Gaussian(ExponentialFamily, register=False):
 
     # ---- statistics ---------------------------------------------------------------------------------------------
     def gather(self, x: Array, w: Weights) -> Scatter:
-        return self._scatter(x, w, kernels.scatter)
+        return self._scatter(x, w, gaussian_pass.scatter)
 
     def gather_together(self, x: Array, w: Weights) -> Scatter:
-        return self._scatter(x, w, kernels.shared_scatter if self.keeps == "pooled" else kernels.scatter)
+        return self._scatter(x, w, gaussian_pass.shared_scatter if self.keeps == "pooled" else gaussian_pass.scatter)
 
-    def _scatter(self, x: Array, w: Weights, kernel: Callable[..., Any]) -> Scatter:
+    def _scatter(self, x: Array, w: Weights, gather: Callable[..., Scatter]) -> Scatter:
         split = x.split if isinstance(x, holes.Staged) else None
         x = np.asarray(x)
         if split is None:
-            stats = Scatter(*kernel(x, **w.arguments))
-            if np.isfinite(stats.scatter).all():
+            stats = gather(self.form, x, w)
+            if stats.finite:
                 return stats
             split = holes.Split.of(x)
         if split.infinite:
@@ -267,20 +305,21 @@ class Gaussian(ExponentialFamily, register=False):
                 row, column = np.argwhere(wrong)[0].tolist()
                 raise DataError(self._bad_value(x[row, column], row + w.offset, column, 2))
             w, split = holes.chosen(w, np.flatnonzero(kept)), holes.Split.of(x[kept])
-        stats = Scatter(*kernel(split.rows, **holes.chosen(w, split.whole).arguments))
+        stats = gather(self.form, split.rows, holes.chosen(w, split.whole))
         held = holes.chosen(w, split.some)
         if (held.per_row() > 0).any():
-            stats = stats + self._expected(split, held, pooled=len(stats.scatter) < self.members)
-        if not np.isfinite(stats.scatter).all():
+            stats = stats + self._expected(split, held, pooled=len(stats.kept) < self.members)
+        if not stats.finite:
             row, column = np.unravel_index(np.nanargmax(np.abs(x)), x.shape)
             raise DataError(too_large(self.name, x[row, column], int(row) + w.offset, column))
         return stats
 
     def _expected(self, split: holes.Split, w: Weights, *, pooled: bool) -> Scatter:
         """The statistics of rows with holes, as these parameters complete them."""
-        mean, cov = np.asarray(self.mean), np.asarray(self.cov)
+        mean = np.asarray(self.mean)
         if self.keeps == "diagonal":
             return holes.gather_columns(split.cells, w, mean, np.sqrt(self.var))
+        cov = np.asarray(self.cov)
         return holes.gather(split, w, mean, cov[:1] if self.shared else cov, pooled=pooled)
 
     def first_statistics(self, x: Any, weights: Any = None) -> Any:
@@ -294,7 +333,8 @@ class Gaussian(ExponentialFamily, register=False):
         mean = np.where(columns.weight > 0, columns.mean, np.where(every.weight > 0, every.mean, stack.mean))
         var = np.where(every.weight > 0, np.maximum(every.var, np.square(spread_floor(every.mean))), stack.var)
         var = np.where(columns.var > np.square(spread_floor(mean)), columns.var, var)
-        plain = type(self)(mean, var[:, :, None] * np.eye(rows.shape[1]))
+        whole = diagonal(var, compact=self.keeps == "diagonal")
+        plain = type(self)(mean, whole, "diag" if self.keeps == "diagonal" else "full")
         return self.owned(plain.suffstats(rows, prepared))
 
     def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
@@ -337,9 +377,12 @@ class Gaussian(ExponentialFamily, register=False):
             gone = _gone(found)
             if gone.any():
                 found = without(found, gone)
-            if not np.isfinite(found.statistics.scatter).all():
+            if not found.statistics.finite:
                 found = PASSES[self.keeps](self, x, np.where(gone, -np.inf, log_weights), weights)
         return found
+
+
+Gaussian.cov = OnDemand("cov")
 
 
 def _gone(found: Expectation) -> Array:

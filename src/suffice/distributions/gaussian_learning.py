@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from suffice.core.compact import Compact, all_finite, broadcast, diagonal, diagonals, replace, summed
 from suffice.core.distribution import Alert
 from suffice.core.errors import ParameterError, UnsupportedError
 from suffice.core.information import Knowledge
@@ -53,15 +54,16 @@ class GaussianLearning(Gaussian, register=False):
 
     # ---- estimating ---------------------------------------------------------------------------------------------
     def likelihood_cells(self, stats: Any) -> Array:
-        whiten, log_det = self.whitening
         about = stats.about(np.asarray(self.mean))
         if self.keeps == "diagonal":
-            squares = np.einsum("kii,kii->k", whiten[: len(about)] ** 2, about)
+            squares = (diagonals(about) / self.var[: len(about)]).sum(axis=1)
+        elif self.roots is not None and isinstance(about, Compact):
+            squares = self.roots.traces(about)
         else:
-            squares = traces(whiten[: len(about)], about)
+            squares = traces(self.whitening[0][: len(about)], np.asarray(about))
         if len(about) < self.members:  # kept of all members together: each by its weight
             squares = squares * share(stats.weight, stats.weight.sum())
-        constant = log_det - HALF_LOG_TAU * whiten.shape[-1]
+        constant = self.log_det - HALF_LOG_TAU * int(self.columns or 0)
         return np.asarray(stats.weight * constant - 0.5 * squares + stats.hidden)[:, None]
 
     def estimate(self, stats: Any, prior: Any = None, floor: Array | None = None) -> Self:
@@ -83,7 +85,7 @@ class GaussianLearning(Gaussian, register=False):
         away = mean - before.mean
         believed = (before.count * away.T).T[:, :, None] * away[:, None, :]
         about = stats.about(mean)
-        about = about + (believed.sum(axis=0, keepdims=True) if len(about) < len(mean) else believed)
+        about = np.asarray(about) + (believed.sum(axis=0, keepdims=True) if len(about) < len(mean) else believed)
         return model.like(model.stacked.solve(mean, about, stats.weight + before.mode_rows[0], before, floor))
 
     def maximise(self, stats: Any, floor: Array | None = None) -> Self:
@@ -94,7 +96,7 @@ class GaussianLearning(Gaussian, register=False):
         for _ in range(200):  # a shared mean and the covariances take turns; each turn climbs
             precision = stats.weight[:, None, None] * np.linalg.inv(current.cov)
             shared = np.linalg.solve(precision.sum(axis=0), np.einsum("kij,kj->i", precision, stats.mean))
-            moved = (np.abs(shared - current.mean) / np.sqrt(np.einsum("kii->ki", current.cov))).max()
+            moved = (np.abs(shared - current.mean) / np.sqrt(current.var)).max()
             mean = np.broadcast_to(shared, stats.mean.shape)
             current = self.solve(mean, stats.about(mean), stats.weight, None, floor)
             if moved < 1e-13:
@@ -102,7 +104,7 @@ class GaussianLearning(Gaussian, register=False):
         return current
 
     @blas.one_thread()  # more threads than one wait for each other where matrices are small
-    def solve(self, mean: Array, scatter: Array, divisor: Array, prior: Any = None, floor: Array | None = None) -> Self:
+    def solve(self, mean: Array, scatter: Any, divisor: Array, prior: Any = None, floor: Any = None) -> Self:
         """The stack at ``mean`` with the structure's covariance of the scatter around it, floored.
 
         A prior adds its scale and its degrees to the scatter, which is pooled first where members share.
@@ -112,14 +114,16 @@ class GaussianLearning(Gaussian, register=False):
         (k, d), form = mean.shape, self.form
         least = form.common(spread_floor(mean))
         if form.shared:
-            scatter, divisor = scatter.sum(axis=0, keepdims=True), divisor.sum(keepdims=True)
+            scatter, divisor = summed(scatter), divisor.sum(keepdims=True)
             least = least[:1]
         if prior is not None:
             divisor = divisor + prior.df[: len(divisor)] + prior.mode_rows[1]
             scatter = scatter + prior.scale[: len(scatter)]
-        cov = form.floored(form.project(scatter, divisor, np.asarray(self.cov), floor), least)
-        cov = np.broadcast_to(cov, (k, d, d))
-        if mean.shape == np.shape(self.mean) and np.isfinite(mean).all() and np.isfinite(cov).all():
+        begin = self.matrices
+        if not form.compact:
+            scatter, begin, floor = np.asarray(scatter), np.asarray(begin), None if floor is None else np.asarray(floor)
+        cov = broadcast(form.floored(form.project(scatter, divisor, begin, floor), least), (k, d, d))
+        if mean.shape == np.shape(self.mean) and np.isfinite(mean).all() and all_finite(cov):
             return self.assured(mean=mean, cov=cov)
         return replace(self, mean=mean, cov=cov)
 
@@ -128,12 +132,20 @@ class GaussianLearning(Gaussian, register=False):
         if not keep.any():
             return other
         mean = np.where(keep[:, None], self.mean, other.mean)
-        cov = other.cov if self.form.coupled else np.where(keep[:, None, None], self.cov, other.cov)
-        return self if keep.all() else replace(other, mean=mean, cov=cov)
+        if keep.all():
+            return self
+        cov = other.matrices
+        if not self.form.coupled and self.keeps == "diagonal":
+            cov = Compact(np.where(keep[:, None], self.var, other.var))
+        elif not self.form.coupled:
+            cov = np.where(keep[:, None, None], self.cov, other.cov)
+        return replace(other, mean=mean, cov=cov)
 
     def placed(self, values: dict[str, Any], shares: Array) -> Self:
+        if "cov" not in values:
+            return replace(self, **values)
         mean, cov = (np.asarray(values.get(name, getattr(self, name))) for name in ("mean", "cov"))
-        if "cov" not in values or self.form.holds(cov):
+        if self.form.holds(cov):
             return replace(self, **values)
         weight = np.maximum(shares, 1e-12)
         return self.solve(mean, cov * weight[:, None, None], weight)
@@ -147,21 +159,29 @@ class GaussianLearning(Gaussian, register=False):
             msg = f"ddof={ddof:g} needs more than {ddof:g} rows; there are {np.min(weight):g}. Lower it or add rows."
             raise ParameterError(msg)
         factor = weight / (weight - ddof)
-        return replace(self, cov=self.cov * (float(factor[0]) if self.lone else factor[:, None, None]))
+        return replace(self, cov=self.matrices * (float(factor[0]) if self.lone else factor[:, None, None]))
 
     # ---- floors -------------------------------------------------------------------------------------------------
     def floor(self) -> Any:
         """A small multiple of the variances of all rows, as a matrix (d, d)."""
-        std = np.sqrt(np.diagonal(self.stacked.cov[0]))
-        return np.diag(np.square(wide_floor(self.stacked.mean[0], std)))
+        least = np.square(wide_floor(self.stacked.mean[0], np.sqrt(self.stacked.var[0])))
+        return diagonal(least, compact=isinstance(self.matrices, Compact))
+
+    def floor_of(self, stats: Any) -> Any:
+        if not isinstance(stats.kept, Compact) or self.fixed or "cov" not in self.free:
+            return super().floor_of(stats)
+        var = np.maximum(stats.variances[0] / stats.weight[0], np.square(spread_floor(stats.mean[0])))
+        return Compact(np.square(wide_floor(stats.mean[0], np.sqrt(var))))
 
     def raised(self, floor: Any) -> Self:
         if floor is None or "cov" not in self.free:
             return self
         if isinstance(floor, float):  # a ridge, as scikit-learn adds it
-            return replace(self, cov=self.cov + floor * np.eye(self.cov.shape[-1])) if floor else self
-        cov = self.form.raised(np.asarray(self.stacked.cov), floor)
-        if cov is self.stacked.cov:
+            return replace(self, cov=self._with_ridge(floor)) if floor else self
+        before = self.stacked.matrices
+        floor = floor if isinstance(before, Compact) else np.asarray(floor)
+        cov = self.form.raised(before, floor)
+        if cov is before:
             return self
         cov = self.form.floored(cov, self.form.common(spread_floor(np.asarray(self.stacked.mean))))
         return self.like(replace(self.stacked, cov=cov))
@@ -182,8 +202,17 @@ class GaussianLearning(Gaussian, register=False):
         if floor is None or "cov" not in self.free:
             return super().held(floor)
         if isinstance(floor, float):  # no spread of its own beside what was added
+            if self.keeps == "diagonal":
+                return np.asarray(self.stacked.var.min(axis=1) <= 2 * floor)
             return np.asarray(np.linalg.eigvalsh(self.stacked.cov)[:, 0] <= 2 * floor)
-        return self.form.held(np.asarray(self.stacked.cov), floor)
+        cov = self.stacked.matrices
+        return self.form.held(cov, floor if isinstance(cov, Compact) else np.asarray(floor))
+
+    def _with_ridge(self, ridge: float) -> Any:
+        cov = self.matrices
+        if isinstance(cov, Compact):
+            return Compact(cov.diagonal + ridge, cov.factors)
+        return cov + ridge * np.eye(cov.shape[-1])
 
     def degenerate(self, floor: Any, stats: Any) -> Array:
         if floor is None or "cov" not in self.free or not stats.weight.sum() > 0:
@@ -194,7 +223,7 @@ class GaussianLearning(Gaussian, register=False):
             var = np.asarray(self.stacked.var)[:, kept]
             if isinstance(floor, float):
                 return np.asarray((var - floor <= ON_RIDGE * variances(whole)[kept]).any(axis=1))
-            least = np.diagonal(floor)[kept]
+            least = diagonals(floor)[kept]
             return np.asarray((var <= (1 + ON_FLOOR) * least).any(axis=1)) if len(kept) else self.held(floor)
         axes, cov = varying_axes(whole, floor), np.asarray(self.stacked.cov)
         if isinstance(floor, float):  # what was added is no spread of its own
@@ -244,6 +273,10 @@ class GaussianLearning(Gaussian, register=False):
 
         On the way to a correlation of ±1 the entries hardly move, while the likelihood rises with every step.
         """
+        if self.keeps == "diagonal" and self.members == other.members and self.columns == other.columns:
+            far = np.abs(np.asarray(other.mean) - self.mean) / np.sqrt(self.var)
+            wide = np.abs(other.var - self.var) / self.var
+            return float(max(np.fmax.reduce(one, axis=None, initial=0.0) for one in (far, wide)))
         move = super().distance(other)
         if (
             move > 1e-6
@@ -260,9 +293,8 @@ class GaussianLearning(Gaussian, register=False):
 
     def rounding(self, stats: Any) -> float:
         """What is lost where a covariance that is all but singular is inverted."""
-        cov = np.asarray(self.stacked.cov)
-        least = np.ones(len(cov)) if self.keeps == "diagonal" else flattest(cov)
-        lost = stats.weight * np.finfo(float).eps * cov.shape[-1] / np.maximum(least, np.finfo(float).eps)
+        least = np.ones(self.members) if self.keeps == "diagonal" else flattest(np.asarray(self.stacked.cov))
+        lost = stats.weight * np.finfo(float).eps * int(self.columns or 0) / np.maximum(least, np.finfo(float).eps)
         return float(lost.sum())
 
     def standard_errors(self, stats: Any) -> dict[str, Any]:
@@ -290,7 +322,7 @@ class GaussianLearning(Gaussian, register=False):
         return {name: value[lead] for name, value in errors.items()}
 
     def error_cells(self, stats: Any) -> dict[str, Array]:
-        cov, weight = np.asarray(self.cov), np.where(stats.weight > 0, stats.weight, np.nan)
+        cov, weight = self.cov, np.where(stats.weight > 0, stats.weight, np.nan)
         if "mean" in self.tied:
             whole = np.nansum(weight[:, None, None] * np.linalg.inv(cov), axis=0)
             variance = np.broadcast_to(np.diag(np.linalg.inv(whole)), self.mean.shape)
@@ -306,7 +338,7 @@ class GaussianLearning(Gaussian, register=False):
         found.extend(self._apart(stats))
         least = self.form.common(spread_floor(np.asarray(stack.mean)))
         for index in np.flatnonzero(stats.weight > 0)[: 1 if self.shared else None]:
-            rank, columns = deficiency(stack.cov[index], least[index])
+            rank, columns = deficiency(stack.matrices[index], least[index])
             if columns:
                 which = f"columns {', '.join(map(str, columns))} are constant or follow from others"
                 which = which if columns[1:] else f"column {columns[0]} is constant"
@@ -357,7 +389,7 @@ class GaussianLearning(Gaussian, register=False):
     def _idle(self, stats: Any) -> tuple[Alert, ...]:
         """Columns that tell the members nothing, where the structure takes no harm from them."""
         whole = stats.pooled()
-        flat = np.einsum("kii->ki", whole.scatter) <= np.square(2 * spread_floor(whole.mean)) * whole.weight
+        flat = whole.variances <= np.square(2 * spread_floor(whole.mean)) * whole.weight
         if self.lone or not whole.weight[0] > 0 or not flat.any():
             return ()
         where = np.flatnonzero(flat[0])

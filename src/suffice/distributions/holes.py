@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
+from suffice.core.compact import compact
 from suffice.core.latent import Expectation
 from suffice.core.moments import Moments, Scatter
 from suffice.core.parameters import Array
@@ -212,9 +213,8 @@ def filled(seen: Moments, count: Array, mean: Array, std: Array) -> Scatter:
     absent = np.maximum(count[:, None] - seen.weight, 0.0)
     guess = Moments(absent, np.asarray(mean), np.zeros_like(mean), absent * std**2)
     whole = replace(seen, family="") + guess
-    squares = whole.scatter[:, :, None] * np.eye(whole.scatter.shape[1])
     entropy = (absent * (HALF_LOG_TAU + 0.5 + np.log(std))).sum(axis=1)
-    cells = seen.weight[:, :, None] * np.eye(len(whole.scatter[0]))
+    squares, cells = compact(whole.scatter), compact(seen.weight)
     return Scatter(count, whole.centre, whole.shift, squares, exact=False, diagonal=True, entropy=entropy, seen=cells)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from suffice.core.compact import Compact, replace
 from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.foretold import Foretold
 from suffice.core.lazy import special
@@ -41,13 +42,17 @@ class MultivariateNormal(GaussianLearning):
     # ---- some columns -------------------------------------------------------------------------------------------
     def of_columns(self, columns: list[int]) -> Self:
         """The marginal of some columns, by position."""
-        mean, cov = np.asarray(self.mean)[..., columns], np.asarray(self.cov)[..., columns, :][..., columns]
+        mean, kept = np.asarray(self.mean)[..., columns], self.matrices
+        if isinstance(kept, Compact):
+            cov: Any = Compact(kept.diagonal[..., columns], [own[:, columns] for own in kept.factors])
+        else:
+            cov = kept[..., columns, :][..., columns]
         return replace(self, mean=mean, cov=cov, structure=self.form.marginal or self.structure)
 
     @property
     def marginals(self) -> Any:
         stack = self.stacked
-        return Normal(np.asarray(stack.mean), np.sqrt(np.diagonal(stack.cov, axis1=-2, axis2=-1)))
+        return Normal(np.asarray(stack.mean), np.sqrt(stack.var))
 
     def of_column(self, label: int) -> Normal:
         """The marginal of one column: a Normal number."""
@@ -91,6 +96,12 @@ class MultivariateNormal(GaussianLearning):
     # ---- asking -------------------------------------------------------------------------------------------------
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         z = rng.standard_normal((n, *np.shape(self.mean)))
+        cov = self.matrices
+        if isinstance(cov, Compact):
+            x = self.mean + np.sqrt(cov.diagonal) * z
+            for index, own in enumerate(cov.factors):
+                x[:, index] += rng.standard_normal((n, len(own))) @ own
+            return np.asarray(x)
         return np.asarray(self.mean + np.einsum("kij,nkj->nki", root(np.asarray(self.cov)), z))
 
     def cumulative(self, x: Array) -> Array:
@@ -108,7 +119,7 @@ class MultivariateNormal(GaussianLearning):
         return self.std if name == "mean" else self.std[..., :, None] * self.std[..., None, :]
 
     def entropy_cell(self) -> Any:
-        log_det = self.whitening[1].reshape(self.batch)
+        log_det = self.log_det.reshape(self.batch)
         return np.asarray(np.shape(self.mean)[-1] * (HALF_LOG_TAU + 0.5) - log_det)[..., None]
 
     def kl(self, other: Any) -> Any:

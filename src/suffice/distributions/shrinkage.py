@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.compact import Compact, diagonals
 from suffice.core.parameters import Array, surely_above
 from suffice.core.statistics import share
 from suffice.core.weights import Weights
@@ -13,34 +14,52 @@ from suffice.distributions.covariance import RELATIVE_FLOOR
 from suffice.engines import local
 
 
-def shrunk(cov: Array, amount: Array | float) -> Array:
+def shrunk(cov: Any, amount: Array | float) -> Any:
     """(1 − amount) Σ + amount · (tr Σ / d) · I, for an amount of each member (k,) or of all."""
     d = cov.shape[-1]
+    if isinstance(cov, Compact):
+        each = np.broadcast_to(amount, len(cov))
+        less = cov.scaled(1 - each)
+        return Compact(less.diagonal + (each * cov.variances.mean(axis=1))[:, None], less.factors)
     part = np.broadcast_to(amount, len(cov))[:, None, None]
     level = np.einsum("kii->k", cov)[:, None, None] / d
     return np.asarray((1 - part) * cov + part * level * np.eye(d))
 
 
-def in_units(cov: Array) -> tuple[Array, Array]:
+def in_units(cov: Any) -> tuple[Any, Array]:
     """Covariances of columns divided by their spread (k, d), and that spread; 1 for columns that have none."""
-    variance = np.einsum("kii->ki", cov)
+    variance = diagonals(cov)
     spread = np.sqrt(np.where(variance > 0, variance, 1.0))
+    if isinstance(cov, Compact):
+        return cov.in_units(1 / spread), spread
     return cov / (spread[:, :, None] * spread[:, None, :]), spread
 
 
-def oas(cov: Array, weight: Array) -> Array:
+def outside_units(cov: Any, spread: Array) -> Any:
+    """The inverse of `in_units`."""
+    if isinstance(cov, Compact):
+        return cov.in_units(spread)
+    return np.asarray(cov * (spread[:, :, None] * spread[:, None, :]))
+
+
+def _squares(cov: Any) -> Array:
+    """The sum of the squares of all entries, (k,)."""
+    return cov.squared_norm() if isinstance(cov, Compact) else np.asarray((cov**2).sum(axis=(1, 2)))
+
+
+def oas(cov: Any, weight: Array) -> Array:
     """How far to go, (k,): the oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010)."""
     d = cov.shape[-1]
-    squares, level = (cov**2).mean(axis=(1, 2)), (np.einsum("kii->k", cov) / d) ** 2
+    squares, level = _squares(cov) / d**2, diagonals(cov).mean(axis=1) ** 2
     beyond = (weight + 1) * (squares - level / d)
     amount = np.where(beyond > 0, share(squares + level, beyond), 1.0)
     return np.asarray(np.minimum(amount, 1.0) if d > 1 else np.zeros(len(cov)))
 
 
-def ledoit_wolf(cov: Array, weight: Array, fourth: Array) -> Array:
+def ledoit_wolf(cov: Any, weight: Array, fourth: Array) -> Array:
     """How far to go, (k,): Ledoit and Wolf (2004), where ``fourth`` (k,) are Σ w ‖x − mean‖⁴."""
     d = cov.shape[-1]
-    squares, level = (cov**2).sum(axis=(1, 2)), np.einsum("kii->k", cov) / d
+    squares, level = _squares(cov), diagonals(cov).mean(axis=1)
     apart = (squares - d * level**2) / d
     noise = share(share(fourth, weight) - squares, d * weight)
     amount = share(np.clip(noise, 0.0, np.maximum(apart, 0.0)), apart)
@@ -67,7 +86,7 @@ def is_singular(cov: Array) -> bool:
     return not surely_above(units, RELATIVE_FLOOR)
 
 
-def regularise_wide(scatter: Array, weight: Array, rows: Array, least: Array) -> tuple[Array, Array]:
+def regularise_wide(scatter: Any, weight: Array, rows: Array, least: Array) -> tuple[Any, Array]:
     """Scatter matrices of fewer rows than columns, with as much of a diagonal matrix as makes them good estimates.
 
     The floor of a covariance is there for columns that follow from others. Where there are fewer rows than columns,
@@ -89,6 +108,8 @@ def regularise_wide(scatter: Array, weight: Array, rows: Array, least: Array) ->
     tuple of Array
         The scatter matrices, and how far each was drawn, (k,): 0 where there are rows enough.
     """
+    if isinstance(scatter, Compact):
+        return _regularise_rows(scatter, weight, rows, least)
     found, amounts = scatter, np.zeros(len(scatter))
     for index in np.flatnonzero((weight > 0) & (rows > 0)):
         varies = np.flatnonzero(np.diag(scatter[index]) > least * weight[index])
@@ -103,3 +124,21 @@ def regularise_wide(scatter: Array, weight: Array, rows: Array, least: Array) ->
         drawn = shrunk(units, amounts[index])[0] * (spread[0, :, None] * spread[0])
         found[index][np.ix_(varies, varies)] = drawn * weight[index]
     return found, amounts
+
+
+def _regularise_rows(scatter: Compact, weight: Array, rows: Array, least: Array) -> tuple[Compact, Array]:
+    """The same of scatter matrices that are kept by their rows."""
+    diagonal, factors = np.array(scatter.diagonal), list(scatter.factors)
+    variances, amounts = scatter.variances, np.zeros(len(scatter))
+    for index in np.flatnonzero((weight > 0) & (rows > 0)):
+        varies = variances[index] > least * weight[index]
+        if not factors or rows[index] >= np.count_nonzero(varies) or len(factors[index]) >= np.count_nonzero(varies):
+            continue
+        spread = np.sqrt(np.where(varies, variances[index], np.inf))
+        own = factors[index][:, varies] / spread[varies]
+        units = Compact((diagonal[index] / spread**2)[None, varies], [own])
+        amount = amounts[index] = oas(units, weight[index : index + 1])[0]
+        drawn = (1 - amount) * diagonal[index] + amount * variances[index]
+        diagonal[index] = np.where(varies, drawn, variances[index])
+        factors[index] = np.where(varies, np.sqrt(1 - amount) * factors[index], 0.0)
+    return (Compact(diagonal, factors) if amounts.any() else scatter), amounts

@@ -15,9 +15,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from suffice.core.compact import Compact, broadcast, diagonal, diagonals, summed
 from suffice.core.errors import ParameterError
 from suffice.core.names import guessed
 from suffice.core.parameters import Array, surely_above
+from suffice.distributions import compact_covariance
 from suffice.distributions.covariance import (
     RELATIVE_FLOOR,
     built,
@@ -73,6 +75,7 @@ class Structure:
     letters: str = "VVV"
     learned: ClassVar[bool] = True
     keeps: ClassVar[str] = "full"  # of the scatter: "full", its "diagonal", or "pooled" over the members
+    compact: ClassVar[bool] = True  # takes matrices as `Compact` too: else they come as arrays
     marginal: ClassVar[str] = ""  # the name of the structure that some of the columns have, where it is another
 
     def __init__(self, letters: str = "VVV") -> None:
@@ -114,7 +117,7 @@ class Structure:
         return STRUCTURES["EEE"]
 
     # ---- the M-step ---------------------------------------------------------------------------------------------
-    def project(self, scatter: Array, weight: Array, begin: Array | None = None, floor: Array | None = None) -> Array:
+    def project(self, scatter: Any, weight: Array, begin: Any = None, floor: Any = None) -> Any:
         """The covariances that maximise −½ Σ (weight log|Σ| + tr Σ⁻¹ scatter).
 
         Parameters
@@ -130,10 +133,11 @@ class Structure:
         """
         seen = weight > 0
         if not seen.any():
-            return np.broadcast_to(np.eye(scatter.shape[-1]), scatter.shape) if begin is None else begin[: len(scatter)]
+            unit = diagonal(np.ones(scatter.shape[:2]), compact=isinstance(scatter, Compact))
+            return unit if begin is None else begin[: len(scatter)]
         if not (self.shared or seen.all()):
             scatter, weight = with_unseen(scatter, weight, seen, begin)
-        if floor is not None and not np.diag(floor).all():  # none in some column: what is told from none
+        if floor is not None and not diagonals(floor).all():  # none in some column: what is told from none
             floor = floor + resolved(scatter, weight)
         found = self.best(scatter, weight, begin, floor)
         if begin is None or not self.coupled or self.shared:
@@ -144,11 +148,17 @@ class Structure:
             worse = False
         return begin if worse and (floor is None or self.above(begin, floor)) else found
 
-    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+    def best(self, scatter: Any, weight: Array, begin: Any, floor: Any) -> Any:
         """The M-step where every member has rows."""
-        cov = np.asarray(scatter / weight[:, None, None])
+        cov = scatter / weight[:, None, None]
         if floor is None:
             return cov
+        if isinstance(cov, Compact):
+            raised = compact_covariance.raised(cov, compact_covariance.least_variances(cov, floor))
+            if raised is not None:
+                return raised
+        scatter, cov, floor = np.asarray(scatter), np.asarray(cov), np.asarray(floor)
+        begin = None if begin is None else np.asarray(begin)
         least = invertible_floor(cov, floor)
         found = clipped(cov, least)
         if begin is None or found is cov or len(least) < len(cov):
@@ -169,7 +179,7 @@ class Structure:
         keep = np.asarray(allowed & (objectives(usable, scatter, weight) > objectives(found, scatter, weight)))
         return np.where(keep[:, None, None], begin, found)
 
-    def raised(self, cov: Array, floor: Array) -> Array:
+    def raised(self, cov: Any, floor: Any) -> Any:
         """The covariances of the structure nearest to ``cov`` (k, d, d) with none under ``floor`` (d, d).
 
         Σ ⪰ floor where each linear map of a structure's covariances has it too; along the axes of the covariances
@@ -178,23 +188,28 @@ class Structure:
         """
         if self.above(cov, floor):
             return cov
-        return np.broadcast_to(self.best(cov, np.ones(len(cov)), cov, floor), cov.shape)
+        return broadcast(self.best(cov, np.ones(len(cov)), cov, floor), cov.shape)
 
-    def above(self, cov: Array, floor: Array) -> bool:
+    def above(self, cov: Any, floor: Any) -> bool:
         """Whether no covariance is under the floor, but for rounding."""
         height, doubt = self.over(cov, floor)
         return bool((height >= 1 - 1e-12 - doubt).all())
 
-    def held(self, cov: Array, floor: Array) -> Array:
+    def held(self, cov: Any, floor: Any) -> Array:
         """Which members (k,) lie on the floor."""
         height, doubt = self.over(cov, floor)
         return np.asarray((height <= 1 + ON_FLOOR + doubt).any(axis=1))
 
-    def over(self, cov: Array, floor: Array) -> tuple[Array, Array]:
+    def over(self, cov: Any, floor: Any) -> tuple[Array, Array]:
         """How many times the floor each variance is (k, d), along the axes that are held; and the blur of rounding.
 
         Where a root tells that all are well above it, twice the floor is answer enough.
         """
+        if isinstance(cov, Compact):
+            height = compact_covariance.heights(cov, compact_covariance.least_variances(cov, floor))
+            if height is not None:
+                return height, np.zeros((len(cov), 1))
+        cov, floor = np.asarray(cov), np.asarray(floor)
         if len(cov) > 1 and cov.strides[0] == 0:  # one covariance for all
             height, doubt = self.over(cov[:1], floor)
             return np.repeat(height, len(cov), axis=0), np.repeat(doubt, len(cov), axis=0)
@@ -205,8 +220,13 @@ class Structure:
         values = np.linalg.eigvalsh(symmetric(whiten @ cov @ np.swapaxes(whiten, 1, 2)))
         return values, ROUNDING * values[:, -1:]
 
-    def floored(self, cov: Array, least: Array) -> Array:
+    def floored(self, cov: Any, least: Array) -> Any:
         """Covariances of the structure that can be inverted; ``least`` (k, d) are standard deviations."""
+        if isinstance(cov, Compact):
+            found = compact_covariance.floored(cov, least)
+            if found is not None and (found is cov or not self.coupled or self.shared):
+                return found
+            cov = cov.dense()
         mended = floored(cov, least)
         if mended is cov or not self.coupled or self.shared:
             return mended
@@ -241,6 +261,8 @@ class Structure:
 class Composed(Structure):
     """Covariances that are known by their axes and the variances along them."""
 
+    compact = False
+
     def axes(self, cov: Array) -> tuple[Array, Array]:
         """The axes (k, d, d) of the members and the variances (k, d) along them."""
         values, vectors = eigen(cov)
@@ -266,37 +288,51 @@ class Axes(Composed):
     """Uncorrelated columns."""
 
     keeps = "diagonal"
+    compact = True
 
     @property
     def joint(self) -> Structure:
         return STRUCTURES["EII" if self.letters[1] == "I" else "EEI"]
 
-    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
-        s = np.maximum(np.einsum("kii->ki", scatter), 0.0)
+    def project(self, scatter: Any, weight: Array, begin: Any = None, floor: Any = None) -> Any:
+        """On diagonals alone."""
+        start = None if begin is None else Compact(diagonals(begin))
+        return super().project(Compact(diagonals(scatter)), weight, start, floor)
+
+    def best(self, scatter: Any, weight: Array, begin: Any, floor: Any) -> Any:
+        s = np.maximum(diagonals(scatter), 0.0)
         if floor is None and self.rule.needs_least:
             floor = resolved(scatter, weight)
-        least: Array | float = 0.0 if floor is None else np.diag(floor)
-        v = self.rule.fit(s, weight, least, None if begin is None else np.einsum("kii->ki", begin))
-        return np.asarray(v[:, :, None] * np.eye(s.shape[1]))
+        least: Array | float = 0.0 if floor is None else diagonals(floor)
+        return Compact(self.rule.fit(s, weight, least, None if begin is None else diagonals(begin)))
 
-    def floored(self, cov: Array, least: Array) -> Array:
-        v = np.einsum("kii->ki", cov)
+    def floored(self, cov: Any, least: Array) -> Any:
+        v = diagonals(cov)
         low = v < least**2
         if not low.any():
             return cov
         if not self.coupled or self.shared:
-            return np.asarray(np.where(low, least**2, v)[:, :, None] * np.eye(v.shape[1]))
-        return super().floored(cov, least)
+            return Compact(np.where(low, least**2, v))
+        raised = Compact(v)
+        for factor in 4.0 * 100.0 ** np.arange(5):
+            relative = factor * RELATIVE_FLOOR * v.shape[1] * raised.diagonal.max(axis=0)
+            raised = self.raised(raised, Compact(np.maximum(relative, np.square(least).max(axis=0))))
+            if not (raised.diagonal < least**2).any():
+                break
+        return raised
 
-    def over(self, cov: Array, floor: Array) -> tuple[Array, Array]:
-        height = np.einsum("kii->ki", cov) / self.rule.level(np.sqrt(np.diag(floor))[None]) ** 2
+    def over(self, cov: Any, floor: Any) -> tuple[Array, Array]:
+        height = diagonals(cov) / self.rule.level(np.sqrt(diagonals(floor))[None]) ** 2
         return height, np.zeros((len(cov), 1))
 
     def common(self, least: Array) -> Array:
         return self.rule.level(least)
 
-    def holds(self, cov: Array) -> bool:
-        v = np.einsum("kii->ki", cov)
+    def holds(self, cov: Any) -> bool:
+        v = diagonals(cov)
+        if isinstance(cov, Compact) and not cov.factors:
+            return self.rule.holds(v)
+        cov = np.asarray(cov)
         apart, spread = np.abs(cov * (1 - np.eye(cov.shape[-1]))), np.sqrt(v)
         return not (apart > TOLERANCE * spread[:, :, None] * spread[:, None, :]).any() and self.rule.holds(v)
 
@@ -327,14 +363,16 @@ class Identity(Axes):
     def joint(self) -> Structure:
         return self
 
-    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
-        return np.broadcast_to(np.eye(scatter.shape[-1]), scatter.shape)
+    def best(self, scatter: Any, weight: Array, begin: Any, floor: Any) -> Any:
+        return Compact(np.ones(scatter.shape[:-1]))
 
     def count(self, k: int, d: int) -> int:
         return 0
 
-    def holds(self, cov: Array) -> bool:
-        return bool((np.abs(cov - np.eye(cov.shape[-1])) <= TOLERANCE).all())
+    def holds(self, cov: Any) -> bool:
+        if isinstance(cov, Compact) and not cov.factors:
+            return bool((np.abs(cov.diagonal - 1.0) <= TOLERANCE).all())
+        return bool((np.abs(np.asarray(cov) - np.eye(cov.shape[-1])) <= TOLERANCE).all())
 
     def errors(self, cov: Array, weight: Array) -> Array:
         return np.zeros_like(cov)
@@ -455,13 +493,17 @@ class Pooled(Structure):
 
     keeps = "pooled"
 
-    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
-        return super().best(scatter.sum(axis=0, keepdims=True), weight.sum(keepdims=True), begin, floor)
+    def best(self, scatter: Any, weight: Array, begin: Any, floor: Any) -> Any:
+        return super().best(summed(scatter), weight.sum(keepdims=True), begin, floor)
 
     def common(self, least: Array) -> Array:
         return self.rule.level(least)
 
-    def holds(self, cov: Array) -> bool:
+    def holds(self, cov: Any) -> bool:
+        if isinstance(cov, Compact):
+            if cov.shared:
+                return True
+            cov = cov.dense()
         spread = np.sqrt(np.einsum("kii->ki", cov))
         limit = TOLERANCE * spread[:, :, None] * spread[:, None, :]
         return bool((np.abs(cov - cov[0]) <= limit).all())

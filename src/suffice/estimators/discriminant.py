@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from suffice.combinators.classes import Classes
+from suffice.core.compact import Compact, diagonal, diagonals, replace, summed
 from suffice.core.distribution import Alert
 from suffice.core.errors import UnsupportedError
 from suffice.core.parameters import Array
@@ -18,7 +18,15 @@ from suffice.core.statistics import share
 from suffice.core.weights import Weights
 from suffice.distributions.holes import expected_rows
 from suffice.distributions.normal import spread_floor
-from suffice.distributions.shrinkage import fourth_moments, in_units, ledoit_wolf, oas, regularise_wide, shrunk
+from suffice.distributions.shrinkage import (
+    fourth_moments,
+    in_units,
+    ledoit_wolf,
+    oas,
+    outside_units,
+    regularise_wide,
+    shrunk,
+)
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.validation import AT_LEAST_ZERO, SHARE, fits, one_of
 
@@ -118,10 +126,10 @@ class Discriminant(BayesShell):
         if not self.tol:
             return model
         found = stats.members
-        within = np.einsum("kii->i", found.scatter) / found.weight.sum()
+        within = found.variances.sum(axis=0) / found.weight.sum()
         flat = within <= np.square(spread_floor(found.pooled().mean[0]))
-        floor = np.where(flat, np.diag(model.floors_from(stats)), len(within) * self.tol**2 * within)
-        return replace(model, floors=np.diag(floor))
+        floor = np.where(flat, diagonals(model.floors_from(stats)), len(within) * self.tol**2 * within)
+        return replace(model, floors=diagonal(floor, compact=isinstance(found.kept, Compact)))
 
     def _regularise(self, stats: Any, seen: Any) -> Any:
         """The statistics with covariances of fewer rows than columns drawn towards a diagonal one."""
@@ -130,9 +138,9 @@ class Discriminant(BayesShell):
             return stats
         found = stats.members
         shared = self._prototype(self.classes_).shared
-        scatter, weight, taken = found.scatter, found.weight, np.ones(len(found.weight))
+        scatter, weight, taken = found.kept, found.weight, np.ones(len(found.weight))
         if shared:
-            scatter = scatter.sum(axis=0, keepdims=True) if len(scatter) > 1 else scatter
+            scatter = summed(scatter) if len(scatter) > 1 else scatter
             weight, taken = weight.sum(keepdims=True), np.array([np.count_nonzero(weight)])
         rows = weight if seen is None else np.minimum(weight, len(seen[0].rows))
         least = np.square(spread_floor(found.pooled().mean[0]))
@@ -154,16 +162,18 @@ class Discriminant(BayesShell):
         )
         return (("singular", text),)
 
-    def _regularised(self, cov: Array) -> Array:
+    def _regularised(self, cov: Any) -> Any:
         """Class covariances (k, d, d), or one of all, after shrinkage."""
         return cov
 
     def _refined(self, model: Classes, stats: Any, seen: Any) -> Classes:
         """The same means with the covariances that the options ask for, above the same floor."""
+        if self.shrinkage is None and self.covariance_estimator is None and not getattr(self, "reg_param", 0.0):
+            return model
         stack, found = model.components, self._by_class(model, stats, seen)
-        pooled = len(found.scatter) < len(found.weight)
+        pooled = len(found.kept) < len(found.weight)
         weight = found.weight.sum(keepdims=True) if pooled else found.weight
-        cov = share(found.scatter, weight[:, None, None])
+        cov = found.kept * share(np.ones(len(weight)), weight)[:, None, None]
         wanted = self._regularised(self._estimated(cov, weight, model, found, seen))
         if wanted is cov:
             return model
@@ -179,7 +189,7 @@ class Discriminant(BayesShell):
         owners = replace(weights, codes=data.codes, members=model.n)
         return replace(model.components, structure="full").suffstats(data.rows, owners)
 
-    def _estimated(self, cov: Array, weight: Array, model: Classes, found: Any, seen: Any) -> Array:
+    def _estimated(self, cov: Any, weight: Array, model: Classes, found: Any, seen: Any) -> Any:
         """The covariances (k, d, d) as they are, or shrunk, or by the caller's estimator."""
         if self.covariance_estimator is not None:
             if not found.exact:
@@ -187,7 +197,7 @@ class Discriminant(BayesShell):
                     "covariance_estimator takes complete rows, and here some cells are missing; use shrinkage instead."
                 )
                 raise UnsupportedError(msg)
-            return self._by_estimator(cov, *self._rows(seen))
+            return self._by_estimator(np.asarray(cov), *self._rows(seen))
         if self.shrinkage is None or not len(cov):
             return cov
         if isinstance(self.shrinkage, Real):
@@ -206,7 +216,7 @@ class Discriminant(BayesShell):
             owners = replace(weights, codes=data.codes, members=len(weight))
             rows = data.rows if found.exact else self._completed(model, data.rows, data.codes)
             amount = ledoit_wolf(units, weight, fourth_moments(rows, owners, found.mean, spread))
-        return np.asarray(shrunk(units, amount) * (spread[:, :, None] * spread[:, None, :]))
+        return outside_units(shrunk(units, amount), spread)
 
     def _completed(self, model: Classes, rows: Array, codes: Any = None) -> Array:
         """The rows, with what is expected of missing cells given the others and the class, as far as that is known."""

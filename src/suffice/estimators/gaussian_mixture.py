@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.starts import floors_of
+from suffice.core.compact import Compact, replace
 from suffice.core.em import InterruptedStart
 from suffice.core.weights import Weights
 from suffice.distributions.multivariate_normal import MultivariateNormal
@@ -164,7 +164,9 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         found = super()._resume(model, rows, weights)
         if found is None or self._unchanged or self.covariance_type in SHAPES:
             return found
-        return _above(found, floors_of(replace(model, floors=None), rows, weights) + model.floors)
+        floors = floors_of(replace(model, floors=None), rows, weights)
+        compact = isinstance(floors, Compact)
+        return _above(found, Compact(floors.diagonal + model.floors) if compact else floors + model.floors)
 
     def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> Any:
         k, d = self.n_components, rows.shape[1]
@@ -178,7 +180,8 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         except InterruptedStart as start:
             found, stopped = self._above_floors(start.best.ordered(), model), True
         members = found.components
-        members = replace(members, mean=members.mean if mean is None else mean, cov=members.cov if cov is None else cov)
+        cov = members.matrices if cov is None else cov
+        members = replace(members, mean=members.mean if mean is None else mean, cov=cov)
         first = replace(found, components=members, weights=found.weights if share is None else share)
         if stopped:
             raise InterruptedStart(first)

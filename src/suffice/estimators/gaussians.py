@@ -40,8 +40,13 @@ def shape_of(covariance_type: str) -> Shape:
 def show(estimator: Any, mixture: Any, covariance_type: str) -> None:
     """Set the attributes that follow from a mixture of Gaussians."""
     shape, members = shape_of(covariance_type), mixture.components
-    roots = np.swapaxes(members.whitening[0], 1, 2)
     estimator.weights_, estimator.means_ = np.array(mixture.weights), np.array(members.mean)
+    if covariance_type in ("diag", "spherical"):  # without matrices: columns may be many
+        var = members.var if covariance_type == "diag" else members.var[:, 0]
+        estimator.covariances_, estimator.precisions_cholesky_ = np.array(var), 1 / np.sqrt(var)
+        estimator.precisions_ = estimator.precisions_cholesky_**2
+        return
+    roots = np.swapaxes(members.whitening[0], 1, 2)
     estimator.covariances_ = np.array(shape.shown(np.asarray(members.cov)))
     estimator.precisions_cholesky_ = np.array(shape.shown(roots))
     estimator.precisions_ = np.array(shape.shown(roots @ np.swapaxes(roots, 1, 2)))

@@ -136,7 +136,7 @@ class LinearDiscriminantAnalysis(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixi
         two = len(self.classes_) == 2
         self.coef_ = coef[1:] - coef[:1] if two else coef
         self.intercept_ = intercept[1:] - intercept[:1] if two else intercept
-        self._show_axes(stack.whitening[0][0])
+        self._show_axes(stack)
 
     @property
     def _shows_covariance(self) -> bool:
@@ -199,13 +199,14 @@ class LinearDiscriminantAnalysis(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixi
         slopes, offsets = model.components.linear_form(self._origin)
         return slopes, offsets + model.log_weights
 
-    def _show_axes(self, whiten: Array) -> None:
+    def _show_axes(self, stack: Any) -> None:
         """The axes along which the class means differ most, in units in which Σ is the identity."""
-        between = np.sqrt(self.priors_)[:, None] * ((self.means_ - self.xbar_) @ whiten.T)
+        away, roots = np.sqrt(self.priors_)[:, None] * (self.means_ - self.xbar_), stack.roots
         whole = self.solver == "eigen"
+        between = away @ stack.whitening[0][0].T if roots is None else roots(0, away)
         _, sizes, axes = np.linalg.svd(between, full_matrices=whole)
         kept = len(axes) if whole else int(np.sum(sizes > self.tol * sizes[0]))
-        self.scalings_ = whiten.T @ axes[:kept].T
+        self.scalings_ = stack.whitening[0][0].T @ axes[:kept].T if roots is None else roots.back(0, axes[:kept]).T
         self.explained_variance_ratio_ = share(sizes**2, np.sum(sizes**2))[: self._n_features_out]
 
     # ---- asking ---------------------------------------------------------------------------------------------------

@@ -7,15 +7,19 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.core.compact import Compact
 from suffice.core.errors import ParameterError
 from suffice.core.parameters import Array
 from suffice.distributions.covariance import eigen
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import HALF_LOG_TAU
+from suffice.estimators.attributes import SHOWN
 from suffice.estimators.discriminant import Discriminant
 from suffice.estimators.targets import checked_priors
 from suffice.estimators.to_sklearn import ScikitLearnTwin
 from suffice.estimators.validation import SHARE, one_of, rules_of
+
+AXES = ("scalings_", "rotations_")
 
 
 class Form(NamedTuple):
@@ -113,14 +117,34 @@ class QuadraticDiscriminantAnalysis(ScikitLearnTwin, Discriminant):
         del classes
         return MultivariateNormal()
 
-    def _regularised(self, cov: Array) -> Array:
-        return (1 - self.reg_param) * cov + self.reg_param * np.eye(cov.shape[-1]) if self.reg_param else cov
+    def _regularised(self, cov: Any) -> Any:
+        if not self.reg_param:
+            return cov
+        if isinstance(cov, Compact):
+            less = cov.scaled(1 - self.reg_param)
+            return Compact(less.diagonal + self.reg_param, less.factors)
+        return (1 - self.reg_param) * cov + self.reg_param * np.eye(cov.shape[-1])
 
     def _show(self) -> None:
         stack = self.distribution_.components
         self.priors_, self.means_ = self.class_prior_, np.array(stack.mean)
-        values, axes = eigen(np.asarray(stack.cov))
-        self.scalings_, self.rotations_ = list(values[:, ::-1].copy()), list(axes[:, :, ::-1].copy())
+        if not isinstance(stack.matrices, Compact):
+            self.scalings_, self.rotations_ = self._axes()
+
+    def _axes(self) -> tuple[list[Array], list[Array]]:
+        """The variances along the axes of each class, largest first, and the axes in columns."""
+        values, axes = eigen(np.asarray(self.__dict__["distribution_"].components.cov))
+        return list(values[:, ::-1].copy()), list(axes[:, :, ::-1].copy())
+
+    def __getattr__(self, name: str) -> Any:
+        """The axes of classes of many columns, which take d × d numbers and long: once they are asked for."""
+        if name not in AXES or "distribution_" not in self.__dict__ or self.__dict__.get(SHOWN, ()) is None:
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(msg)
+        held, found = self.__dict__, dict(zip(AXES, self._axes(), strict=True))
+        held.update({key: [np.asarray(one, dtype=self._dtype) for one in own] for key, own in found.items()})
+        held[SHOWN].update({key: [np.array(one) for one in held[key]] for key in found})
+        return held[name]
 
     @property
     def _shows_covariance(self) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from suffice.combinators.portraits import knows_icl
 from suffice.core import budget
 from suffice.core.budget import size_of
+from suffice.core.compact import Compact
 from suffice.core.distribution import Distribution
 from suffice.core.errors import SufficeError, UnsupportedError
 from suffice.core.plain import read, refused, written
@@ -122,6 +123,7 @@ def _fields(kind: type) -> dict[str, Field[Any]]:
 # ---- writing ---------------------------------------------------------------------------------------------------------
 def tree_of(value: Any, path: str) -> Any:
     """A value as a tree of JSON."""
+    value = value.dense() if isinstance(value, Compact) else value
     kind = type(value)
     if values().get(kind.__name__) is kind:
         return {"kind": kind.__name__, **_own(value, path)}

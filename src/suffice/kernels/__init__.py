@@ -38,6 +38,7 @@ __all__ = [
     "Cells",
     "cell_hash",
     "cells_expect",
+    "centred_rows",
     "column_keys",
     "count_range",
     "counts",
@@ -143,6 +144,13 @@ def shared_scatter(
     with loading():
         from suffice.kernels import compiled
     return compiled.shared_scatter(x, weights, codes, members)
+
+
+def centred_rows(
+    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1
+) -> tuple[Array, Array, Array, list[Array]]:
+    """Weight, centre and shift as `scatter`, and rows R (n, d) of each member whose RᵀR is its scatter."""
+    return reference.centred_rows(x, weights, codes, members)
 
 
 def sums(

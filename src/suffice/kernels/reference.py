@@ -270,6 +270,20 @@ def _block_scatter(x: Array, w: Array | None) -> Moments:
     return weight, centre, shift, r.T @ r  # NumPy sees a matrix and its own transpose: BLAS computes one half
 
 
+def centred_rows(
+    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1
+) -> tuple[Array, Array, Array, list[Array]]:
+    """Weight (k,), centre and shift (k, d) as `scatter`, and rows R (n, d) of each member whose RᵀR is its scatter."""
+    parts, rows = [], []
+    with np.errstate(invalid="ignore", over="ignore"):
+        for own, w in _members(x, weights, codes, members):
+            weight, centre, shift, r = _centred(own.astype(np.float64, copy=False), w)
+            parts.append((weight, centre, shift))
+            rows.append(r if w is None else np.sqrt(w)[:, None] * r)
+    weight, centre, shift = (np.array(part) for part in zip(*parts, strict=True))
+    return weight, centre, shift, rows
+
+
 def _fold(block: Callable[[Array, Array | None], Moments], x: Real, w: Array | None) -> Moments:
     with np.errstate(invalid="ignore", over="ignore"):  # infinite cells show in the result; the caller looks there
         return reduce(merge, (block(rows, u) for rows, u in _blocks(x, w)))
