@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,7 @@ def infer(
     joint: bool = False,
     weights: Any = None,
     within: Any = None,
+    pool: bool = True,
     **named: Any,
 ) -> Schema:
     """Choose a family for every column of a table, by its values.
@@ -129,15 +130,24 @@ def infer(
         Groups of the rows, as whole numbers (n,): families are then scored within them, as for the classes of a
         classifier. What two groups of Normal rows are together is not Normal. Rows of a negative,
         unknown, group show no shape there, unless fewer than 5 others do: then all rows are one group.
+    pool
+        Make one level, "(other)", of the rare levels of text that has very many; False keeps every level.
 
     Notes
     -----
     Left out are columns that are all missing, constant, dates or times, or like an identifier: text of which more than
     half of the values differ, beyond 20 of them; whole numbers that all differ although chance would have repeated many
     (n²/2 pairs over the range they span); and 500 or more whole numbers that fill most of their range, all about as
-    often. Booleans, or 0 and 1, are Bernoulli; text and categories are Categorical. For other numbers every family that
-    their values allow is scored by how well it predicts them (its log-likelihood less ½ log n for each parameter, a
-    value standing for the interval of one unit around it), and the reason names the runner-up:
+    often. Booleans, or 0 and 1, are Bernoulli; text and categories are Categorical.
+
+    A level that fewer than 10 rows have is rare: the standard error of its probability is more than a third of it.
+    Where text has more than 50 levels and more than half of them are rare, the rare ones are pooled, and labels that
+    come later and are none of the levels belong to the pool. Where that would be more than half of the rows, text of
+    500 levels or more is like an identifier and left out, and other text keeps its levels.
+
+    For other numbers every family that their values allow is scored by how well it predicts them (its log-likelihood
+    less ½ log n for each parameter, a value standing for the interval of one unit around it), and the reason names the
+    runner-up:
 
     - whole numbers that reach 0 or 1, and no more than 1e5 (with a mean of at most 1000): Poisson, NegativeBinomial;
     - all numbers: Normal, and with heavy tails StudentT, where it gains 0.1 nats a row;
@@ -186,6 +196,7 @@ def infer(
         held = None if checked.values is None else np.asarray(checked.values, dtype=float)
         found = [finding(name, frame[name], held, groups) for name in frame]
     findings = [_overridden(one, chosen[one.name]) if one.name in chosen else one for one in found]
+    findings = [replace(one, unpooled=None) if pool else one.without_pool() for one in findings]
     if joint:
         findings = [one.together() for one in findings]
     parts = _blocks(findings, chosen)
