@@ -160,3 +160,13 @@ def test_pooled_levels_are_noted(tmp_path, run):
     assert "--family city=Categorical keeps every level" in " ".join(done.stderr.split())
     done = run("fit", data, "--components", "1", "--family", "city=Categorical")
     assert "pooled" not in done.stderr
+
+
+def test_copies_of_columns_are_noted(tmp_path, run):
+    x = np.random.default_rng(0).normal(size=60)
+    data = tmp_path / "copies.csv"
+    pd.DataFrame({"x": x, "z": x}).to_csv(data, index=False)
+    done = run("fit", data, "--components", "1")
+    assert "column 'z' is a copy of 'x', which counts twice: leave one out, by --ignore z" in " ".join(
+        done.stderr.split()
+    )

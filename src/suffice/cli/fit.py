@@ -83,6 +83,9 @@ def _warn_of_identifiers(learned: Any, rows: int) -> None:
 
     members = max(Model("", learned.model).members, 1)
     for one in learned.schema.findings:
+        if one.why.startswith("a copy of ") and one.family is not None:
+            copy = one.why.partition(";")[0]
+            note(f"note: column {shown(one.name)!r} is {copy}, by --ignore {shown(one.name)}.", "yellow")
         if getattr(one.family, "pool", None) is not None:
             name, why = shown(one.name), shown(one.why, 120)
             note(f"note: column {name!r}: {why}. --family {name}=Categorical keeps every level.", "yellow")

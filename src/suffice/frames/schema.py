@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,16 @@ from suffice.core.parameters import Array
 from suffice.core.readings import percent
 from suffice.core.shown import fitted, left, places, right, shown
 from suffice.core.streamed import Source
+from suffice.frames.columns_beside import in_declared_order, with_copies_named
 from suffice.frames.glance import finding
 from suffice.frames.glance import findings as findings_of
 from suffice.frames.rules import Finding
-from suffice.frames.table import Frame, of_objects
+from suffice.frames.table import Frame, of_objects, opened
 
 WIDEST = 64  # labels with more levels than this are a block of their own: others would be padded to them
 SHOWN = 34  # characters of levels that a line shows
 WHY = 100  # and of a reason
+FIRST = 65_536  # rows of files by which copies of columns are found
 HEAD = ("column", "family", "why", "missing", "levels or unit")
 
 
@@ -160,6 +163,9 @@ def infer(
     The first of these is kept unless another gains 3 nats on it (the rows are 20 times as probable). Families of
     amounts must gain 0.02 nats a row on those of counts up to a mean of 10, and NegativeBinomial on them beyond.
 
+    A column with the same value as an earlier one in every row (of files: in the first 65536) is called a copy. Levels
+    of ordered categories (pandas, Arrow) and of polars' Enum keep their order; others are sorted.
+
     Of files every value counts, as in memory, with two exceptions: text of more than 131072 different values is like an
     identifier, and beyond 4 million whole numbers that do not rise, whether all differ is told by a part of them.
 
@@ -194,7 +200,8 @@ def infer(
         found = findings_of(data, tuple(frame), checked, None if groups is None else groups.__getitem__)
     else:
         held = None if checked.values is None else np.asarray(checked.values, dtype=float)
-        found = [finding(name, frame[name], held, groups) for name in frame]
+        found = [in_declared_order(finding(name, frame[name], held, groups), frame.raw(name)) for name in frame]
+    found = with_copies_named(found, _columns_of(data, frame))
     findings = [_overridden(one, chosen[one.name]) if one.name in chosen else one for one in found]
     findings = [replace(one, unpooled=None) if pool else one.without_pool() for one in findings]
     if joint:
@@ -209,6 +216,13 @@ def infer(
         raise DataError(msg)
     units = tuple((one.name, one.unit) for one in findings if one.family is not None and one.unit is not None)
     return Schema(parts, findings=tuple(findings), column_units=units)
+
+
+def _columns_of(data: Any, frame: Any) -> Callable[[Any], Any]:
+    """How to get the values of a column; of files those of the first rows."""
+    if not isinstance(data, Source):
+        return lambda name: frame[name]
+    return cache(lambda name: opened(data.table(0, FIRST, [name]))[name])
 
 
 def _table(data: Any) -> Frame:
