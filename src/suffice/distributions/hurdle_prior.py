@@ -65,7 +65,7 @@ def log_prior_of_others(base: Any, prior: Any) -> Array:
 def _gap(stats: Any) -> Array:
     """Log E x − E log x of amounts."""
     mean = np.where((stats.weight > 0)[..., None], stats.mean, [0.0, 1.0])
-    return np.maximum(np.log(mean[..., 1]) - mean[..., 0], 0.0)
+    return np.asarray(np.maximum(np.log(mean[..., 1]) - mean[..., 0], 0.0))
 
 
 def _gamma(base: Any, stats: Any, prior: Any) -> Any:

@@ -64,14 +64,14 @@ def declared_order(series: Any) -> tuple[Any, ...] | None:
     """The categories of an ordered column of pandas, polars (Enum) or pyarrow; None of other columns."""
     if isinstance(series, (np.ndarray, Coded, list, tuple, Mapping)) or not hasattr(series, "to_native"):
         return None
-    native = series.to_native()
-    categories = getattr(native, "cat", None)
+    native: Any = series.to_native()
+    categories: Any = getattr(native, "cat", None)
     if categories is not None and getattr(categories, "ordered", False) is True:  # pandas
         return tuple(categories.categories)
-    dtype = getattr(native, "dtype", None)
+    dtype: Any = getattr(native, "dtype", None)
     if type(dtype).__name__ == "Enum":  # polars
         return tuple(dtype.categories)
-    kind = getattr(native, "type", None)
-    if getattr(kind, "ordered", False) is True and getattr(native, "num_chunks", 0):  # Arrow's dictionaries
+    kind: Any = getattr(native, "type", None)
+    if getattr(kind, "ordered", False) is True and hasattr(native, "unify_dictionaries") and native.num_chunks:  # Arrow
         return tuple(native.unify_dictionaries().chunk(0).dictionary.to_pylist())
     return None

@@ -222,7 +222,8 @@ def _columns_of(data: Any, frame: Any) -> Callable[[Any], Any]:
     """How to get the values of a column; of files those of the first rows."""
     if not isinstance(data, Source):
         return lambda name: frame[name]
-    return cache(lambda name: opened(data.table(0, FIRST, [name]))[name])
+    files: Any = data
+    return cache(lambda name: opened(files.table(0, FIRST, [name]))[name])
 
 
 def _table(data: Any) -> Frame:

@@ -47,11 +47,11 @@ def strangest(exhibit: Exhibit) -> list[dict[str, Any]]:
     found = []
     for place, row in enumerate(order.tolist()):
         least = LEAST if len(few.columns) > 1 else -np.inf  # the only cell it is, then
-        worst = [int(i) for i in np.argsort(-excess[place], kind="stable")[:CELLS] if excess[place, i] >= least]
+        cells = [int(i) for i in np.argsort(-excess[place], kind="stable")[:CELLS] if excess[place, i] >= least]
         found.append({
             "row": f"{row:,}", "log_prob": number(heights[row]),
             "member": shown(few.members[few.owners[place]], 24),
-            "cells": [_cell(few, place, column, excess[place, column]) for column in worst],
+            "cells": [_cell(few, place, column, excess[place, column]) for column in cells],
         })  # fmt: skip
     return found
 
