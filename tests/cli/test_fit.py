@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import suffice as sf
@@ -147,3 +148,25 @@ def test_families_with_parameters(run, penguins, text):
     found = json.loads(run("inspect", penguins, "--family", f"body_mass_g={text}", "--json").stdout)
     families = {one["name"]: one["family"] for one in found["columns"]}
     assert families["body_mass_g"] == text.partition("(")[0]
+
+
+def test_pooled_levels_are_noted(tmp_path, run):
+    rng = np.random.default_rng(0)
+    cities = np.r_[np.repeat([f"t{i}" for i in range(20)], 40), [f"h{i}" for i in range(120)]]
+    data = tmp_path / "cities.csv"
+    pd.DataFrame({"city": cities, "x": rng.normal(size=len(cities))}).to_csv(data, index=False)
+    done = run("fit", data, "--components", "1")
+    assert "120 with fewer than 10 rows pooled as '(other)'" in " ".join(done.stderr.split())
+    assert "--family city=Categorical keeps every level" in " ".join(done.stderr.split())
+    done = run("fit", data, "--components", "1", "--family", "city=Categorical")
+    assert "pooled" not in done.stderr
+
+
+def test_copies_of_columns_are_noted(tmp_path, run):
+    x = np.random.default_rng(0).normal(size=60)
+    data = tmp_path / "copies.csv"
+    pd.DataFrame({"x": x, "z": x}).to_csv(data, index=False)
+    done = run("fit", data, "--components", "1")
+    assert "column 'z' is a copy of 'x', which counts twice: leave one out, by --ignore z" in " ".join(
+        done.stderr.split()
+    )

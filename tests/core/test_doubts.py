@@ -47,3 +47,12 @@ def test_a_start_under_which_rows_cannot_be_is_told() -> None:
     fit = sf.fit(sf.Mixture(sf.Uniform(), 2), [0.2, 0.4, 5.5, 5.6, 30.0], start=start)
     assert fit.log_likelihood == -np.inf
     assert codes(fit)["impossible"].startswith("row 4 has probability 0")
+
+
+def test_what_lies_on_the_boundary_is_told_by_its_column():
+    data = {"a": [0, 1, 1, 0, 1], "b": [1, 1, 1, 1, 1], "c": [0, 0, 1, 1, 0]}
+    fit = sf.fit(sf.Product({("a", "b", "c"): sf.Bernoulli()}), data)
+    ((code, text),) = fit.alerts
+    assert code == "boundary"
+    assert text.startswith("column 'b'") or "p = 1 in column 'b' lies on the boundary" in text
+    assert "'a'" not in text

@@ -91,3 +91,61 @@ def test_only_zeros_and_no_zeros_at_all():
     only = sf.fit(sf.Hurdle(sf.Gamma()), [0.0, 0.0])
     assert only.log_likelihood == 0
     assert only.distribution.mean == 0
+
+
+# ---- the weak prior --------------------------------------------------------------------------------------------------
+BASES = [sf.Normal(), sf.LogNormal(), sf.Gamma(), sf.Poisson()]
+
+
+def amounts(base, n, rng):
+    """Values of the base without zeros, and about 30 zeros in 100."""
+    values = sf.Hurdle(base, 0.3).sample(n, random_state=rng)
+    return np.where((values == 0) & (rng.random(n) < 0.2), 0.0, values)
+
+
+@pytest.mark.parametrize("base", BASES, ids=repr)
+def test_the_weak_prior_of_a_hurdle_moves_ordinary_estimates_by_a_part_of_their_error(base):
+    rng = np.random.default_rng(8)
+    truth = {"Normal": sf.Normal(4.0, 1.5), "LogNormal": sf.LogNormal(1.0, 0.7), "Gamma": sf.Gamma(3.0, 0.5)}
+    x = amounts(truth.get(base.name, sf.Poisson(2.5)), 600, rng)
+    plain, weak = (sf.fit(sf.Hurdle(base), x, prior=prior) for prior in (None, "weak"))
+    for name, value in plain.params.items():
+        assert abs(weak.params[name] - value) <= 0.1 * plain.standard_errors[name], name
+    assert set(weak.prior) == {"zero", "others"}
+
+
+@pytest.mark.parametrize("base", BASES, ids=repr)
+def test_the_estimate_under_the_weak_prior_is_the_mode(base):
+    x = amounts({"Gamma": sf.Gamma(3.0, 0.5)}.get(base.name, sf.Poisson(2.5)), 12, np.random.default_rng(3))
+    x = np.abs(x) + 0.25 * (x != 0) if base.name in {"LogNormal", "Gamma"} else x
+    fit = sf.fit(sf.Hurdle(base), x, prior="weak")
+
+    def objective(params):
+        one = type(fit.distribution)(**params)
+        return float(one.log_prob(x).sum() + np.sum(one.log_prior(fit.prior)))
+
+    best = objective(fit.params)
+    assert best == pytest.approx(fit.log_posterior, abs=1e-6)
+    for name, value in fit.params.items():
+        for factor in (0.98, 1.02):
+            assert objective({**fit.params, name: value * factor}) < best
+
+
+@pytest.mark.parametrize("base", [sf.LogNormal(), sf.Gamma()], ids=repr)
+def test_under_the_weak_prior_amounts_that_repeat_are_no_component_of_width_zero(base):
+    rng = np.random.default_rng(1)
+    x = np.r_[np.zeros(40), rng.lognormal(2, 0.6, 100), np.full(25, 9.0)]
+    bare = sf.fit(sf.Mixture(sf.Hurdle(base), 2), x, random_state=0)
+    held = sf.fit(sf.Mixture(sf.Hurdle(base), 2), x, random_state=0, prior="weak")
+    assert "collapsed" in dict(bare.alerts)
+    assert "collapsed" not in dict(held.alerts)
+    assert (np.diff(held.trace.objective) >= -1e-9 * abs(held.trace.objective[-1])).all()
+
+
+def test_fits_under_the_weak_prior_come_back_from_a_file(tmp_path):
+    x = amounts(sf.Gamma(3.0, 0.5), 60, np.random.default_rng(3))
+    fit = sf.fit(sf.Mixture(sf.Hurdle(sf.Gamma()), 2), x, random_state=0, prior="weak")
+    sf.save(fit, tmp_path / "m.json")
+    again = sf.load(tmp_path / "m.json")
+    assert again.distribution == fit.distribution
+    assert again.log_posterior == fit.log_posterior

@@ -75,7 +75,7 @@ def fit(ctx: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
 
 
 def _warn_of_identifiers(learned: Any, rows: int) -> None:
-    """Say which columns have so many levels that what they tell is chance."""
+    """Say which columns have so many levels that rare ones are pooled, or that what they tell is chance."""
     from suffice.cli.model import Model
     from suffice.cli.terminal import note
     from suffice.core.shown import shown
@@ -83,6 +83,12 @@ def _warn_of_identifiers(learned: Any, rows: int) -> None:
 
     members = max(Model("", learned.model).members, 1)
     for one in learned.schema.findings:
+        if one.why.startswith("a copy of ") and one.family is not None:
+            copy = one.why.partition(";")[0]
+            note(f"note: column {shown(one.name)!r} is {copy}, by --ignore {shown(one.name)}.", "yellow")
+        if getattr(one.family, "pool", None) is not None:
+            name, why = shown(one.name), shown(one.why, 120)
+            note(f"note: column {name!r}: {why}. --family {name}=Categorical keeps every level.", "yellow")
         levels = len(one.levels or ()) if one.family is not None else 0
         if levels >= NOISY and rows / levels < RARE * members:
             note(

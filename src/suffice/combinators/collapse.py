@@ -116,10 +116,14 @@ def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
     members = mixture.components.snapped(stats.members, stats.row).alerts(stats.members)
     doubts, empty = doubt(mixture, stats), without_rows(stats)
     for index in np.flatnonzero(doubts.degenerate):
+        where = collapsed_columns(mixture, [int(index)])
+        cure = "fewer components, a structure that shares its spread, or a prior; look at rows that are far off"
+        if where:
+            cure = "prior='weak', another family for such a column (labels, a Hurdle), or fewer components"
         text = (
-            f"component {index} ({_rows(stats, index)}) shrank until it reached the floor under its spread: it "
-            "describes repeated, nearly repeated or far-off rows, not a cluster, and inflates the likelihood. Use "
-            "fewer components, a structure that shares its spread, or a prior; look at rows that are far off."
+            f"component {index} ({_rows(stats, index)}) shrank until it reached the floor under its spread{where}: it "
+            f"describes repeated, nearly repeated or far-off rows, not a cluster, and inflates the likelihood. Use "
+            f"{cure}."
         )
         found.append(("collapsed", text))
     for index in np.flatnonzero(doubts.by_chance & ~doubts.degenerate):
@@ -153,6 +157,16 @@ def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
         which = _named(np.isin(np.arange(mixture.n), group))
         found.append(("unidentified", f"{which} are equal, so the data do not tell them apart. Use fewer components."))
     return _brief(found)
+
+
+def collapsed_columns(mixture: Any, components: list[int]) -> str:
+    """In which columns some components lie on their floor, in words; "" of one column, or where there is no telling."""
+    found = dict.fromkeys(one for k in components for one in mixture.components.floor_columns(mixture.floors, k))
+    if not found or (mixture.columns or 1) < 2:
+        return ""
+    names = [str(one) for one in found]
+    more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN + 1 else names[SHOWN:]
+    return f" in column{'s'[: len(names) != 1]} {', '.join([*names[:SHOWN], *more])}"
 
 
 def _alone(mixture: Any, stats: Any) -> Array:

@@ -198,7 +198,9 @@ def _check_alike(mine: Any, theirs: Any, where: str) -> None:
 def _check_family(mine: Any, theirs: Any, where: str) -> None:
     if mine.columns != theirs.columns:
         raise _unlike(where, f"here are {mine.columns or 1} columns, there {theirs.columns or 1}")
-    free = (set(mine.parameter_names) - mine.fixed) | mine.outcomes | {"levels", "batch"}
+    free = (set(mine.parameter_names) - mine.fixed) | mine.outcomes | {"batch"}
+    if getattr(mine, "pool", None) is None:  # a pool stands for other labels where levels differ
+        free |= {"levels"}
     for name in (f.name for f in fields(mine) if f.name not in free):
         if not _same(getattr(mine, name), getattr(theirs, name)):
             shown = f"here {getattr(mine, name)!r:.60}, there {getattr(theirs, name)!r:.60}"

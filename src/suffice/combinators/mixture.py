@@ -392,7 +392,8 @@ class Mixture(MixtureAnswers, MixtureEM, MixtureQuestions, MixtureBeliefs, Distr
         Under the parameters that gathered the statistics it is Σ w log p(x); under others it is a lower bound of that.
         """
         self.check_owner(stats)
-        made = np.sum(self.components.log_likelihood(stats.members))
+        with np.errstate(invalid="ignore"):  # a probability that rounds to 1 leaves −∞ of next to no rows
+            made = np.sum(self.components.log_likelihood(stats.members))
         return float(self._chosen(stats.count) + made + stats.entropy[0])
 
     def _chosen(self, count: Array) -> float:

@@ -286,6 +286,13 @@ class Product(ProductQuestions, Compound, register=False):  # type: ignore[overr
         floors = floor or dict.fromkeys(self.blocks)
         return np.asarray(np.any([block.held(floors[key]) for key, block in self.blocks.items()], axis=0))
 
+    def floor_columns(self, floor: Any, index: int) -> tuple[Any, ...]:
+        floors, found = floor or dict.fromkeys(self.blocks), []
+        for key, block in self.blocks.items():
+            names = key if isinstance(key, tuple) else (key,)
+            found += [names[place] for place in block.floor_columns(floors[key], index) if isinstance(place, int)]
+        return tuple(f"{name!r}" for name in found)
+
     def degenerate(self, floor: Any, stats: Any) -> Array:
         floors = floor or dict.fromkeys(self.blocks)
         each = zip(self.blocks.items(), stats.parts, strict=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.combinators.candidates import candidates
+from suffice.combinators.collapse import collapsed_columns
 from suffice.combinators.search import Groups, search
 from suffice.combinators.trials import Found
 from suffice.core.data import row_count
@@ -261,8 +262,34 @@ def select(
             "all candidates have components that are degenerate or that chance explains; ask for fewer, or use a prior."
         )
         alerts = (*alerts, ("spurious", text))
+    passed_over = _passed_over([rows[i] for i in order], fits, criterion)
+    if passed_over:
+        alerts, fits = (*alerts, *passed_over), (replace(fits[0], alerts=(*fits[0].alerts, *passed_over)), *fits[1:])
     alerts = (*alerts, *_largest(rows, rows[order[0]]))
     return Selection(Table(rows[i] for i in order), fits[0], criterion, fits, alerts)
+
+
+def _passed_over(rows: list[dict[str, Any]], fits: tuple[Fit, ...], criterion: str) -> tuple[Alert, ...]:
+    """What to tell where candidates with a better criterion come last because they collapsed, best first."""
+    best, sign = rows[0], -1.0 if criterion == "held_out" else 1.0
+    if best["spurious"]:
+        return ()
+    better = [
+        fit.distribution
+        for row, fit in zip(rows, fits, strict=True)
+        if "collapsed" in dict(row["alerts"])
+        and hasattr(fit.distribution, "components")
+        and sign * row[criterion] < sign * best[criterion]
+    ]
+    if not better:
+        return ()
+    where = next(filter(None, (collapsed_columns(one, list(range(one.n))) for one in better)), "")
+    text = (
+        f"{len(better)} of {len(rows)} candidates have a better {criterion.upper()} and were passed over: they have "
+        f"components that collapsed{where}, which inflates the likelihood. prior='weak' keeps components from "
+        "collapsing; or give such a column another family."
+    )
+    return (("spurious", text),)
 
 
 def _largest(rows: list[dict[str, Any]], best: dict[str, Any]) -> tuple[Alert, ...]:

@@ -180,6 +180,9 @@ class Stack(Compound, register=False):
         floors = [None] * self.members if floor is None else floor
         return np.array([bool(one.held(least).any()) for one, least in zip(self.parts, floors, strict=True)])
 
+    def floor_columns(self, floor: Any, index: int) -> tuple[Any, ...]:
+        return () if floor is None else tuple(self.parts[index].floor_columns(floor[index], 0))
+
     def adopted(self, members: Any, shares: Array) -> Self:
         del shares
         return self.rebuilt(mine.adopted([one], np.ones(1)) for mine, one in zip(self.parts, members, strict=True))

@@ -2,7 +2,8 @@
 
 EM maps the statistics that gave the parameters to the statistics that these parameters gather; at a solution both are
 equal. Far from it, two EM steps in a row tell how far to leap along them (SQUAREM). Near it, the combination of the
-last passes with the smallest difference between the two is found by least squares (Anderson).
+last passes with the smallest difference between the two is found by least squares (Anderson). Families whose statistics
+are gathered given parameters take part with the parameters themselves (`parameter_space`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from suffice.core.errors import SufficeError
+from suffice.core.latent import Joint
 from suffice.core.linear import from_raw, pilot, raw
+from suffice.core.parameter_space import needs_estimate, with_parameters
 from suffice.core.parameters import Array
 
 NEAR = 1e-4  # relative gain of the objective in a pass below which the solution is near
@@ -26,8 +29,8 @@ LONGEST, GROWTH = 4.0, 4.0  # how far a leap goes at first, and how much farther
 class Ahead:
     """Proposes parameters that may be ahead of the next EM step."""
 
-    def __init__(self, stats: Any) -> None:
-        self.about = pilot(stats)
+    def __init__(self, stats: Any, distribution: Any = None) -> None:
+        self.about = pilot(stats if distribution is None else linear_statistics(stats, distribution))
         self.given: list[Array] = []  # statistics that parameters were estimated from
         self.gathered: list[Array] = []  # statistics gathered under them
         self.chain: list[Array] = []  # statistics in a row, each gathered under the estimate of the one before
@@ -37,11 +40,15 @@ class Ahead:
         self.leaps = 0  # to be made before combinations are tried again
         self.combining = False
 
-    def propose(self, here: Any, prior: Any) -> Any:
-        """Parameters beyond the EM step from ``here``; None where there is nothing to go by."""
+    def propose(self, here: Any, prior: Any, following: Any = None) -> Any:
+        """Parameters beyond the EM step from ``here``; None where there is nothing to go by.
+
+        ``following`` is what that EM step leads to, where statistics depend on parameters.
+        """
         if self.about is None:
             return None
-        gathered = raw(here.statistics, self.about)
+        statistics = here.statistics if following is None else linear_statistics(here.statistics, following)
+        gathered = raw(statistics, self.about)
         near = here.objective - self.objective < NEAR * here.size
         self.objective = here.objective
         if self.source is not None:
@@ -51,7 +58,7 @@ class Ahead:
         self.source = gathered
         self.combining = near and self.leaps <= 0 and len(self.given) > 1
         for vector in self._combinations() if self.combining else self._leaps():
-            stats = from_raw(here.statistics, vector, self.about)
+            stats = from_raw(statistics, vector, self.about)
             if stats is None:
                 continue
             try:
@@ -101,6 +108,16 @@ class Ahead:
             self.given, self.gathered = self.given[-1:], self.gathered[-1:]
         else:
             self.longest = max(self.longest / GROWTH, 1.5)
+
+
+def linear_statistics(stats: Any, distribution: Any) -> Any:
+    """Statistics that can be combined: of a mixture with the parameters in place of what depends on them."""
+    return with_parameters(stats, distribution) if depends_on_parameters(stats) else stats
+
+
+def depends_on_parameters(stats: Any) -> bool:
+    """Whether these are statistics of a mixture of families that gather theirs given parameters."""
+    return isinstance(stats, Joint) and needs_estimate(stats)
 
 
 def _length(vector: Array) -> float:

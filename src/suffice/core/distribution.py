@@ -17,7 +17,7 @@ from suffice.core import calculus
 from suffice.core.compact import replace
 from suffice.core.data import as_rows, check_columns, listed, numbers
 from suffice.core.errors import DataError, UnsupportedError
-from suffice.core.names import with_all_columns
+from suffice.core.names import columns_of, in_columns, with_all_columns
 from suffice.core.parameters import Array
 from suffice.core.questions import Questions
 from suffice.core.statistics import Additive
@@ -352,12 +352,14 @@ class Distribution(Questions):
         del stats
         found = []
         for name in self.free:
-            value = np.asarray(getattr(self, name))
-            if self.specs()[name].domain.on_boundary(value).any():
-                bound = value.flat[int(np.argmax(self.specs()[name].domain.on_boundary(value)))]
+            value, domain = np.asarray(getattr(self, name)), self.specs()[name].domain
+            bounds = domain.on_boundary(value)
+            if bounds.any():
+                which = "" if domain.core or not value.ndim else in_columns(*columns_of(bounds))
+                at = f"{name} = {value.flat[int(np.argmax(bounds))]:g}{which}"
                 text = (
-                    f"{name} = {bound:g} lies on the boundary of its domain: rows that it excludes get probability 0, "
-                    "so the true risk may be infinite and standard errors mean nothing. A prior keeps it inside."
+                    f"{at} lies on the boundary of its domain: rows that it excludes get probability 0, so the true "
+                    "risk may be infinite and standard errors mean nothing. A prior keeps it inside."
                 )
                 found.append(("boundary", text))
         return tuple(found)

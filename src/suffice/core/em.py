@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.acceleration import Ahead
+from suffice.core.acceleration import Ahead, depends_on_parameters
 from suffice.core.errors import SufficeError
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
@@ -170,7 +170,7 @@ def climb(
         here = walk.resume(resumed)
     else:
         here = walk.visit(start)
-        walk.speed = Ahead(here.statistics) if accelerate else None
+        walk.speed = Ahead(here.statistics, here.distribution) if accelerate else None
     seen = len(walk.seen)  # passes up to here
     try:
         while True:
@@ -270,10 +270,9 @@ class _Walk:
             return stopped
         rests = bool(self.moves) and self.moves[-1] < TINY  # a step of EM will tell whether it is the end
         ahead = self.speed is not None and not rests and self.passes < self.most
-        proposed = self.speed.propose(here, self.prior) if self.speed and ahead else None
-        following = None
+        proposed, following = self.propose(here) if ahead else (None, None)
         if proposed is None:
-            following = here.distribution.estimate(here.statistics, self.prior)
+            following = following or here.distribution.estimate(here.statistics, self.prior)
             self.moves.append(distance(here.distribution, following))
             if _settled(self.moves, self.last(STALLED + 1)):
                 return FLAT
@@ -286,9 +285,16 @@ class _Walk:
             if self.speed:
                 self.speed.stepped(refused=proposed is not None)
             there = self.visit(following or here.distribution.estimate(here.statistics, self.prior))
-        if following is None:
+        if proposed is not None:
             self.moves.append(distance(here.distribution, there.distribution))
         return there
+
+    def propose(self, here: Here) -> tuple[Any, Any]:
+        """An accelerated step, or None; and the step of EM where that one was needed to find it."""
+        following = None
+        if self.speed and self.speed.about is not None and depends_on_parameters(here.statistics):
+            following = here.distribution.estimate(here.statistics, self.prior)
+        return self.speed.propose(here, self.prior, following) if self.speed else None, following
 
     def complete(self, here: Here) -> Here:
         """Make the M-step of the last pass, and measure what it leads to."""

@@ -414,6 +414,8 @@ def resolved(prototype: Any, prior: Any, stats: Any) -> Any:
         weak = prototype.weak_prior(stats)
     except UnsupportedError:  # of a part without any value, which was not estimated either
         return None
+    if isinstance(weak, dict):  # of several parameters of one family
+        return {name: prototype.like(one) if one.batch else one for name, one in weak.items()}
     return prototype.like(weak) if weak.batch else weak
 
 

@@ -11,6 +11,7 @@ from suffice.core.calculus import sharing
 from suffice.core.distribution import Distribution
 from suffice.core.exponential import weighted_sums
 from suffice.core.newton import Groups
+from suffice.core.parameter_space import Estimated
 from suffice.core.statistics import Sums
 from suffice.core.weights import Weights
 
@@ -29,6 +30,7 @@ class Iterative(Distribution):
     """
 
     terms_per_cell: ClassVar[int] = 1  # how many numbers a pass makes of a cell: more of them, shorter blocks
+    climbs_from_anywhere: ClassVar[bool] = False  # an M-step that cannot fall, so that EM may be accelerated
 
     @property
     def exact(self) -> bool:
@@ -57,6 +59,13 @@ class Iterative(Distribution):
             np.concatenate([part.total for part in parts]),
             exact=False,
         )
+
+    def estimate(self, stats: Any, prior: Any = None) -> Self:
+        """Better parameters than those that gathered the statistics, or those that an accelerated step proposes."""
+        if isinstance(stats, Estimated):
+            proposed: dict[str, Any] = dict(zip(stats.names, stats.values, strict=True))
+            return self.like(replace(self.stacked, **proposed))
+        return super().estimate(stats, prior)
 
     def likelihood_cells(self, stats: Any) -> Array:
         return np.asarray(stats.base)

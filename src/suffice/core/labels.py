@@ -58,6 +58,13 @@ class Column:
             self.known[levels] = places_among(self.vocabulary, levels)
         return self.known[levels]
 
+    def pooled(self, levels: tuple[Any, ...], pool: Any) -> Column:
+        """The column with labels that are none of the levels as ``pool``, which is one of them."""
+        if self.vocabulary is levels:
+            return self
+        places = self.places(levels)
+        return Column(self.among(np.where(places < 0, levels.index(pool), places)), 0, levels)
+
     def among(self, places: Array) -> Array:
         """The place of every cell, by the places of the vocabulary: −1 for a missing cell and for an unknown label."""
         if len(places) == 0:
@@ -97,6 +104,13 @@ class Labels:
     def column(self, index: int) -> Labels:
         """One column of the rows."""
         return Labels((self.columns[index],))
+
+    def pooled(self, named: tuple[tuple[Any, ...], ...], pool: Any) -> Labels:
+        """The rows with labels that are none of their column's levels as ``pool``; one column's levels are all's."""
+        each = named * len(self.columns) if len(named) == 1 else named
+        columns = tuple(column.pooled(levels, pool) for column, levels in zip(self.columns, each, strict=True))
+        same = all(new is old for new, old in zip(columns, self.columns, strict=True))
+        return self if same else Labels(columns)
 
     def among(self, named: tuple[tuple[Any, ...], ...]) -> Array:
         """The place of every cell among its column's levels, (n, d): −1 for a missing cell and for an unknown label."""

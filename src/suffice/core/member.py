@@ -161,6 +161,13 @@ class Member(Answers):
             return np.zeros(self.members, bool)
         return np.asarray((sharpness >= floor * (1 - 1e-6)).any(axis=1))
 
+    def floor_columns(self, floor: Any, index: int) -> tuple[Any, ...]:
+        """The columns in which one component lies on the floor, by place or name; () where it has none of its own."""
+        sharpness = None if floor is None else self.stacked.sharpness
+        if sharpness is None or self.row_vector:
+            return ()
+        return tuple(np.flatnonzero(sharpness[index] >= np.asarray(floor) * (1 - 1e-6)).tolist())
+
     def degenerate(self, floor: Any, stats: Any) -> Array:
         """Which components (k,) lie on the floor in some direction in which the rows together do not."""
         del stats

@@ -353,6 +353,7 @@ class Questions(Member):
             if levels and places_among([value], levels)[0] < 0:
                 there = ", ".join(map(repr, levels[:20])) + ("…" if len(levels) > 20 else ".")
                 what = f"column {label!r} has no level {value!r:.60}. {guessed(value, levels)}It has {there}"
+                what += " Labels that are rare are pooled: give '(other)'." if "(other)" in levels else ""
                 raise DataError(f"{self.name}: {what}")
 
     def log_known(self: Any, known: dict[Any, Any]) -> Array:

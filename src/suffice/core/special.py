@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ def _tail_gap(a: Array, n: Array, order: int) -> Array:
     total = np.zeros(np.broadcast(a, n).shape)
     for m, coefficient in enumerate(STIRLING):
         power = 2 * m + 1
-        factor = coefficient * np.prod([-(power + i) for i in range(order)])
+        factor = coefficient * math.prod(-(power + i) for i in range(order))
         total = total + factor * a ** -(power + order) * np.expm1((power + order) * ratio)
     return total
 
@@ -108,35 +109,56 @@ def stirling_divergence(y: Array, x: Array) -> Array:
     return found
 
 
+def _near_or_far(
+    near: Callable[[Array, Array], Array], far: Callable[[Array, Array], Array], a: Array, n: Array
+) -> Array:
+    """``far(a, n)`` where a is large, else ``near(a, n)``; neither is computed where the other is asked for."""
+    a, n = np.asarray(a, dtype=float), np.asarray(n, dtype=float)
+    close = ~(a >= LARGE)
+    with np.errstate(all="ignore"):
+        if close.all() or not close.any():
+            return np.asarray((near if close.all() else far)(a, n))
+        a, n, close = np.broadcast_arrays(a, n, close)
+        found = np.empty(a.shape)
+        found[close], found[~close] = near(a[close], n[close]), far(a[~close], n[~close])
+    return found
+
+
 def log_rising(a: Array, n: Array) -> Array:
     """Log Γ(a+n)/Γ(a) for n ≥ 0, exact also where a is so large that the two gammas cancel."""
-    a, n = np.asarray(a, dtype=float), np.asarray(n, dtype=float)
-    with np.errstate(all="ignore"):
-        big = np.maximum(a, LARGE)
-        far = (big - 0.5) * np.log1p(n / big) + n * np.log(big + n) - n + _tail_gap(big, n, 0)
-        near = special.gammaln(a + n) - special.gammaln(a)
-    return np.where(n == 0, 0.0, np.where(a < LARGE, near, far))
+
+    def far(a: Array, n: Array) -> Array:
+        return np.asarray((a - 0.5) * np.log1p(n / a) + n * np.log(a + n) - n + _tail_gap(a, n, 0))
+
+    def near(a: Array, n: Array) -> Array:
+        return np.asarray(special.gammaln(a + n) - special.gammaln(a))
+
+    return np.where(np.asarray(n) == 0, 0.0, _near_or_far(near, far, a, n))
 
 
 def digamma_rise(a: Array, n: Array) -> Array:
     """ψ(a+n) − ψ(a) = Σ 1/(a+j) over j < n."""
-    a, n = np.asarray(a, dtype=float), np.asarray(n, dtype=float)
-    with np.errstate(all="ignore"):
-        big = np.maximum(a, LARGE)
-        far = np.log1p(n / big) + 0.5 * n / (big * (big + n)) + _tail_gap(big, n, 1)
-        near = special.digamma(a + n) - special.digamma(a)
-    return np.asarray(np.where(a < LARGE, near, far))
+
+    def far(a: Array, n: Array) -> Array:
+        return np.asarray(np.log1p(n / a) + 0.5 * n / (a * (a + n)) + _tail_gap(a, n, 1))
+
+    def near(a: Array, n: Array) -> Array:
+        return np.asarray(special.digamma(a + n) - special.digamma(a))
+
+    return _near_or_far(near, far, a, n)
 
 
 def trigamma_fall(a: Array, n: Array) -> Array:
     """ψ′(a) − ψ′(a+n) = Σ 1/(a+j)² over j < n."""
-    a, n = np.asarray(a, dtype=float), np.asarray(n, dtype=float)
-    with np.errstate(all="ignore"):
-        big = np.maximum(a, LARGE)
-        ends = n / (big * (big + n))
-        far = ends + 0.5 * ends * (1 / big + 1 / (big + n)) - _tail_gap(big, n, 2)
-        near = special.polygamma(1, a) - special.polygamma(1, a + n)
-    return np.asarray(np.where(a < LARGE, near, far))
+
+    def far(a: Array, n: Array) -> Array:
+        ends = n / (a * (a + n))
+        return np.asarray(ends + 0.5 * ends * (1 / a + 1 / (a + n)) - _tail_gap(a, n, 2))
+
+    def near(a: Array, n: Array) -> Array:  # ζ(2, z) is ψ′(z), without the factorials of higher derivatives
+        return np.asarray(special.zeta(2.0, a) - special.zeta(2.0, a + n))
+
+    return _near_or_far(near, far, a, n)
 
 
 @cache
@@ -155,17 +177,22 @@ def log_factorial(x: Array) -> Array:
 def tabulated(formula: Callable[[Array], Array], x: Array) -> Array:
     """``formula(x)`` of cells (n, d) that are counts: where they are small it is computed once for each number."""
     missing = np.isnan(x)
-    whole = np.where(missing, 0.0, x)
-    if x.ndim != 2 or not x.size or whole.min() < 0 or REPEATED * whole.max() >= len(x):
-        return formula(x)
-    places = whole.astype(np.intp)
-    if (places != whole).any():
+    places = repeated_counts(np.where(missing, 0.0, x)) if x.ndim == 2 else None
+    if places is None:
         return formula(x)
     numbers = np.arange(int(places.max()) + 1.0)[:, None]
     table = formula(np.broadcast_to(numbers, (len(numbers), x.shape[1])))
     found = table[places, np.arange(x.shape[1])]
     found[missing] = np.nan
     return found
+
+
+def repeated_counts(x: Array) -> Array | None:
+    """Counts as places in a table of 0, 1, …, where there are several rows for each of its numbers; else None."""
+    if not x.size or x.min() < 0 or REPEATED * x.max() >= len(x):
+        return None
+    places = x.astype(np.intp)
+    return None if (places != x).any() else places
 
 
 def log_choose(n: Array, x: Array) -> Array:

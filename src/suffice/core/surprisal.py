@@ -35,7 +35,12 @@ class Surprisal:
     expected
         What the model expects of a row with the same cells, (n,): its entropy, from 300 draws with a fixed seed.
     excess
-        ``rows − expected``: how strange a row is for the cells that it has. By this rows are ranked.
+        ``rows − expected``: how strange a row is as a whole for the cells that it has.
+    worst
+        By how much the strangest cell of each row exceeds what is usual in its column, (n,): −inf where a row has no
+        cell. By this rows are ranked: one wrong cell is lost among the chance of many others in the sum of all, and
+        with one corrupted cell in 2 % of the rows this found them more often than ``excess`` on every table that was
+        tried (airquality, pbc, SLID, bfi).
     matrix
         −log p of each cell given the others of its row, (n, d). NaN where the cell is missing, and where the others
         alone cannot be, so that nothing follows from them.
@@ -77,9 +82,14 @@ class Surprisal:
         """How strange each row is for the cells that it has, (n,): in nats more than expected."""
         return np.asarray(self.rows - self.expected)
 
+    @cached_property
+    def worst(self) -> Array:
+        """By how much the strangest cell of each row exceeds what is usual in its column, (n,)."""
+        return largest_excess(self.matrix, self.usual, self.rows)
+
     def strangest(self, n: int = SHOWN) -> list[tuple[int, Any]]:
-        """The n strangest rows, by falling excess, each with the column that exceeds most what is usual in it."""
-        order = np.argsort(-self.excess, kind="stable")[:n].tolist()
+        """The n strangest rows, by falling ``worst``, each with the column that exceeds most what is usual in it."""
+        order = np.argsort(-self.worst, kind="stable")[:n].tolist()
         return [(row, self._worst(row)) for row in order]
 
     def _worst(self, row: int) -> Any:
@@ -166,6 +176,12 @@ def _masked(values: Array, there: Array) -> Array:
     values = values.astype(float) if values.dtype.kind in "biuf" else values.astype(object)
     values[~there] = np.nan if values.dtype.kind == "f" else None
     return values
+
+
+def largest_excess(matrix: Array, usual: Array, rows: Array) -> Array:
+    """The largest excess of a cell over what is usual, (n,); rows that cannot be, by whatever cells, come first."""
+    above = np.where(np.isnan(matrix), -np.inf, matrix - usual)
+    return np.asarray(np.where(np.isposinf(rows), np.inf, above.max(axis=1, initial=-np.inf)))
 
 
 def averages(matrix: Array) -> Array:

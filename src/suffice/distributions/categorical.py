@@ -40,6 +40,7 @@ class Categorical(Levelled):
     padded to the widest, with probability 0. A label that is none of the levels has the probability ``unseen``: after
     a fit under a prior that of a level which no row had, (α − 1)/(n + (α − 1)·L) at the mode under Dirichlet([α]), and
     of unequal concentrations the smallest counts. Without it such a cell is left out of the score, like a missing one.
+    ``pool`` names a declared level that stands for every label that is none of the levels: rare ones, and new ones.
     Statistic 1[x = j], natural parameter log probs, log-partition 0; conjugate prior :class:`Dirichlet`.
 
     >>> sf.fit(sf.Categorical(), ["b", "a", "b", "b"]).distribution
@@ -58,7 +59,8 @@ class Categorical(Levelled):
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def read(self, x: Any) -> Labels:
-        return read_labels(x, self.name, self.columns)
+        rows = read_labels(x, self.name, self.columns)
+        return rows if self.pool is None else rows.pooled(self.named, self.pool)
 
     def log_prob(self, x: Any) -> Any:
         """Log probability of each row: (n,), or (n, k) for a stack; a float for a single row.
@@ -290,7 +292,7 @@ class Categorical(Levelled):
         return Dirichlet(prior.alpha + stats.on(self.named))
 
     def predict_with(self, belief: Any) -> Categorical:
-        return Categorical(self.levels, belief.mean)
+        return Categorical(self.levels, belief.mean, pool=self.pool)
 
     def expected_member(self, belief: Any) -> tuple[Self, Array]:
         probs, offset = belief.geometric_mean()

@@ -16,6 +16,7 @@ from suffice.core.statistics import Parts, pooled
 from suffice.distributions.bernoulli import Bernoulli
 from suffice.distributions.beta import Beta
 from suffice.distributions.gamma import Gamma
+from suffice.distributions.hurdle_prior import estimate_others, log_prior_of_others, weak_prior_of_others
 from suffice.distributions.lognormal import LogNormal
 from suffice.distributions.normal import Normal
 from suffice.distributions.zero_truncated import ZeroTruncatedPoisson
@@ -55,7 +56,8 @@ class HurdleFamily(Distribution, register=False):
         )
         return self.other(**values, fixed=fixed, tied=tied)
 
-    def _with(self, is_zero: Any, nonzero: Any) -> Self:
+    def with_parts(self, is_zero: Any, nonzero: Any) -> Self:
+        """The family with these two parts."""
         values: dict[str, Any] = {here: getattr(nonzero, there) for here, there in self.names.items()}
         return replace(self, zero=is_zero.p, **values)
 
@@ -91,7 +93,7 @@ class HurdleFamily(Distribution, register=False):
             if none.any():
                 whole = nonzero.each[0].estimate(pooled(second))
                 nonzero = whole.stack(self.members).choose(none, nonzero)
-        return self._with(is_zero.maximise(first) if is_zero.free else is_zero, nonzero)
+        return self.with_parts(is_zero.maximise(first) if is_zero.free else is_zero, nonzero)
 
     def likelihood_cells(self, stats: Any) -> Array:
         first, second = stats.parts
@@ -110,7 +112,7 @@ class HurdleFamily(Distribution, register=False):
 
     def unbiased(self, stats: Any, ddof: float) -> Self:
         nonzero = self.nonzero.unbiased(None if stats is None else stats.parts[1], ddof)
-        return self._with(self.is_zero, nonzero)
+        return self.with_parts(self.is_zero, nonzero)
 
     # ---- as members of a mixture --------------------------------------------------------------------------------
     @property
@@ -119,34 +121,47 @@ class HurdleFamily(Distribution, register=False):
         return found
 
     def blunted(self, by: Array) -> Self:
-        return self._with(self.is_zero, self.nonzero.blunted(by))
+        return self.with_parts(self.is_zero, self.nonzero.blunted(by))
 
     def rounding(self, stats: Any) -> float:
         return float(self.nonzero.rounding(stats.parts[1]))
 
     # ---- believing ----------------------------------------------------------------------------------------------
     def estimate(self, stats: Any, prior: Any = None) -> Self:
-        """Parameters from statistics; a prior is a :class:`Beta` of ``zero``, or ``"weak"``."""
+        """Parameters from statistics.
+
+        A prior is a :class:`Beta` of ``zero``, ``{"zero": Beta, "others": prior of the base}``, or ``"weak"``.
+        """
         if prior is None or "zero" in self.fixed:
             return super().estimate(stats)
         self.check_owner(stats)
         model = super().estimate(stats)
-        first = stats.parts[0]
-        belief = self.weak_prior(stats) if isinstance(prior, str) else getattr(prior, "belief", prior)
+        zero, others = self._beliefs(self.weak_prior(stats) if isinstance(prior, str) else prior)
         stack = model.stacked
-        return model.like(replace(stack, zero=stack.is_zero.estimate(first, belief).stacked.p))
+        nonzero = stack.nonzero
+        if others is not None:
+            nonzero = estimate_others(nonzero, stats.parts[1], others)
+        return model.like(stack.with_parts(stack.is_zero.estimate(stats.parts[0], zero).stacked, nonzero))
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> Beta:
-        """Of ``zero``, as of a :class:`Bernoulli`."""
-        del part
-        found: Beta = Bernoulli().weak_prior(stats.parts[0])
-        return found
+    def weak_prior(self, stats: Any, part: float = 1.0) -> Any:
+        """Of ``zero`` as of a :class:`Bernoulli`, and of the others as of their family."""
+        zero: Beta = Bernoulli().weak_prior(stats.parts[0])
+        others = weak_prior_of_others(self.nonzero, stats.parts[1], part)
+        return zero if others is None else {"zero": zero, "others": others}
 
     def log_prior(self, prior: Any) -> Array:
-        return self.is_zero.log_prior(prior)
+        zero, others = self._beliefs(prior)
+        found = self.is_zero.log_prior(zero)
+        return found if others is None else found + log_prior_of_others(self.stacked.nonzero, others)
+
+    def _beliefs(self, prior: Any) -> tuple[Any, Any]:
+        """The prior of ``zero``, and that of the others, or None."""
+        parts = prior if isinstance(prior, dict) else {"zero": prior}
+        zero, others = (getattr(parts.get(name), "belief", parts.get(name)) for name in ("zero", "others"))
+        return zero, others
 
     def settle_part(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
-        if isinstance(getattr(prior, "belief", prior), Beta):
+        if isinstance(prior, dict) or isinstance(getattr(prior, "belief", prior), Beta):
             return prior
         return super().settle_part(prior, rows, weights, part)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from suffice.distributions.indicators import Indicators, short, uniform
 from suffice.engines.once import cached_property
 
 Levels = tuple[tuple[Any, ...], ...]
+POOL = "(other)"  # what `sf.infer` calls the level that stands for all rare ones
 
 
 def _shares(value: Array) -> Array:
@@ -32,6 +33,7 @@ class Levelled(Indicators, register=False):
     levels: Any = None
     probs: Any = parameter(PROBABILITIES, typical=(0.1, 0.9))
     unseen: Any = parameter(UNIT, typical=(0.0, 0.1), learned=False)
+    pool: Any = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Bring levels and probabilities together: a tuple for one column, a tuple of tuples for several."""
@@ -42,6 +44,11 @@ class Levelled(Indicators, register=False):
             probs = np.array([uniform(len(column), max(map(len, named))) for column in named])
             object.__setattr__(self, "probs", probs[0] if not _nested(self.levels) else probs)
         super().__post_init__()
+        if self.pool is not None and not (named and all(self.pool in column for column in named)):
+            msg = (
+                f"Categorical: pool is one of the declared levels, which stands for all others; got {self.pool!r:.60}."
+            )
+            raise ParameterError(msg)
         if named is None:
             return
         width = self.batch[-1] if self.batch else 1

@@ -18,23 +18,25 @@ from suffice.core.special import (
     FARTHEST,
     MANY,
     binary_divergence,
-    digamma_rise,
-    log_binomial,
     log_rising,
     poisson_draws,
     tabulated,
-    trigamma_fall,
     whole_quantile,
 )
 from suffice.core.streamed import read
+from suffice.distributions.negative_binomial_pass import count_log_density, count_sums, log_probability
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from suffice.core.statistics import Sums
     from suffice.core.weights import Weights
 
 LARGEST = 1e6  # size/mean from which on the family cannot be told from a Poisson in float64
 SMALLEST = 1e-100  # size whose reciprocal still has a square
 LONGEST = 5.0  # the largest step of log size in one pass
+TURNS = 20  # of Newton's method for a step of log size
+STILL = 1e-13  # move of log size by Newton after which the next one is rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +57,7 @@ class NegativeBinomial(Iterative, ExponentialFamily):
     discrete = True
     own_base = True
     terms_per_cell = 12
+    climbs_from_anywhere = True
 
     @property
     def exact(self) -> bool:
@@ -87,30 +90,20 @@ class NegativeBinomial(Iterative, ExponentialFamily):
         return np.asarray(self.mean)
 
     def log_density(self, x: Array) -> Array:
+        if self.members > 1:
+            return count_log_density(self, x)
         large = max(np.max(self.size, initial=0.0), np.nanmax(x, initial=0.0)) > MANY  # there η·u − A would cancel
         return Distribution.log_density(self, x) if large else super().log_density(x)
 
     def log_cell(self, x: Array) -> Array:
-        return tabulated(self._log_cell, x)
-
-    def _log_cell(self, x: Array) -> Array:
-        p = np.asarray(self.p)
-        if max(np.max(self.size, initial=0.0), np.nanmax(x, initial=0.0)) > MANY:
-            return np.asarray(log_binomial(self.size, x, p) - np.log1p(x / self.size))
-        return np.asarray(self.log_base(x) + self.size * np.log(p) + special.xlog1py(x, -p))
+        return tabulated(lambda counts: log_probability(counts, np.asarray(self.size), np.asarray(self.p)), x)
 
     # ---- learning -----------------------------------------------------------------------------------------------
-    def terms(self, x: Array) -> Array:
-        """X, Σ r/(r+j) and Σ rj/(r+j)² over j < x (two derivatives of log Γ(x+r) in log r), and (x − mean)²."""
-        return tabulated(self._terms, x)
-
-    def _terms(self, x: Array) -> Array:
-        slope = self.size * digamma_rise(self.size, x)
-        bend = np.maximum(slope - np.square(self.size) * trigamma_fall(self.size, x), 0.0)
-        return np.stack([x, slope, bend, np.square(x - self.mean)], axis=-1)
 
     def gather(self, x: Array, w: Weights) -> Sums:
-        stats: Sums = (ExponentialFamily if self.exact else Iterative).gather(self, x, w)
+        if not self.exact:
+            return count_sums(self, *self.admit(x, w), w)
+        stats: Sums = ExponentialFamily.gather(self, x, w)
         return stats
 
     def likelihood_cells(self, stats: Any) -> Array:
@@ -175,23 +168,28 @@ class NegativeBinomial(Iterative, ExponentialFamily):
         touches to second order. So the step climbs as surely as EM and converges as fast as Newton. What is left,
         r·log p, is exact, with p = r/(r + mean) where p is learned.
         """
-        slope, tied = stats.mean[..., 1], "size" in self.tied
+        sums, weight, tied = stats.mean, stats.weight, "size" in self.tied
+        log_p = np.log(self.p)
 
-        def climbs(step: Array) -> Array:
-            r, more = size * np.exp(step), np.expm1(step)
-            bend, s = _bound(stats.mean, step)
-            rest = r * np.log(self.p) if mean is None else -r * np.log1p(mean / r)
-            cells = (slope + bend * more / (1 + more * s) + rest) * stats.weight
+        def rest(r: Array) -> Array:
+            return np.asarray(r * log_p if mean is None else -r * np.log1p(mean / r))
+
+        def total(cells: Array) -> Array:
+            cells = cells * weight
             return np.broadcast_to(cells.sum(axis=0), cells.shape) if tied else cells
 
-        way = np.sign(climbs(np.zeros(size.shape)))
-        near, far = np.zeros(size.shape), np.full(size.shape, LONGEST)
-        beyond = way * climbs(way * far) > 0
-        for _ in range(60):
-            middle = (near + far) / 2
-            up = way * climbs(way * middle) > 0
-            near, far = np.where(up, middle, near), np.where(up, far, middle)
-        return np.asarray(way * np.where(beyond, LONGEST, (near + far) / 2))
+        way = np.sign(total(sums[..., 1] + rest(size)))
+        bend, s = _bound(sums, way)
+
+        def slopes(step: Array) -> tuple[Array, Array]:
+            """The slope of the bound after a step of log size, and its own slope there."""
+            r, more = size * np.exp(step), np.expm1(step)
+            below = 1 + more * s
+            left = rest(r)
+            turn = left if mean is None else left + r * mean / (r + mean)
+            return total(sums[..., 1] + bend * more / below + left), total(bend * (1 + more) / below**2 + turn)
+
+        return _crossing(slopes, way)
 
     def _together(self, stats: Any, size: Array, p: Array) -> tuple[Array, Array]:
         """Sizes and the p that members share: Newton's joint step where it gains more than ``size`` and ``p`` do.
@@ -291,6 +289,30 @@ class NegativeBinomial(Iterative, ExponentialFamily):
 
     def _comparable(self, other: Any) -> bool:
         return bool(np.array_equal(self.size, other.size) and super()._comparable(other))
+
+
+def _crossing(slopes: Callable[[Array], tuple[Array, Array]], way: Array) -> Array:
+    """How far to go until a slope is 0, at most LONGEST: by Newton, halving where it would leap out of the bracket.
+
+    ``way`` is the sign of the slope at 0. What is not found after so many turns ends short of it, where the slope still
+    has that sign.
+    """
+    near, far, at = np.zeros(way.shape), np.full(way.shape, LONGEST), np.zeros(way.shape)
+    done = (way == 0) | (way * slopes(way * LONGEST)[0] > 0)
+    step = np.where(done & (way != 0), LONGEST, 0.0)
+    for _ in range(TURNS):
+        value, turn = slopes(way * at)
+        up = way * value > 0
+        near, far = np.where(up, at, near), np.where(up, far, at)
+        with np.errstate(all="ignore"):
+            new = at - way * value / turn
+        found = np.abs(new - at) <= STILL
+        step = np.where(done, step, np.where(found, np.maximum(new, 0.0), near))
+        done |= found
+        if done.all():
+            break
+        at = np.where((new > near) & (new < far), new, (near + far) / 2)
+    return np.asarray(way * step)
 
 
 def _bound(sums: Array, step: Array) -> tuple[Array, Array]:

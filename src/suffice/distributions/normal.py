@@ -137,6 +137,11 @@ class Normal(ExponentialFamily):
             return super().held(floor)
         return np.asarray((self.stacked.std <= floor * (1 + 1e-9)).any(axis=1))
 
+    def floor_columns(self, floor: Any, index: int) -> tuple[Any, ...]:
+        if floor is None or "std" in self.fixed:
+            return ()
+        return tuple(np.flatnonzero(self.stacked.std[index] <= floor * (1 + 1e-9)).tolist())
+
     def degenerate(self, floor: Any, stats: Any) -> Array:
         if floor is None or "std" in self.fixed:
             return self.held(floor)

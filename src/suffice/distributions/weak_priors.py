@@ -16,6 +16,9 @@ mean of a Normal or a         a hundredth of a row, because components      the 
 MultivariateNormal            lie far from it
 spread of a Normal, or        one row: the estimate is (S + Σ)/(n + 1)      the spread Σ of the data, correlations and
 covariance of d columns                                                     all; within the groups, where there are any
+values of a Hurdle that are   as of their family; of a Gamma's shape one    as of their family; the shape of the data
+not zero                      row: Gamma(3/2, …), of a LogNormal as of
+                              the Normal of its logarithms
 weights of a mixture of k     one row, shared equally: Dirichlet(1 + 1/k)   every component as probable as the others
 ============================  ============================================  ===========================================
 
@@ -62,6 +65,8 @@ def shared_row(outcomes: float) -> float:
 
 def of_classes(prior: Any) -> Any:
     """The weak prior of a family where its members are classes: one row of each outcome."""
+    if isinstance(prior, dict):  # of a hurdle: the probability of zero, and the others
+        return {name: of_classes(one) for name, one in prior.items()}
     if isinstance(prior, Beta):
         return Beta(1 + ROWS, 1 + ROWS)
     if isinstance(prior, Dirichlet):  # 0 is padding

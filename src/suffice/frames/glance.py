@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.errors import DataError
-from suffice.core.labels import in_order, read_labels
+from suffice.core.labels import Column, in_order, read_labels
 from suffice.core.parameters import Array
 from suffice.core.streamed import Piece, Source
 from suffice.core.weights import Weights
@@ -154,9 +154,9 @@ class _Text:
     def __init__(self) -> None:
         self.total = 0.0
         self.repeats = Repeats.of(None, 0)
-        self.levels: set[Any] | None = set()
+        self.levels: dict[Any, float] | None = {}
         self.last: Coded | None = None
-        self.used = np.empty(0, bool)
+        self.used = np.empty(0)  # the weight of each word of the last numbering
 
     def add(self, column: Coded, held: Array | None) -> None:
         """Look at more rows."""
@@ -172,20 +172,20 @@ class _Text:
             return
         if self.last is None or not column.shares(self.last):
             self._note()
-            self.last, self.used = column, np.zeros(len(column.kept), bool)
-        if not self.used.all():
-            self.used[codes if every else codes[seen]] = True
+            self.last, self.used = column, np.zeros(len(column.kept))
+        if not every:
+            codes, held = codes[seen], None if held is None else held[seen]
+        self.used += np.bincount(codes, held, len(self.used))
 
     def _note(self) -> None:
         if self.last is not None and self.levels is not None:
-            self.levels.update(self.last.some(np.flatnonzero(self.used)))
-            self.levels = None if len(self.levels) > LEVELS else self.levels
+            there = np.flatnonzero(self.used)
+            self.levels = _added(self.levels, dict(zip(self.last.some(there), self.used[there].tolist(), strict=True)))
 
     def all(self) -> Glance:
         """What was seen."""
         self._note()
-        levels = None if self.levels is None else frozenset(self.levels)
-        cells = Words(levels, self.repeats) if self.repeats.rows else None
+        cells = Words(self.levels, self.repeats) if self.repeats.rows else None
         return Glance(self.total, self.total - self.repeats.weight, cells)
 
 
@@ -240,14 +240,29 @@ def glance(  # noqa: PLR0911 (one for each kind)
         return Glance(total, gone, DATES)
     if kind in "OUS":
         try:
-            words = read_labels(values, "infer", 1).columns[0].seen
+            words = read_labels(values, "infer", 1).columns[0]
         except DataError as error:
             kinds = frozenset(type(cell).__name__ for cell in values)
             return Glance(total, gone, Strange(kinds, none=isinstance(error.__cause__, TypeError)))
-        return Glance(total, gone, Words(frozenset(words), Repeats.of(held, len(values))))
+        return Glance(total, gone, Words(_weights_of(words, held), Repeats.of(held, len(values))))
     if kind == "b":
         return Glance(total, gone, Flags(bool(values.any()), bool(values.all())))
     return Glance(total, gone, Numbers.of(values, held, within, hint))
+
+
+def _weights_of(words: Column, held: Array | None) -> dict[Any, float]:
+    """The weight of every label that occurs."""
+    places = words.among(np.arange(len(words.vocabulary)))
+    weights = words.tally if held is None else np.bincount(places[places >= 0], held[places >= 0], len(words.tally))
+    return {words.vocabulary[i]: float(weights[i]) for i in np.flatnonzero(words.tally).tolist()}
+
+
+def _added(left: dict[Any, float], right: dict[Any, float]) -> dict[Any, float] | None:
+    """The weights of both; None where the labels are too many."""
+    both = dict(left) if len(left) >= len(right) else dict(right)
+    for label, weight in (right if len(left) >= len(right) else left).items():
+        both[label] = both.get(label, 0.0) + weight
+    return None if len(both) > LEVELS else both
 
 
 def _weight(held: Array | None, rows: int) -> float:
@@ -286,17 +301,14 @@ class Flags:
 
 @dataclass(frozen=True)
 class Words:
-    """Labels that occur, or None where they are too many, and the rows that have one."""
+    """Labels that occur with their weights, or None where they are too many, and the rows that have one."""
 
-    levels: frozenset[Any] | None
+    levels: dict[Any, float] | None
     repeats: Repeats
 
     def __add__(self, other: Words) -> Words:
-        both = None
-        if self.levels is not None and other.levels is not None:
-            both = self.levels if other.levels <= self.levels else self.levels | other.levels
-        if both is not None and len(both) > LEVELS:
-            both = None
+        many = self.levels is None or other.levels is None
+        both = None if many else _added(self.levels, other.levels)  # type: ignore[arg-type] # neither is None
         return Words(both, self.repeats + other.repeats)
 
     def finding(self, name: Any, missing: float) -> Finding:
@@ -304,4 +316,6 @@ class Words:
         if self.levels is None:
             why = f"like an identifier: more than {LEVELS} different values in {self.repeats.count} rows"
             return Finding(name, None, why, missing)
-        return of_labels(name, in_order(self.levels), self.repeats.count, missing)
+        levels, rows = in_order(self.levels), self.repeats.count
+        each = np.array([self.levels[level] for level in levels]) * (rows / self.repeats.weight)
+        return of_labels(name, levels, rows, missing, each)

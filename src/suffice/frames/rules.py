@@ -12,6 +12,7 @@ from suffice.core.parameters import Array
 from suffice.core.readings import percent
 from suffice.distributions.bernoulli import Bernoulli
 from suffice.distributions.categorical import Categorical
+from suffice.distributions.levels import POOL
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import Normal
 from suffice.frames.scores import LARGEST_COUNT, LARGEST_MEAN, Score, Scores
@@ -30,7 +31,8 @@ ABRUPT = 0.3  # weight of the values at both ends of a long scale of labels, by 
 FINEST = 6  # decimals
 FIRST = 200  # rows
 HANDFUL = 5  # rows of known group that can show a shape
-RARE = 50  # levels of text, fewer than ten rows each: worth a word
+RARE = 50  # levels of text, beyond which rare ones are pooled
+LEAST = 10  # rows of a level that is not rare: the standard error of its probability is a third of it, or less
 WRITTEN = {
     r"[-+−]?[\d.,\s]*\d\s*%": "numbers with a % sign? Strip it, and make numbers of them",
     r"[-+−]?[€$£¥]\s*[-+−]?[\d.,\s]*\d|[-+−]?[\d.,\s]*\d\s*[€$£¥]": "amounts of money? Make numbers of them",
@@ -53,6 +55,7 @@ class Finding:
     levels: tuple[Any, ...] | None = None
     unit: float | None = None
     real: bool = False
+    unpooled: tuple[Any, ...] | None = None  # the levels, where rare ones are pooled
     unreadable: bool = False  # cells that are no labels at all
 
     @property
@@ -62,10 +65,17 @@ class Finding:
 
     def given(self, family: Any) -> Finding:
         """The column under a family that the caller chose."""
-        levels = self.levels if family is not None and family.worded else None
-        return replace(
-            self, family=family, why="left out on request" if family is None else "given", levels=levels, real=False
-        )
+        all_levels = self.levels if self.unpooled is None else self.unpooled
+        levels = all_levels if family is not None and family.worded else None
+        why = "left out on request" if family is None else "given"
+        return replace(self, family=family, why=why, levels=levels, unpooled=None, real=False)
+
+    def without_pool(self) -> Finding:
+        """The column with all its levels, rare or not."""
+        if self.unpooled is None:
+            return self
+        why = f"text, {len(self.unpooled)} levels"
+        return replace(self, family=Categorical(), why=why, levels=self.unpooled, unpooled=None)
 
     def together(self) -> Finding:
         """The column as one of several that are described together, where it holds real numbers."""
@@ -96,8 +106,8 @@ def of_strange(name: Any, kinds: frozenset[str], missing: float, *, none: bool) 
     return Finding(name, None, f"{why}: it holds {', '.join(sorted(kinds))}", missing, unreadable=none)
 
 
-def of_labels(name: Any, levels: tuple[Any, ...], rows: int, missing: float) -> Finding:
-    """The rules of labels, by those that occur and the number of rows that have one."""
+def of_labels(name: Any, levels: tuple[Any, ...], rows: int, missing: float, each: Array) -> Finding:
+    """The rules of labels, by those that occur, how many rows have one, and how many have each."""
     text = all(isinstance(level, str) for level in levels)
     kind = "text" if text else "labels"
     if len(levels) == 1:
@@ -106,10 +116,29 @@ def of_labels(name: Any, levels: tuple[Any, ...], rows: int, missing: float) -> 
     if len(levels) > FEW and len(levels) > 0.5 * rows:
         why = f"like an identifier: {len(levels)} different values in {rows} rows"
         return Finding(name, None, why + stray, missing)
+    few = each < LEAST
+    if len(levels) > RARE and 2 * np.count_nonzero(few) > len(levels):
+        part = float(each[few].sum() / rows)
+        if part <= 0.5 and text:
+            return _with_pool(name, levels, missing, few, part, stray)
+        if len(levels) >= MANY:
+            head = f"like an identifier: {len(levels)} different values in {rows} rows"
+            why = f"{head}, {percent(part)} of the rows with rare ones (fewer than {LEAST} rows)"
+            return Finding(name, None, why + stray, missing)
     rare = ""
-    if len(levels) > RARE and not stray and rows < 10 * len(levels):
+    if len(levels) > RARE and not stray and rows < LEAST * len(levels):
         rare = f", {rows / len(levels):.1f} rows each, much like an identifier: leave it out or pool rare levels"
     return Finding(name, Categorical(), f"{kind}, {len(levels)} levels{rare}{stray}", missing, levels)
+
+
+def _with_pool(name: Any, levels: tuple[Any, ...], missing: float, few: Array, part: float, stray: str) -> Finding:
+    """Labels of which the rare ones are one level."""
+    kept = tuple(level for level, rare in zip(levels, few.tolist(), strict=True) if not rare and level != POOL)
+    family = Categorical((*kept, POOL), pool=POOL)
+    pooled = f"{np.count_nonzero(few)} with fewer than {LEAST} rows pooled as {POOL!r} ({percent(part)} of the rows)"
+    return Finding(
+        name, family, f"text, {len(levels)} levels, {pooled}{stray}", missing, (*kept, POOL), unpooled=levels
+    )
 
 
 def _stray(levels: tuple[Any, ...]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,16 @@ from suffice.core.parameters import Array
 from suffice.core.readings import percent
 from suffice.core.shown import fitted, left, places, right, shown
 from suffice.core.streamed import Source
+from suffice.frames.columns_beside import in_declared_order, with_copies_named
 from suffice.frames.glance import finding
 from suffice.frames.glance import findings as findings_of
 from suffice.frames.rules import Finding
-from suffice.frames.table import Frame, of_objects
+from suffice.frames.table import Frame, of_objects, opened
 
 WIDEST = 64  # labels with more levels than this are a block of their own: others would be padded to them
 SHOWN = 34  # characters of levels that a line shows
 WHY = 100  # and of a reason
+FIRST = 65_536  # rows of files by which copies of columns are found
 HEAD = ("column", "family", "why", "missing", "levels or unit")
 
 
@@ -108,6 +111,7 @@ def infer(
     joint: bool = False,
     weights: Any = None,
     within: Any = None,
+    pool: bool = True,
     **named: Any,
 ) -> Schema:
     """Choose a family for every column of a table, by its values.
@@ -129,15 +133,24 @@ def infer(
         Groups of the rows, as whole numbers (n,): families are then scored within them, as for the classes of a
         classifier. What two groups of Normal rows are together is not Normal. Rows of a negative,
         unknown, group show no shape there, unless fewer than 5 others do: then all rows are one group.
+    pool
+        Make one level, "(other)", of the rare levels of text that has very many; False keeps every level.
 
     Notes
     -----
     Left out are columns that are all missing, constant, dates or times, or like an identifier: text of which more than
     half of the values differ, beyond 20 of them; whole numbers that all differ although chance would have repeated many
     (n²/2 pairs over the range they span); and 500 or more whole numbers that fill most of their range, all about as
-    often. Booleans, or 0 and 1, are Bernoulli; text and categories are Categorical. For other numbers every family that
-    their values allow is scored by how well it predicts them (its log-likelihood less ½ log n for each parameter, a
-    value standing for the interval of one unit around it), and the reason names the runner-up:
+    often. Booleans, or 0 and 1, are Bernoulli; text and categories are Categorical.
+
+    A level that fewer than 10 rows have is rare: the standard error of its probability is more than a third of it.
+    Where text has more than 50 levels and more than half of them are rare, the rare ones are pooled, and labels that
+    come later and are none of the levels belong to the pool. Where that would be more than half of the rows, text of
+    500 levels or more is like an identifier and left out, and other text keeps its levels.
+
+    For other numbers every family that their values allow is scored by how well it predicts them (its log-likelihood
+    less ½ log n for each parameter, a value standing for the interval of one unit around it), and the reason names the
+    runner-up:
 
     - whole numbers that reach 0 or 1, and no more than 1e5 (with a mean of at most 1000): Poisson, NegativeBinomial;
     - all numbers: Normal, and with heavy tails StudentT, where it gains 0.1 nats a row;
@@ -149,6 +162,9 @@ def infer(
 
     The first of these is kept unless another gains 3 nats on it (the rows are 20 times as probable). Families of
     amounts must gain 0.02 nats a row on those of counts up to a mean of 10, and NegativeBinomial on them beyond.
+
+    A column with the same value as an earlier one in every row (of files: in the first 65536) is called a copy. Levels
+    of ordered categories (pandas, Arrow) and of polars' Enum keep their order; others are sorted.
 
     Of files every value counts, as in memory, with two exceptions: text of more than 131072 different values is like an
     identifier, and beyond 4 million whole numbers that do not rise, whether all differ is told by a part of them.
@@ -184,8 +200,10 @@ def infer(
         found = findings_of(data, tuple(frame), checked, None if groups is None else groups.__getitem__)
     else:
         held = None if checked.values is None else np.asarray(checked.values, dtype=float)
-        found = [finding(name, frame[name], held, groups) for name in frame]
+        found = [in_declared_order(finding(name, frame[name], held, groups), frame.raw(name)) for name in frame]
+    found = with_copies_named(found, _columns_of(data, frame))
     findings = [_overridden(one, chosen[one.name]) if one.name in chosen else one for one in found]
+    findings = [replace(one, unpooled=None) if pool else one.without_pool() for one in findings]
     if joint:
         findings = [one.together() for one in findings]
     parts = _blocks(findings, chosen)
@@ -198,6 +216,14 @@ def infer(
         raise DataError(msg)
     units = tuple((one.name, one.unit) for one in findings if one.family is not None and one.unit is not None)
     return Schema(parts, findings=tuple(findings), column_units=units)
+
+
+def _columns_of(data: Any, frame: Any) -> Callable[[Any], Any]:
+    """How to get the values of a column; of files those of the first rows."""
+    if not isinstance(data, Source):
+        return lambda name: frame[name]
+    files: Any = data
+    return cache(lambda name: opened(files.table(0, FIRST, [name]))[name])
 
 
 def _table(data: Any) -> Frame:

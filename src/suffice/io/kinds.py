@@ -29,7 +29,7 @@ LEFT_OUT = {
     "Selection": {"best"},
 }
 
-BASE = ("fixed", "tied", "family")  # fields of the base class: written last, and only where they say something
+BASE = ("fixed", "tied", "family", "pool")  # written last, and only where they say something
 ERRORS, ICL = "standard_errors", "icl"  # that a fit was asked for go with it: they need the rows
 
 
@@ -168,7 +168,7 @@ def _own(value: Any, path: str) -> dict[str, Any]:
 
 
 def _is_default(kind: type, name: str, value: Any) -> bool:
-    """Whether a field of the base class has its default, so that the file leaves it out."""
+    """Whether one of these fields has its default, so that the file leaves it out."""
     known = _fields(kind).get(name)
     if name not in BASE or known is None or known.default is MISSING:  # a field of its own may have the same name
         return False

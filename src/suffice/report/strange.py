@@ -11,37 +11,47 @@ from suffice.core.errors import SufficeError
 from suffice.core.parameters import Array
 from suffice.core.readings import number
 from suffice.core.shown import minus, shown
-from suffice.core.surprisal import averages, expected_surprisal
+from suffice.core.surprisal import averages, expected_surprisal, largest_excess
 from suffice.exhibit import Exhibit
 from suffice.report.words import cell, reading
 
 ROWS = 8
 CELLS = 3
 USUAL = 2000  # rows by which is judged what is usual in a column
+LOOKED_AT = 500_000  # cells of which all are looked at
 LEAST = 1.0  # nats by which a cell must be stranger than usual
 
 
 def strangest(exhibit: Exhibit) -> list[dict[str, Any]]:
-    """The rows that are least probable for the cells that they have, with the cells most surprising given the others.
+    """The rows with the cells that are most surprising given the others of their row.
 
-    A row that lacks cells has a larger density: rows are ranked by −log p less what the model expects of their cells.
     The surprise of a cell is −log p(cell | all others of the row), less what it is on average in its column: densities
-    have units, and only so can columns be compared.
+    have units, and only so can columns be compared. Rows are ranked by their most surprising cell. Of very many rows
+    only those are looked at that are least probable for the cells that they have: a row that lacks cells has a larger
+    density, so that what the model expects of its cells is taken off.
     """
-    heights = exhibit.log_prob()
-    gain = heights + _expected(exhibit)
-    order = np.argsort(np.where(np.isnan(gain), np.inf, gain), kind="stable")[:ROWS]
+    heights, usual = exhibit.log_prob(), _usual(exhibit)
+    some = np.arange(exhibit.n)
+    if exhibit.n * len(exhibit.columns) > LOOKED_AT:
+        gain = heights + _expected(exhibit)
+        some = np.argsort(np.where(np.isnan(gain), np.inf, gain), kind="stable")[:USUAL]
+    looked = exhibit.at(some)
+    matrix = np.where(_seen(looked), surprises(looked), np.nan)
+    worst = largest_excess(matrix, usual, -heights[some])
+    if all(column.kind == "vector" for column in looked.columns):
+        worst = -heights[some]
+    order = some[np.argsort(-worst, kind="stable")[:ROWS]]
     few = exhibit.at(order)
-    excess = surprises(few) - _usual(exhibit)
+    excess = surprises(few) - usual
     excess[:, [column.kind == "vector" for column in few.columns]] = np.nan
     found = []
     for place, row in enumerate(order.tolist()):
         least = LEAST if len(few.columns) > 1 else -np.inf  # the only cell it is, then
-        worst = [int(i) for i in np.argsort(-excess[place], kind="stable")[:CELLS] if excess[place, i] >= least]
+        cells = [int(i) for i in np.argsort(-excess[place], kind="stable")[:CELLS] if excess[place, i] >= least]
         found.append({
             "row": f"{row:,}", "log_prob": number(heights[row]),
             "member": shown(few.members[few.owners[place]], 24),
-            "cells": [_cell(few, place, column, excess[place, column]) for column in worst],
+            "cells": [_cell(few, place, column, excess[place, column]) for column in cells],
         })  # fmt: skip
     return found
 
@@ -69,9 +79,14 @@ def _expected(exhibit: Exhibit) -> Array:
 
 def _usual(exhibit: Exhibit) -> Array:
     few = exhibit.fewer(USUAL)
-    found = surprises(few)
-    seen = np.stack([np.zeros(few.n, bool) if one.kind == "vector" else one.seen for one in few.columns], axis=1)
-    return averages(np.where(seen, found, np.nan))
+    return averages(np.where(_seen(few), surprises(few), np.nan))
+
+
+def _seen(exhibit: Exhibit) -> Array:
+    """Which cells are there, and are numbers or labels, (n, d)."""
+    return np.stack(
+        [np.zeros(exhibit.n, bool) if one.kind == "vector" else one.seen for one in exhibit.columns], axis=1
+    )
 
 
 def _cell(exhibit: Exhibit, place: int, which: int, excess: float) -> dict[str, str]:

@@ -1,0 +1,105 @@
+"""Weak priors of what a hurdle makes of values that are not zero, as `weak_priors` states them.
+
+A Normal, or the logarithm of a LogNormal: a NormalInverseGamma, as of a Normal alone. A Gamma: one row about its
+shape, and nothing about its mean. Of one row with the gap g = log E x − E log x, the likelihood of the shape a at the
+best rate is a^a e^(−a) e^(−a·g)/Γ(a), and that is √a·e^(−g·a) but for a factor near 1: the density Gamma(3/2, g). A
+Poisson without zeros: half an event, as of a Poisson.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from suffice.core.lazy import special
+from suffice.core.newton import newton
+from suffice.core.parameters import Array
+from suffice.distributions.gamma import STEEPEST, Gamma
+from suffice.distributions.weak_priors import EVENTS, ROWS
+
+
+def weak_prior_of_others(base: Any, stats: Any, part: float) -> Any:
+    """The weak prior of a base from its statistics; None where some of its parameters are fixed or tied."""
+    if base.fixed or base.tied:
+        return None
+    match base.name:
+        case "Normal":
+            return base.weak_prior(stats, part)
+        case "LogNormal":
+            return base.logarithm.weak_prior(stats, part)
+        case "Gamma":
+            return Gamma(1 + ROWS / 2, np.maximum(part * _gap(stats), 0.5 / STEEPEST))
+        case _:
+            return Gamma(1 + EVENTS, EVENTS * np.maximum(stats.weight, 1.0) / (stats.total + EVENTS))
+
+
+def estimate_others(base: Any, stats: Any, prior: Any) -> Any:
+    """The base (a stack) at the mode of its posterior."""
+    match base.name:
+        case "Normal":
+            return base.estimate(stats, prior).stacked
+        case "LogNormal":
+            normal = base.logarithm.estimate(replace(stats, family=""), prior).stacked
+            return replace(base, mu=normal.mean, sigma=normal.std)
+        case "Gamma":
+            return _gamma(base, stats, prior.stacked)
+        case _:
+            return _truncated_poisson(base, stats, prior.stacked)
+
+
+def log_prior_of_others(base: Any, prior: Any) -> Array:
+    """Log density of the prior at the parameters of the base (a stack), cell by cell."""
+    match base.name:
+        case "Normal":
+            return np.asarray(base.log_prior(prior))
+        case "LogNormal":
+            return np.asarray(base.logarithm.log_prior(prior))
+        case "Gamma":
+            return np.asarray(prior.stacked.log_cell(np.asarray(base.shape)))
+        case _:
+            return np.asarray(prior.stacked.log_cell(np.asarray(base.rate)))
+
+
+def _gap(stats: Any) -> Array:
+    """Log E x − E log x of amounts."""
+    mean = np.where((stats.weight > 0)[..., None], stats.mean, [0.0, 1.0])
+    return np.asarray(np.maximum(np.log(mean[..., 1]) - mean[..., 0], 0.0))
+
+
+def _gamma(base: Any, stats: Any, prior: Any) -> Any:
+    """The shape at its mode, and the rate that gives the mean of the rows."""
+    n, gap = stats.weight, _gap(stats)
+    rows = n + ROWS
+    power, rate = np.asarray(prior.shape) - 1, np.asarray(prior.rate)
+
+    def evaluate(theta: Array) -> tuple[Array, Array, Array]:
+        a = theta[..., 0]
+        value = n * (a * np.log(a) - a - special.gammaln(a) - a * gap) + power * np.log(a) - rate * a
+        slope = n * (np.log(a) - special.digamma(a) - gap) + power / a - rate
+        bend = n * (1 / a - special.polygamma(1, a)) - power / a**2
+        return value / rows, (slope / rows)[..., None], (bend / rows)[..., None, None]
+
+    begin = (0.5 * n + power) / (n * gap + rate)  # the solution where the shape is large
+    shape = newton(evaluate, np.broadcast_to(begin, n.shape)[..., None].copy(), rows, ("shape",))[..., 0]
+    mean = np.where(n > 0, stats.mean[..., 1], np.asarray(base.shape) / base.rate)
+    return replace(base, shape=shape, rate=shape / mean)
+
+
+def _truncated_poisson(base: Any, stats: Any, prior: Any) -> Any:
+    n, total = stats.weight, stats.total
+    rows = n + ROWS
+    power, rate = np.asarray(prior.shape) - 1, np.asarray(prior.rate)
+
+    def evaluate(theta: Array) -> tuple[Array, Array, Array]:
+        x = theta[..., 0]
+        none = np.exp(-x) / -np.expm1(-x)
+        value = (total + power) * np.log(x) - (n + rate) * x - n * np.log(-np.expm1(-x))
+        slope = (total + power) / x - (n + rate) - n * none
+        bend = -(total + power) / x**2 + n * none * (1 + none)
+        return value / rows, (slope / rows)[..., None], (bend / rows)[..., None, None]
+
+    begin = np.maximum((total - n + power) / (n + rate), 1e-3)
+    found = newton(evaluate, np.broadcast_to(begin, n.shape)[..., None].copy(), rows, ("rate",))[..., 0]
+    return replace(base, rate=found)
