@@ -45,9 +45,9 @@ def make(seed: int) -> Problem:
     verb = str(rng.choice(list(VERBS), p=list(VERBS.values())))
     kinds = {"posterior": [conjugate, conjugate_table], "classify": [classifier], "cluster": [clusterer]}
     kinds["select"] = [selectable]
-    kinds["fit"] = [alone, alone, alone, table, table, gaussian, gaussian, mixture, gaussian_mixture, mixed_table]
-    if rng.random() < 0.1:  # these take longer
-        kinds["fit"] = [unlike, nested]
+    kinds["fit"] = [alone, alone, table, table, gaussian, gaussian, mixture, gaussian_mixture]
+    if rng.random() < 0.06:  # these take longer
+        kinds["fit"] = [unlike, nested, mixed_table]
     some = kinds[verb]
     model, rows, names = some[rng.integers(len(some))](rng, n)
     weights = None
