@@ -216,17 +216,17 @@ class Multinomial(ExponentialFamily):
 
 
 def _stirling_rest(x: Any) -> Array:
-    """Return log x! − x log x + x, which stays small: ½ log 2πx + 1/12x − …"""
+    """Return log x! − x log x + x, which stays small: by Stirling's series ½ log 2πx + 1/12x at first."""
     x = np.asarray(x, dtype=float)
     far = np.maximum(x, STIRLING)
     series = 0.5 * np.log(2 * np.pi * far) + (1 / 12 - (1 / 360 - 1 / (1260 * far**2)) / far**2) / far
-    return np.where(x < STIRLING, special.gammaln(x + 1) - special.xlogy(x, x) + x, series)
+    return np.asarray(np.where(x < STIRLING, special.gammaln(x + 1) - special.xlogy(x, x) + x, series))
 
 
 def _excess(x: Array, mean: float) -> Array:
     """Return x log(x/mean) − x + mean, to all digits where x is near the mean."""
     some = np.where(x > 0, x, 1.0)
-    return np.where(x > 0, some * ratio_excess(mean / some, (mean - some) / some), mean)
+    return np.asarray(np.where(x > 0, some * ratio_excess(mean / some, (mean - some) / some), mean))
 
 
 def _count_entropy(n: float, p: float) -> float:
