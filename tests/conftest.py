@@ -36,6 +36,14 @@ FLAGS = (
 )
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Print what tests have to say beside that they passed: ``record_property("told", …)``."""
+    for kind in ("passed", "failed"):
+        for report in terminalreporter.stats.get(kind, []):
+            for text in (text for name, text in report.user_properties if name == "told"):
+                terminalreporter.write_line(text)
+
+
 def pytest_collection_finish(session):
     """Know the libraries that have threads, now that all are loaded."""
     session.config.stash[THREADS] = ThreadpoolController()

@@ -138,5 +138,65 @@ def test_the_refusal_says_what_to_do(call, kind, words):
     assert all(word in str(refusal.value) for word in words), str(refusal.value)
 
 
+INVERSE_GAMMA = sf.NormalInverseGamma(0.0, 1.0, 2.0, 2.0)
+INVERSE_WISHART = sf.NormalInverseWishart([0.0, 0.0], 1.0, 4.0, np.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("belief", "at", "words"),
+    [
+        (INVERSE_GAMMA, 3.0, ["'mean'", "'std'", "3.0"]),
+        (INVERSE_GAMMA, {"mean": 1.0}, ["'mean'", "'std'"]),
+        (INVERSE_GAMMA, {"mean": [1.0, 2.0, 3.0], "std": [1.0, 2.0]}, ["(3,)", "(2,)", "as many"]),
+        (INVERSE_WISHART, [1.0], ["'mean'", "'cov'"]),
+        (INVERSE_WISHART, {"mean": [1.0, 2.0, 3.0], "cov": np.eye(3)}, ["mean", "(3,)", "(2)"]),
+        (INVERSE_WISHART, {"mean": [1.0, 2.0], "cov": [1.0, 2.0]}, ["cov", "(2, 2)"]),
+    ],
+)
+def test_a_belief_about_several_parameters_says_how_they_are_given(belief, at, words):
+    with pytest.raises(DataError) as refusal:
+        belief.log_prob(at)
+    assert all(word in str(refusal.value) for word in words), refusal.value
+
+
+def test_a_belief_about_several_parameters_is_minus_infinity_where_there_are_none():
+    assert INVERSE_GAMMA.log_prob({"mean": 0.0, "std": -1.0}) == -np.inf
+    assert INVERSE_WISHART.log_prob({"mean": [0.0, 0.0], "cov": -np.eye(2)}) == -np.inf
+
+
+@pytest.mark.parametrize("belief", [INVERSE_GAMMA, INVERSE_WISHART], ids=lambda one: one.name)
+@pytest.mark.parametrize("verb", ["entropy", "quantile", "cdf"])
+def test_what_only_numbers_have_is_refused_of_several_parameters(belief, verb):
+    with pytest.raises(SufficeError, match="only distributions over numbers"):
+        getattr(belief, verb)(*[0.3][: verb != "entropy"])
+
+
+def test_draws_of_several_beliefs_have_a_density_each():
+    many = sf.NormalInverseWishart([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], [4.0, 5.0], np.array([np.eye(2)] * 2))
+    drawn = many.sample(3, 0)
+    found = many.log_prob(drawn)
+    assert found.shape == (3, 2)
+    for row, column in np.ndindex(3, 2):
+        one = sf.NormalInverseWishart(many.mean[column], many.count[column], many.df[column], many.scale[column])
+        at = {name: value[row, column] for name, value in drawn.items()}
+        assert found[row, column] == pytest.approx(one.log_prob(at), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        *(sf.Gamma(2.0, rate) for rate in (1e-300, 1e300)),
+        *(sf.Beta(*both) for both in [(1e-300, 1e-300), (1e300, 1e300), (1e-200, 1e200)]),
+        *(sf.Geometric(1e-200), sf.NegativeBinomial(2.0, 1e-200), sf.Uniform(-1e200, 1e200)),
+    ],
+    ids=repr,
+)
+def test_variances_beyond_float64_are_0_or_infinite(one):
+    with np.errstate(over="ignore", under="ignore"):
+        for value in (one.var, one.std):
+            assert value >= 0
+            assert not np.isnan(value)
+
+
 def test_a_single_label_is_a_row():
     assert sf.fit(sf.Categorical(), 5).distribution.probs.tolist() == [1.0]

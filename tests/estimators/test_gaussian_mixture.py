@@ -1,6 +1,7 @@
 """GaussianMixture beside scikit-learn's."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -334,11 +335,38 @@ def test_extrapolated_passes_go_on_until_hardly_anything_is_left_to_gain():
 
 def test_a_climb_whose_passes_run_out_has_converged_where_the_last_gained_less_than_tol():
     X = slow()
-    gains = np.abs(np.diff(sf.GaussianMixture(2, random_state=0, tol=1e-12, max_iter=30).fit(X).lower_bounds_))
+    options = {"init_params": "k-means++", "random_state": 0}  # the start does not depend on max_iter
+    gains = np.abs(np.diff(sf.GaussianMixture(2, tol=1e-12, max_iter=30, **options).fit(X).lower_bounds_))
     enough = int(np.argmax(gains < 1e-3)) + 2
-    assert sf.GaussianMixture(2, random_state=0, max_iter=enough).fit(X).converged_
+    assert sf.GaussianMixture(2, max_iter=enough, **options).fit(X).converged_
     with pytest.warns(ConvergenceWarning):
-        assert not sf.GaussianMixture(2, random_state=0, tol=gains[enough - 2] / 2, max_iter=enough).fit(X).converged_
+        assert not sf.GaussianMixture(2, tol=gains[enough - 2] / 2, max_iter=enough, **options).fit(X).converged_
+
+
+def test_few_passes_are_few_from_k_means_on():
+    X = slow()
+    brief = sf.GaussianMixture(2, random_state=0, max_iter=2, tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        brief.fit(X)
+    assert brief.n_iter_ == 2
+    assert brief.lower_bound_ < sf.GaussianMixture(2, random_state=0, tol=1e-9).fit(X).lower_bound_ - 1e-4
+
+
+def test_the_lower_bound_has_changed_by_less_than_tol_only_after_two_passes():
+    assert sf.GaussianMixture(1).fit(IRIS).n_iter_ == Theirs(1).fit(IRIS).n_iter_ == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_several_runs_the_one_with_the_highest_lower_bound_is_kept(seed):
+    X = np.random.default_rng(seed).normal(size=(30, 2))  # noise: chance explains every component
+    bounds = []
+    for m in (1, 4):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = sf.GaussianMixture(2, n_init=m, max_iter=3, random_state=seed).fit(X)
+        assert "collapsed" not in dict(model.alerts_)
+        bounds.append(model.lower_bound_)
+    assert bounds[1] >= bounds[0]
 
 
 def test_alerts_say_what_not_to_trust():

@@ -688,6 +688,8 @@ def test_a_posterior_over_other_levels_is_no_prior():
     [
         *[(sf.Poisson(rate), np.log(2 * np.pi * np.e * rate) / 2 - 1 / (12 * rate)) for rate in (1e6, 1e8, 1e9, 1e12)],
         (sf.Binomial(1e9, 0.5), np.log(np.pi * np.e * 5e8) / 2),
+        *[(sf.Multinomial(trials=n, probs=[0.5, 0.5]), np.log(np.pi * np.e * n / 2) / 2) for n in (10**13, 10**15)],
+        (sf.Multinomial(trials=10**15, probs=[1.0, 0.0]), 0.0),
         (sf.NegativeBinomial(1e9, 0.001), np.log(2 * np.pi * np.e * 1e9 * 0.999e6) / 2 - 3.327e-10),
         (sf.NegativeBinomial(1.0, 1e-9), 1 - np.log(1e-9) - 5e-10),
         (sf.Geometric(1e-9), 1 - np.log(1e-9) - 5e-10),

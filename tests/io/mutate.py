@@ -1,10 +1,10 @@
 """Mutated model files, read under limits: run as ``python mutate.py DIRECTORY COUNT SEED``, prints a line of JSON.
 
-Every file of the directory is changed at random, in its bytes or in its structure, and read. Whatever is not a
-SufficeError or a model that can be written and asked is printed with the document.
+Every file of the directory is changed at random, in its bytes, its structure or its numbers, and read; what can be read
+is printed, asked and sampled. Whatever is not a SufficeError or a model that answers is printed with the document.
+``python -m tests.search --files COUNT`` does the same with the models of test_safety.py.
 """
 
-import contextlib
 import copy
 import json
 import random
@@ -85,6 +85,27 @@ def structure(text, rng):
     return json.dumps(tree).encode()
 
 
+FACTORS = (-1.0, 0.0, 0.5, 1.5, 2.0, 1e-9, 1e6, 1e-200, 1e200)
+
+
+def numbers(text, rng):
+    """A document with one to three of its numbers changed: most such files are read."""
+    tree = json.loads(text)
+    spots = [
+        (node, key)
+        for node, key in places(tree, [])
+        if isinstance(node[key], (int, float)) and not isinstance(node[key], bool)
+    ]
+    for _ in range(rng.choice((1, 1, 2, 3)) if spots else 0):
+        node, key = rng.choice(spots)
+        old = node[key]
+        if isinstance(old, int):
+            node[key] = old + rng.choice((-2, -1, 1, 2, 10)) if rng.random() < 0.8 else 10**9
+        else:
+            node[key] = rng.choice((*(old * factor for factor in FACTORS), old + 1.0, 0.0, 1.0, 1e-300))
+    return json.dumps(tree).encode()
+
+
 def raw(text, rng):
     """A document with some of its bytes changed."""
     data = bytearray(text)
@@ -106,19 +127,53 @@ def raw(text, rng):
     return bytes(data)
 
 
+WITHOUT_ARGUMENTS = (  # what there is to ask of fits, distributions, posteriors, selections and estimators
+    *("summary", "estimates", "portrait", "entropy", "quantiles", "predictive", "interval", "estimate", "to_sklearn"),
+    *("natural", "with_class_column", "mode"),
+)
+VALUES = (
+    *("params", "mean", "std", "var", "cov", "mode", "bic", "icl", "standard_errors", "n_parameters", "evidence"),
+    *("log_evidence", "best", "table", "alerts", "alerts_", "weights_", "statistic"),
+)
+
+
+def questions(model):
+    """What a model is asked, each as a call: to print it, and for what it can do without rows, and with a few."""
+    yield lambda: str(model)
+    yield lambda: repr(model)
+    for name in VALUES:
+        if hasattr(type(model), name) and not callable(getattr(type(model), name)):
+            yield lambda name=name: getattr(model, name, None)
+    for name in WITHOUT_ARGUMENTS:
+        if callable(getattr(model, name, None)):
+            yield getattr(model, name)
+    columns = getattr(model, "n_features_in_", None)
+    if columns is not None and not hasattr(model, "prototype_"):
+        rows = np.zeros((2, min(columns, 50)))
+        for name in ("predict", "predict_proba", "score_samples", "transform"):
+            if callable(getattr(model, name, None)):
+                yield lambda name=name: getattr(model, name)(rows)
+    if isinstance(model, sf.Distribution):
+        yield lambda: model.log_prob(model.sample(3, 0))
+        yield lambda: model.quantile(0.3)
+    elif callable(getattr(model, "sample", None)):
+        yield lambda: model.sample(2)
+
+
 def use(model):
-    """Ask a model that was read for what it can do without rows, and with a few."""
+    """Write a model that was read again, and ask it and what it holds: only suffice's errors may come out."""
     data = dumps(model)
     assert dumps(loads(data)) == data
-    if hasattr(model, "predict") and hasattr(model, "n_features_in_") and not hasattr(model, "prototype_"):
-        with contextlib.suppress(sf.SufficeError, NotFittedError):
-            model.predict(np.zeros((2, min(model.n_features_in_, 50))))
-    distribution = getattr(model, "distribution", getattr(model, "distribution_", None))
-    if distribution is not None and isinstance(distribution, sf.Distribution):
-        with contextlib.suppress(sf.SufficeError):
-            repr(distribution)
-            rows = distribution.sample(3, 0)
-            distribution.log_prob(rows)
+    inner = [getattr(model, name, None) for name in ("distribution", "distribution_", "belief", "best", "prior")]
+    for one in [model, *(one for one in inner if one is not None and not callable(one))]:
+        for ask in questions(one):
+            try:
+                ask()
+            except (sf.SufficeError, NotFittedError):
+                pass
+            except TypeError as error:
+                if "required positional argument" not in str(error):
+                    raise
 
 
 def main(directory, count, seed):
@@ -132,7 +187,7 @@ def main(directory, count, seed):
     names = list(documents)
     for number in range(count):
         name = names[number % len(names)]
-        data = (structure if rng.random() < 0.6 else raw)(documents[name], rng)
+        data = rng.choice((structure, structure, numbers, numbers, raw))(documents[name], rng)
         begun = time.process_time()  # a process that has to wait for others is not slow
         try:
             model = loads(data)

@@ -35,7 +35,26 @@ def models():
     yield "LatentClass", sf.LatentClass(2, random_state=0).fit(["001", "011", "111", "110", "000"] * 2)
     yield "NaiveBayes", sf.NaiveBayes().fit(TABLE, Y)
     yield "LinearDiscriminantAnalysis", sf.LinearDiscriminantAnalysis().fit(X, Y)
+    yield "GaussianNB", sf.GaussianNB().fit(X, Y)
+    yield "BernoulliNB", sf.BernoulliNB().fit(X > 0, Y)
+    yield "MultinomialNB", sf.MultinomialNB().fit(RNG.poisson(2.0, (30, 3)), Y)
+    yield "QuadraticDiscriminantAnalysis", sf.QuadraticDiscriminantAnalysis().fit(X, Y)
+    yield "BayesClassifier", sf.BayesClassifier(sf.Gamma()).fit(np.exp(X), Y)
+    yield "MixtureModel", sf.MixtureModel(sf.Poisson(), 2, random_state=0).fit(TABLE["visits"][:, None])
+    yield "Density", sf.Density(sf.infer(TABLE)).fit(TABLE)
+    yield "normal belief", sf.posterior(sf.Normal(), X[:, 0], prior="weak")
+    yield "gaussian belief", sf.posterior(sf.MultivariateNormal(), X, prior="weak")
+    yield "finite belief", sf.posterior(sf.Bernoulli(), [0, 1, 1], prior=sf.Categorical([0.2, 0.7], [0.5, 0.5]))
+    yield "gaussian", sf.fit(sf.MultivariateNormal(), X)
+    yield "student", sf.fit(sf.StudentT(), X[:, 0], max_iter=5)
+    yield "hurdle", sf.fit(sf.HurdleGamma(), np.where(X[:, 0] > 0, X[:, 0], 0.0))
     yield "CategoricalNB", sf.CategoricalNB().fit(RNG.integers(0, 3, (30, 2)), Y)
+
+
+def write_models(place):
+    """A file of each."""
+    for name, model in models():
+        (place / f"{name}.json").write_bytes(dumps(model))
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +62,7 @@ def directory(tmp_path_factory):
     place = tmp_path_factory.mktemp("models")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, model in models():
-            (place / f"{name}.json").write_bytes(dumps(model))
+        write_models(place)
     return place
 
 
@@ -90,10 +108,10 @@ def test_reading_a_file_does_nothing_but_read_it(directory, tmp_path):
 
 @pytest.mark.slow
 def test_mutated_files_are_refused_or_are_models(directory):
-    report = run(Path(__file__).with_name("mutate.py"), directory, 20_000, 7)
+    report = run(Path(__file__).with_name("mutate.py"), directory, 3_000, 7)
     assert not report["bad"], json.dumps(report["bad"][:3])[:3000]
-    assert report["refused"] + report["read"] == 20_000
-    assert report["refused"] > 10_000
-    assert report["read"] > 500
+    assert report["refused"] + report["read"] == 3_000
+    assert report["refused"] > 1_500
+    assert report["read"] > 300
     assert report["slowest"] < 2.0
     assert report["megabytes"] < 500

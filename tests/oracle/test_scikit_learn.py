@@ -1,7 +1,7 @@
 """scikit-learn's own tests of the classes that ours stand in for, run on ours; see docs/differences.md."""
 
+import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,47 +11,53 @@ import pytest
 import suffice
 
 HERE = Path(__file__).parent
-MODULES = {
-    "bayes": ("sklearn.tests.test_naive_bayes", "sklearn.tests.test_discriminant_analysis"),
-    "mixture": ("sklearn.mixture.tests",),
-    "k-means": ("sklearn.cluster.tests.test_k_means",),
-}
-# Tests that fail, and why they may; what is not in the installed version does no harm here.
+MODULES = (
+    *("sklearn.tests.test_naive_bayes", "sklearn.tests.test_discriminant_analysis"),
+    *("sklearn.mixture.tests", "sklearn.cluster.tests.test_k_means"),
+)
+# Tests that fail, and why they may. One that passes is an error here; one that the installed version lacks is not.
 DIFFERENT = {
-    "test_lda_predict": "svd takes shrinkage and covariance_estimator",
-    "test_lda_transform": "lsqr has transform",
-    "test_qda_covariance_estimator": "svd takes covariance_estimator",
-    "test_qda_regularization": "a singular covariance is raised to a floor, with a warning",
-    "test_check_weights": "the largest and the smallest weight are in their own places in the message",
-    "test_score_max_iter": "a start has had its passes over a sketch, so that one more pass may be enough",
-    "test_score": "the same of a mixture: with max_iter=1 it is at the optimum but for the last digits",
-    "test_init": "of several runs the best is not one whose likelihood chance or a degenerate component explains",
-    "test_multiple_init": "the same",
-    "test_warm_start": "the same",
-    "test_gaussian_mixture_precisions_init_diag": "n_iter_ does not count the passes of the start",
+    "test_discriminant_analysis::test_lda_predict": "svd takes shrinkage and covariance_estimator",
+    "test_discriminant_analysis::test_lda_transform": "lsqr has transform",
+    "test_discriminant_analysis::test_qda_covariance_estimator": "svd takes covariance_estimator",
+    "test_discriminant_analysis::test_qda_regularization[42-svd]": "a singular covariance is floored, with a warning",
+    "test_discriminant_analysis::test_qda_regularization[42-eigen]": "a singular covariance is floored, with a warning",
+    "test_gaussian_mixture::test_check_weights": "the message has the largest and the smallest weight in their places",
 }
+ALLOWED = 0.03  # of the tests that apply
 
 
-def run(modules, **settings):
-    """Names of the tests that failed, and how many passed."""
+def run(report):
+    """The outcome of every test by its name, and how many tests were left out for which reason."""
     sources = os.pathsep.join([str(HERE), str(Path(suffice.__file__).parents[1])])
-    environment = {**os.environ, "PYTHONPATH": sources, "OPENBLAS_NUM_THREADS": "1", "SUFFICE_STRICT": "", **settings}
-    options = ["-q", "--tb=no", "-rfE", "-W", "ignore", "-c", os.devnull, "--rootdir", str(HERE)]
+    settings = {"SKLEARN_RUN_FLOAT32_TESTS": "1", "OPENBLAS_NUM_THREADS": "1", "SUFFICE_STRICT": ""}
+    options = ["-q", "--tb=no", "-W", "ignore", "-c", os.devnull, "--rootdir", str(HERE), "--oracle-report", report]
     command = [sys.executable, "-m", "pytest", *options, "-p", "scikit_learn_plugin", "-p", "no:cacheprovider"]
     found = subprocess.run(  # noqa: S603 (our own interpreter)
-        [*command, "--pyargs", *modules], env=environment, capture_output=True, text=True, check=False
+        [*command, "--pyargs", *MODULES],
+        env={**os.environ, "PYTHONPATH": sources, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    failed = re.findall(r"^(?:FAILED|ERROR) \S*?::(\w+)(\S*)", found.stdout, re.MULTILINE)
-    passed = re.search(r"(\d+) passed", found.stdout)
-    assert passed, found.stdout + found.stderr
-    return failed, int(passed.group(1))
+    assert Path(report).exists(), found.stdout + found.stderr
+    told = json.loads(Path(report).read_text())
+    return told["outcomes"], told["left_out"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("modules", MODULES.values(), ids=MODULES)
-def test_scikit_learns_tests_pass_on_our_classes(modules):
-    failed, passed = run(modules, SKLEARN_RUN_FLOAT32_TESTS="1")
-    surprises = [name + options for name, options in failed if name not in DIFFERENT]
-    assert not surprises, f"not in docs/differences.md: {surprises}"
-    assert passed > 60
-    assert len(failed) <= 0.1 * passed
+def test_scikit_learns_tests_pass_on_our_classes(tmp_path, record_property):
+    outcomes, left_out = run(str(tmp_path / "outcomes.json"))
+    names = {
+        kind: {name for name, seen in outcomes.items() if seen == kind} for kind in ("passed", "failed", "skipped")
+    }
+    passed, failed = names["passed"], names["failed"]
+    counts = ", ".join(f"{len(some)} {kind}" for kind, some in names.items())
+    reasons = ", ".join(f"{number} of {reason}" for reason, number in left_out.items())
+    share = len(passed) / (len(passed) + len(failed))
+    record_property("told", f"scikit-learn's tests on our classes: {counts} ({share:.1%}); left out: {reasons}")
+    assert not failed - set(DIFFERENT), "mend them, or give the reason in docs/differences.md"
+    assert not passed & set(DIFFERENT), "they pass: they are different no more"
+    assert len(failed) <= ALLOWED * (len(passed) + len(failed))
+    assert not [name for name in failed if "float32" in name]
+    assert sum("float32" in name for name in passed) > 20  # they did run

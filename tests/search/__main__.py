@@ -3,9 +3,15 @@
 import argparse
 import os
 import sys
+import tempfile
 import time
+import warnings
+from pathlib import Path
 
-from tests.search.laws import check
+import numpy as np
+from tests.io import mutate
+from tests.io.test_safety import write_models
+from tests.search.laws import FITS, check
 from tests.search.problems import make
 
 SLOW = 20  # seconds
@@ -17,7 +23,10 @@ def main(arguments=None):
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to search")
     parser.add_argument("--seed", type=int, default=0, help="the first problem")
     parser.add_argument("--case", type=int, help="look at one problem alone")
+    parser.add_argument("--files", type=int, metavar="COUNT", help="mutate so many model files instead, and ask them")
     asked = parser.parse_args(arguments)
+    if asked.files is not None:
+        return mutate_files(asked.files, asked.seed)
     os.environ["SUFFICE_STRICT"] = "1"
     end, seed, failures = time.monotonic() + asked.seconds, asked.seed, 0
     while time.monotonic() < end or asked.case is not None:
@@ -31,14 +40,28 @@ def main(arguments=None):
             sys.stdout.write(f"{law}: {seen[:300]}\n{again}")
         if took > SLOW:
             sys.stdout.write(f"slow: {took:.0f} s\n{again}")
-        sys.stdout.flush()
         seed += 1
+        if (seed - asked.seed) % 1000 == 0:
+            sys.stdout.write(f"{seed - asked.seed} problems, {len(FITS)} fits, {failures} broke a law so far\n")
+        sys.stdout.flush()
         if asked.case is not None:
             sys.stdout.write(f"{problem!r}\n{'broken' if broken else 'every law holds'}\n")
             break
     else:
-        sys.stdout.write(f"{seed - asked.seed} problems, {failures} broke a law\n")
+        sys.stdout.write(f"{seed - asked.seed} problems, {len(FITS)} fits, {failures} broke a law\n")
     return int(failures > 0)
+
+
+def mutate_files(count, seed):
+    """Read and ask so many mutated model files; print what is neither refused by suffice nor a model that answers."""
+    with tempfile.TemporaryDirectory() as place, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        write_models(Path(place))
+        report = mutate.main(place, count, seed)
+    for name, seen, document in report["bad"]:
+        sys.stdout.write(f"{name}: {seen[:300]}\n  {document[:2000]}\n")
+    sys.stdout.write(f"{report['read']} of {count} files read, {len(report['bad'])} findings\n")
+    return int(bool(report["bad"]))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 """What must hold of every problem: each law raises `BrokenError` with what it saw."""
 
 import os
+import traceback
 import warnings
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from sklearn.base import clone
 
 import suffice as sf
 from suffice.io import dumps, loads
@@ -16,6 +19,9 @@ UNCERTAIN = {  # such estimates lie on a bound or a ridge: they depend on the la
     *("collapsed", "singular", "few rows", "boundary", "fell", "not converged", "symmetric", "empty", "spurious"),
     *("unidentified", "not identified", "constant"),
 }
+
+
+FITS: list[int] = []  # a seed for each fit that was made
 
 
 class BrokenError(AssertionError):
@@ -27,13 +33,14 @@ def require(holds, what):
         raise BrokenError(what)
 
 
-def learn(problem, rows=None, weights=None):
+def learn(problem, rows=None, weights=None, labels=None):
     """The answer to a problem; ``rows`` instead of its own."""
     rows, weights = (problem.rows, problem.weights) if rows is None else (rows, weights)
+    FITS.append(problem.seed)
     if problem.verb == "classify":
-        from sklearn.base import clone
-
-        return clone(problem.model).fit(rows, problem.labels)
+        return clone(problem.model).fit(rows, problem.labels if labels is None else labels, sample_weight=weights)
+    if problem.verb == "cluster":
+        return clone(problem.model).fit(rows, sample_weight=weights)
     if problem.verb == "posterior":
         return sf.posterior(problem.model, rows, prior="weak", weights=weights)
     if problem.verb == "select":
@@ -113,7 +120,9 @@ def scores_add_up(problem, found):
     held = np.ones(len(scores)) if problem.weights is None else problem.weights
     total = float((held[held > 0] * scores[held > 0]).sum())
     size = max(1.0, float(np.abs(held * np.where(np.isfinite(scores), scores, 0)).sum()))
-    tolerance = 1e-8 if certain(found) else 1e-4
+    tolerance = 1e-8
+    if not certain(found):  # a singular covariance has half of its digits, and a term of about 1 for each column
+        tolerance, size = 1e-4, size + float(held.sum()) * (found.distribution.columns or 1)
     equal = total == found.log_likelihood or abs(total - found.log_likelihood) <= tolerance * size
     require(equal, f"Σ log_prob {total}, log L {found.log_likelihood}")
 
@@ -174,6 +183,63 @@ def frames(problem, found):
         require(repr(other.params) == repr(expected), f"{name} gives other parameters")
 
 
+def order_of_classes(problem, found):
+    """A classifier does not depend on the order of its rows, and takes a weight of 2 for a row twice."""
+    if problem.verb != "classify" or not settled(found):
+        return
+    turn = np.random.default_rng(problem.seed).permutation(count(problem))
+    weights = None if problem.weights is None else problem.weights[turn]
+    turned = learn(problem, taken(problem, turn), weights, problem.labels[turn])
+    same_probabilities(problem, found, turned, "another order of the rows")
+    if weights is not None and (problem.weights == np.floor(problem.weights)).all():
+        index = np.repeat(np.arange(len(weights)), problem.weights.astype(int))
+        repeated = learn(problem, taken(problem, index), None, problem.labels[index])
+        same_probabilities(problem, found, repeated, "rows repeated as often as they weigh")
+
+
+def settled(found):
+    return found.converged_ and UNCERTAIN.isdisjoint(code for code, _ in found.alerts_)
+
+
+def same_probabilities(problem, found, other, what):
+    if not settled(other):
+        return
+    one, two = (np.asarray(model.predict_proba(problem.rows)) for model in (found, other))
+    gap = np.abs(one - two).max()
+    require(gap <= 1e-6, f"{what}: probabilities differ by {gap:g}")
+
+
+def probabilities(problem, found):
+    """Bayes' rule: probabilities of classes add to 1, and the most probable is predicted."""
+    if problem.verb not in {"classify", "cluster"} or not hasattr(found, "predict_proba"):
+        return
+    shares = np.asarray(found.predict_proba(problem.rows))
+    require((np.abs(shares.sum(axis=1) - 1) < 1e-9).all(), f"probabilities add to {shares.sum(axis=1)}")
+    predicted = found.predict(problem.rows)
+    names = getattr(found, "classes_", np.arange(shares.shape[1]))
+    place = np.array([list(names).index(one) for one in predicted])
+    require((shares[np.arange(len(shares)), place] >= shares.max(axis=1) - 1e-9).all(), "a less probable class")
+
+
+def evidence_in_parts(problem, found):
+    """p(all rows) = p(some) p(others | some): what is believed after some rows is the prior of the others."""
+    if problem.verb != "posterior":
+        return
+    require(np.isfinite(found.log_evidence), f"log evidence {found.log_evidence}")
+    require(found.predictive().sample(2, 0) is not None, "no row drawn")
+    prior, total = getattr(found, "prior", None), 0.0
+    if prior is None:
+        return
+    some = np.arange(count(problem)) % 2 == 0
+    for index in (some, ~some):
+        held = None if problem.weights is None else problem.weights[index]
+        FITS.append(problem.seed)
+        prior = sf.posterior(found.likelihood, taken(problem, index), prior=prior, weights=held)
+        total += prior.log_evidence
+    gap = abs(total - found.log_evidence)
+    require(gap <= 1e-6 * max(1.0, abs(total)), f"log evidence in two parts {total}, at once {found.log_evidence}")
+
+
 def shown(problem, found):
     """It can be printed, and its estimates listed."""
     require(len(str(found)) > 0, "nothing is shown")
@@ -182,8 +248,15 @@ def shown(problem, found):
         require(found.estimates() is not None, "no estimates")
 
 
-ALWAYS = [saved_and_loaded, no_nan, scores_add_up, never_falls]
+ALWAYS = [saved_and_loaded, no_nan, scores_add_up, never_falls, probabilities, evidence_in_parts]
 SOMETIMES = [the_same_again, threads, order, repetition, merging, frames, shown]  # by turns: they take longer
+OF_CLASSES = [the_same_again, threads, order_of_classes, shown]
+
+
+def in_scikit_learns_words(error):
+    """Whether an estimator, or scikit-learn's validation, refuses rows: those are ValueErrors, as its users expect."""
+    raised = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
+    return raised.parent.name == "estimators" or raised.parts[-2:] == ("utils", "validation.py")
 
 
 def check(problem):
@@ -194,12 +267,15 @@ def check(problem):
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", RuntimeWarning)
             found = learn(problem)
-            turns = [SOMETIMES[(problem.seed + step) % len(SOMETIMES)] for step in range(2)]
+            laws = OF_CLASSES if problem.verb == "classify" else SOMETIMES
+            turns = [laws[(problem.seed + step) % len(laws)] for step in range(2)]
             for one in (*ALWAYS, *turns):
                 law = one.__name__
                 one(problem, found)
     except sf.SufficeError as refusal:
         return None if law == "no raw exception" else (law, f"{type(refusal).__name__}: {refusal}")
+    except ValueError as error:
+        return None if law == "no raw exception" and in_scikit_learns_words(error) else (law, f"ValueError: {error}")
     except Exception as error:  # noqa: BLE001 (whatever it is, it is what is looked for)
         return law, f"{type(error).__name__}: {error}"
     return None

@@ -16,9 +16,12 @@ POSITIVE = [sf.Gamma(), sf.LogNormal(), sf.Weibull(), sf.Exponential()]
 COUNTS = [sf.Poisson(), sf.NegativeBinomial()]
 
 
+VERBS = {"fit": 0.6, "classify": 0.2, "posterior": 0.12, "cluster": 0.05, "select": 0.03}
+
+
 @dataclass
 class Problem:
-    """What is learned from what; ``verb`` is fit, select, posterior or classify."""
+    """What is learned from what; ``verb`` is fit, select, posterior, classify (learn classes) or cluster (do not)."""
 
     seed: int
     verb: str
@@ -39,22 +42,21 @@ def make(seed: int) -> Problem:
     """The problem of a seed."""
     rng = np.random.default_rng(seed)
     n = int(rng.choice([3, 8, 20, 40, 60]))
-    verb = rng.choice(["fit", "select", "posterior", "classify"], p=[0.82, 0.04, 0.08, 0.06])
-    kinds = [alone, gaussian, table, mixture, gaussian_mixture, unlike, nested, mixed_table]
-    if verb == "posterior":
-        kinds = [conjugate]
-    elif verb == "classify":
-        kinds = [classifier]
-    elif verb == "select":
-        kinds = [alone]
-    model, rows, names = kinds[rng.integers(len(kinds))](rng, n)
+    verb = str(rng.choice(list(VERBS), p=list(VERBS.values())))
+    kinds = {"posterior": [conjugate, conjugate_table], "classify": [classifier], "cluster": [clusterer]}
+    kinds["select"] = [selectable]
+    kinds["fit"] = [alone, alone, table, table, gaussian, gaussian, mixture, gaussian_mixture]
+    if rng.random() < 0.06:  # these take longer
+        kinds["fit"] = [unlike, nested, mixed_table]
+    some = kinds[verb]
+    model, rows, names = some[rng.integers(len(some))](rng, n)
     weights = None
-    if verb != "classify" and rng.random() < 0.3:
+    if rng.random() < 0.3:
         weights = rng.choice([0.0, 1.0, 2.0, 3.0], n) if rng.random() < 0.5 else rng.uniform(0.1, 3.0, n)
-        weights[0] = 1.0
-    labels = np.arange(n) % 2 if verb == "classify" else None
-    start = "k-means++" if isinstance(model, sf.Mixture) and rng.random() < 0.8 else None
-    return Problem(seed, str(verb), model, rows, weights, labels, names, start)
+        weights[:3] = 1.0
+    labels = classes(rng, n) if verb == "classify" else None
+    start = "k-means++" if isinstance(model, sf.Mixture) and rng.random() < 0.9 else None
+    return Problem(seed, verb, model, rows, weights, labels, names, start)
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------
@@ -127,10 +129,32 @@ def alone(rng, n):
     return family, with_holes(rng, rows), ()
 
 
+CONJUGATE = [
+    *((sf.Normal(), real), (sf.LogNormal(), positive), (sf.Poisson(), counts)),
+    *((sf.Exponential(), positive), (sf.Categorical(), words), (sf.Geometric(), counts)),
+    (sf.Bernoulli(), lambda rng, n: rng.integers(0, 2, n).astype(float)),
+]
+
+
 def conjugate(rng, n):
-    choice = [(sf.Normal(), real), (sf.Poisson(), counts), (sf.Exponential(), positive), (sf.Categorical(), words)]
-    family, draw = choice[rng.integers(4)]
-    return family, draw(rng, n), ()
+    if rng.random() < 0.2:
+        return sf.MultivariateNormal(), np.column_stack([real(rng, n) for _ in range(rng.integers(1, 4))]), ()
+    family, draw = CONJUGATE[rng.integers(len(CONJUGATE))]
+    return family, with_holes(rng, draw(rng, n)), ()
+
+
+def conjugate_table(rng, n):
+    parts, rows = {}, {}
+    for name in "abc"[: rng.integers(1, 4)]:
+        parts[name], draw = CONJUGATE[rng.integers(len(CONJUGATE))]
+        rows[name] = with_holes(rng, draw(rng, n))
+    return sf.Product(parts), rows, tuple(parts)
+
+
+def selectable(rng, n):
+    if rng.random() < 0.5:
+        return alone(rng, n)
+    return gaussian(rng, n)
 
 
 def numbers(rng, n):
@@ -175,8 +199,49 @@ def mixed_table(rng, n):
     return sf.Mixture(product, 2), rows, names
 
 
+def classes(rng, n):
+    """Labels of two or three classes, as numbers or words, and at times some that are not known."""
+    found = np.arange(n) % int(rng.integers(2, 4 if n > 3 else 3))
+    labels = np.array(["no", "yes", "maybe"], dtype=object)[found] if rng.random() < 0.3 else found
+    if rng.random() < 0.15 and n > 8:
+        labels = labels.astype(object)
+        labels[rng.integers(6, n, 2)] = None
+    return labels
+
+
 def classifier(rng, n):
-    shells = [sf.GaussianNB(), sf.LinearDiscriminantAnalysis(), sf.NaiveBayes(), sf.BernoulliNB()]
-    shell = shells[rng.integers(4)]
-    rows = np.column_stack([rng.normal(size=n) + np.arange(n) % 2 for _ in range(2)])
-    return shell, np.round(rows, int(rng.integers(0, 4))), ()
+    """A classifier, and rows for it."""
+    kind = int(rng.integers(8))
+    if kind == 0:
+        _, rows, names = table(rng, n)
+        return sf.NaiveBayes(), rows, names
+    discrete = {
+        1: (sf.CategoricalNB(), rng.integers(0, rng.integers(1, 5), (n, 2))),
+        2: (sf.MultinomialNB(alpha=float(rng.choice([0.0, 1.0]))), rng.poisson(1.5, (n, 3))),
+        3: (sf.BernoulliNB(), rng.integers(0, 2, (n, 3))),
+    }
+    if kind in discrete:
+        return *discrete[kind], ()
+    solver = str(rng.choice(["svd", "lsqr", "eigen"]))
+    shrinkage = None if rng.random() < 0.6 else str(rng.choice(["auto", "oas"]))
+    family = [sf.Normal(), sf.Laplace(), sf.MultivariateNormal(), sf.MultivariateNormal(structure="EEE")]
+    numeric = [
+        sf.GaussianNB(),
+        sf.LinearDiscriminantAnalysis(solver=solver, shrinkage=shrinkage),
+        sf.QuadraticDiscriminantAnalysis(reg_param=float(rng.choice([0.0, 0.1]))),
+        sf.BayesClassifier(family[rng.integers(4)]),
+    ]
+    rows = numbers(rng, n)
+    rows = np.nan_to_num(rows) if kind > 4 and rng.random() < 0.9 else rows  # covariances with holes take many passes
+    return numeric[kind - 4], rows, ()
+
+
+def clusterer(rng, n):
+    """An estimator that clusters, and rows for it."""
+    k, rows = int(rng.integers(1, 4)), numbers(rng, n)
+    if rng.random() < 0.5:
+        return sf.KMeans(k, random_state=0, n_init=1), np.nan_to_num(rows), ()
+    shape = str(rng.choice(["full", "tied", "diag", "spherical"]))
+    if rng.random() < 0.5:
+        return sf.BayesianGaussianMixture(n_components=k, covariance_type=shape, random_state=0), rows, ()
+    return sf.GaussianMixture(k, covariance_type=shape, random_state=0, init_params="k-means++"), rows, ()

@@ -105,9 +105,10 @@ def is_spurious(mixture: Any, stats: Any) -> bool:
     return bool(doubt(mixture, stats).spurious.any())
 
 
-def spurious_gain(mixture: Any, stats: Any) -> float:
-    """How much of the log-likelihood is no merit."""
-    return float(doubt(mixture, stats).discount.sum())
+def spurious_gain(mixture: Any, stats: Any, *, chance: bool = True) -> float:
+    """How much of the log-likelihood is no merit; without ``chance`` only that of degenerate components or few rows."""
+    found = doubt(mixture, stats)
+    return float(found.discount[slice(None) if chance else found.degenerate | found.few].sum())
 
 
 def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:

@@ -419,10 +419,10 @@ class Mixture(MixtureAnswers, MixtureEM, MixtureQuestions, MixtureBeliefs, Distr
 
         return is_spurious(self, stats)
 
-    def spurious_gain(self, stats: Any) -> float:
+    def spurious_gain(self, stats: Any, *, chance: bool = True) -> float:
         from suffice.combinators.collapse import spurious_gain
 
-        return spurious_gain(self, stats)
+        return spurious_gain(self, stats, chance=chance)
 
     def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
         from suffice.combinators.order import canonical, exchangeable

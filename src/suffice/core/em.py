@@ -158,7 +158,7 @@ def climb(
     Without ``tol`` it stops when the parameters no longer move (or move only by rounding); with it, as soon as the
     objective (the log-likelihood, or with a prior the log posterior) changes twice by less than ``tol`` relative.
     With ``gain`` it also stops as soon as the objective changes once by less than that; ``before`` is the objective of
-    an earlier climb that this one goes on from.
+    an earlier climb that this one goes on from, without which there is no change before the second pass.
     After ``max_iter`` passes a ``whole`` one makes the last M-step too, and measures log L there without counting it.
     A ``brief`` one that made all its passes does not ask whether the next would move: that is one M-step less.
     ``keep`` gets the state of the climb after each step, and ``resumed`` is such a state to go on from.
@@ -166,6 +166,7 @@ def climb(
     falls, it ends with the best it has.
     """
     walk = _Walk(rows, weights, prior, max_iter, log_prior or (lambda _: 0.0), callback, brief=brief)
+    walk.least = 2 if gain is not None and np.isnan(before) else 1
     if resumed is not None:
         here = walk.resume(resumed)
     else:
@@ -245,6 +246,7 @@ class _Walk:
         self.rows, self.weights, self.prior, self.log_prior, self.callback = rows, weights, prior, log_prior, callback
         self.unit = Weights.of(weights, len(rows)).unit
         self.most = most  # passes
+        self.least = 1  # passes before the end is asked for
         self.brief = brief
         self.speed: Ahead | None = None
         self.seen: list[Pass] = []
@@ -274,7 +276,7 @@ class _Walk:
         if proposed is None:
             following = following or here.distribution.estimate(here.statistics, self.prior)
             self.moves.append(distance(here.distribution, following))
-            if _settled(self.moves, self.last(STALLED + 1)):
+            if self.passes >= self.least and _settled(self.moves, self.last(STALLED + 1)):
                 return FLAT
         if self.passes >= self.most:
             return stopped

@@ -408,9 +408,9 @@ class Member(Answers):
         del stats
         return False
 
-    def spurious_gain(self, stats: Any) -> float:
-        """How much of the log-likelihood degenerate components, or chance, can have brought."""
-        del stats
+    def spurious_gain(self, stats: Any, *, chance: bool = True) -> float:
+        """How much of the log-likelihood degenerate components, or ``chance``, can have brought."""
+        del stats, chance
         return 0.0
 
     def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:

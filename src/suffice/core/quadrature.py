@@ -25,7 +25,7 @@ ROUNDS, MOST_PANELS = 40, 2000  # more would resolve the rounding of the density
 
 
 def _require_numbers(dist: Any) -> None:
-    if dist.support.core or dist.row_vector:
+    if dist.support.core or dist.row_vector or getattr(dist, "speaks_of", ()):
         msg = f"{dist.name} has no formula for this, and only distributions over numbers are integrated."
         raise UnsupportedError(msg)
 

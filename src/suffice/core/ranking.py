@@ -17,6 +17,14 @@ def discarded(climbs: Sequence[Climb], best: Climb) -> tuple[tuple[str, str], ..
     return (("spurious", higher_end(higher, lower)),)
 
 
+def drop_in_rank(run: Climb) -> float:
+    """What makes a run of a drop-in the best of ``n_init``: its lower bound, as in scikit-learn.
+
+    Only what degenerate components bring is left out; components that chance explains are named in ``alerts_``.
+    """
+    return run.height - float(run.distribution.spurious_gain(run.statistics, chance=False))
+
+
 def fit_merit(fit: Any) -> float:
     """The merit of a `Fit`: as that of the climb that it is the end of."""
     return float(fit.trace.objective[-1]) - float(fit.distribution.spurious_gain(fit.statistics))

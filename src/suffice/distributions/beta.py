@@ -121,7 +121,7 @@ class Beta(ExponentialFamily):
     def var(self) -> Any:
         """The variance."""
         both = self.a + self.b
-        return self.a * self.b / (both**2 * (both + 1))
+        return (self.a / both) * (self.b / both) / (both + 1)
 
     @property
     def mode(self) -> Any:

@@ -73,4 +73,4 @@ class BetaBinomial(Distribution, register=False):
     def var(self) -> Any:
         """The variance: that of the binomial, and that of its probability."""
         both = self.a + self.b
-        return self.trials * self.a * self.b * (both + self.trials) / (both**2 * (both + 1))
+        return self.trials * (self.a / both) * (self.b / both) * ((both + self.trials) / (both + 1))

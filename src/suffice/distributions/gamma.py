@@ -130,7 +130,7 @@ class Gamma(ExponentialFamily):
     @property
     def var(self) -> Any:
         """The variance, shape/rate²."""
-        return self.shape / self.rate**2
+        return self.mean / self.rate
 
     @property
     def mode(self) -> Any:

@@ -82,7 +82,7 @@ class Geometric(ExponentialFamily):
     @property
     def var(self) -> Any:
         """The variance, (1−p)/p²."""
-        return (1 - self.p) / self.p**2
+        return (1 - self.p) / self.p / self.p
 
     @property
     def mode(self) -> Any:

@@ -276,7 +276,7 @@ class NegativeBinomial(Iterative, ExponentialFamily):
     @property
     def var(self) -> Any:
         """The variance, size·(1−p)/p²."""
-        return self.size * (1 - self.p) / self.p**2
+        return self.mean / self.p
 
     @property
     def mode(self) -> Any:

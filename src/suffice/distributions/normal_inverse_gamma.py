@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from suffice.core.distribution import Distribution
-from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.errors import DataError, ParameterError, UnsupportedError
 from suffice.core.lazy import special
 from suffice.core.parameters import POSITIVE, REAL, Array, check_count, check_level, parameter
 from suffice.core.posterior import plain
@@ -32,6 +32,34 @@ def density_of_std(shape: Any, scale: Any, t: Any) -> Array:
         constant = np.log(2) + shape * np.log(scale) - special.gammaln(shape)
         inside = constant - (2 * np.asarray(shape) + 1) * log_t - scale * np.exp(-2 * log_t)
         return np.asarray(np.where(t > 0, np.exp(inside), 0.0))
+
+
+def parameters_in(belief: Any, x: Any, *axes: int) -> dict[str, Array]:
+    """The parameters that a belief speaks of, by name, as arrays; refuse what does not hold them.
+
+    ``axes`` is the number of axes that each has over the columns, which are the last.
+    """
+    names, batch = belief.speaks_of, np.shape(belief.mean)
+    try:
+        found = {name: np.asarray(x[name], dtype=float) for name in names}
+    except (TypeError, LookupError, ValueError):
+        given = ", ".join(f"{name!r}: …" for name in names)
+        msg = f"{belief.name}.log_prob takes numbers by the names of the parameters, {{{given}}}; got {x!r:.60}."
+        raise DataError(msg) from None
+    leading = [batch[: len(batch) - axes[0]]]
+    for (name, value), n in zip(found.items(), axes, strict=True):
+        if n and value.shape[-n:] != n * batch[-1:]:
+            shape = ", ".join(n * [str(batch[-1])])
+            msg = f"{belief.name}.log_prob: {name} has the shape {value.shape}; it ends in ({shape}), the columns."
+            raise DataError(msg)
+        leading.append(value.shape[: value.ndim - n])
+    try:
+        np.broadcast_shapes(*leading)
+    except ValueError:
+        shapes = " and ".join(f"{name} of {value.shape}" for name, value in found.items())
+        msg = f"{belief.name}.log_prob: {shapes} do not go together, or not with {batch} of the belief; give as many."
+        raise DataError(msg) from None
+    return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,8 +158,10 @@ class NormalInverseGamma(Distribution, register=False):
         return np.asarray(about_mean + about_var)
 
     def log_prob(self, x: Any) -> Any:
-        """Log density of (mean, variance) at a dictionary of ``mean`` and ``std``."""
-        out = self.log_cell({name: np.asarray(x[name], dtype=float) for name in self.speaks_of})
+        """Log density of (mean, variance) at a dictionary of ``mean`` and ``std``; −∞ where std is not above 0."""
+        at = parameters_in(self, x, 0, 0)
+        inside = at["std"] > 0
+        out = np.where(inside, self.log_cell({**at, "std": np.where(inside, at["std"], 1.0)}), -np.inf)
         return float(out) if out.ndim == 0 else out
 
     def expected(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from suffice.core.statistics import share
 from suffice.distributions.covariance import root, traces, whitening
 from suffice.distributions.multivariate_student_t import MultivariateStudentT
 from suffice.distributions.normal import HALF_LOG_TAU
-from suffice.distributions.normal_inverse_gamma import check_offset, density_of_std
+from suffice.distributions.normal_inverse_gamma import check_offset, density_of_std, parameters_in
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,10 +144,15 @@ class NormalInverseWishart(Distribution, register=False):
         return (about_mean + about_cov)[:, None]
 
     def log_prob(self, x: Any) -> Any:
-        """Log density of (mean, cov) at a dictionary of ``mean`` and ``cov``."""
-        mean, cov = (np.asarray(x[name], dtype=float) for name in ("mean", "cov"))
-        many = mean.ndim > 1 or not self.lone
-        out = self.stacked.log_cell({"mean": np.atleast_2d(mean), "cov": cov.reshape(-1, *cov.shape[-2:])})[:, 0]
+        """Log density of (mean, cov) at a dictionary of ``mean`` and ``cov``; −∞ where cov is not positive definite."""
+        mean, cov = parameters_in(self, x, 1, 2).values()
+        if mean.ndim > 2:  # draws of a stack
+            return np.array([self.log_prob({"mean": one, "cov": its}) for one, its in zip(mean, cov, strict=True)])
+        many = mean.ndim > 1 or cov.ndim > 2 or not self.lone
+        cov = cov.reshape(-1, *cov.shape[-2:])
+        inside = np.linalg.eigvalsh(cov)[:, 0] > 0
+        at = {"mean": np.atleast_2d(mean), "cov": np.where(inside[:, None, None], cov, np.eye(self.columns))}
+        out = np.where(inside, self.stacked.log_cell(at)[:, 0], -np.inf)
         return out if many else float(out[0])
 
     @property

@@ -133,7 +133,7 @@ class Uniform(Distribution):
     @property
     def var(self) -> Any:
         """The variance, width²/12."""
-        return (self.high - self.low) ** 2 / 12
+        return np.square(self.high - self.low) / 12
 
     def kl(self, other: Any) -> Any:
         """D(self‖other): the log ratio of the widths; infinite where ``other`` leaves out a part."""

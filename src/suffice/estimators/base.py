@@ -19,7 +19,7 @@ from suffice.core.em import Climb, InterruptedStart, climb
 from suffice.core.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
 from suffice.core.names import with_names
 from suffice.core.parameters import Array
-from suffice.core.ranking import discarded
+from suffice.core.ranking import discarded, drop_in_rank
 from suffice.core.readings import count
 from suffice.core.weights import Weights
 from suffice.estimators.attributes import FittedAttributes
@@ -196,7 +196,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
             if not climbs:
                 raise
             warn_of_interruption(self, len(climbs), 1 if again else self.n_init, 6)
-        best = max(climbs, key=lambda one: one.merit)
+        best = max(climbs, key=drop_in_rank)
         told = dict(discarded(climbs, best)).get("spurious", "")
         self.__dict__.update(_discarded=told) if told else self.__dict__.pop("_discarded", None)
         here, stats = best.distribution, best.statistics

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from suffice.combinators.mixture import Mixture
-from suffice.combinators.starts import floors_of
+from suffice.combinators.starts import SHORT, floors_of
 from suffice.core.compact import Compact, replace
 from suffice.core.em import InterruptedStart
 from suffice.core.weights import Weights
@@ -55,7 +55,8 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
     max_iter, n_init
         Most passes of a climb, and number of climbs, of which the best stands.
     init_params
-        "kmeans": the best of several short climbs from k-means++, on a sketch of the rows; "k-means++": one of them;
+        "kmeans": the best of several short climbs from k-means++, on a sketch of the rows, or k-means alone where
+        ``max_iter`` is below the nine passes of such a climb; "k-means++": one of them;
         "random": shares at random; "random_from_data": rows at random as means.
     weights_init, means_init, precisions_init
         Parameters to begin at. With all three the passes are those of plain EM, one by one what scikit-learn does;
@@ -204,9 +205,10 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
 
         if mean is not None:
             return Centres(mean).predict(at_means(rows, weights))
-        if self.init_params == "random_from_data":
+        few = self.init_params == "kmeans" and self.max_iter < SHORT
+        if few or self.init_params == "random_from_data":
             places = at_means(rows, weights)
-            return Centres.drawn(places, weights, self.n_components, rng, apart=False).predict(places)
+            return Centres.drawn(places, weights, self.n_components, rng, apart=few).predict(places)
         return {"kmeans": None}.get(self.init_params, self.init_params)
 
     def _check_learned(self) -> None:
