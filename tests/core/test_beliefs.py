@@ -99,7 +99,9 @@ def test_of_two_parameters_or_over_counts_it_is_refused():
 
 
 def test_a_refusal_names_the_priors_that_would_do():
-    with pytest.raises(sf.UnsupportedError, match="takes NormalInverseGamma or NormalPrior, or any density"):
+    with pytest.raises(
+        sf.UnsupportedError, match="takes NormalInverseGamma or NormalPrior, a mixture of these, or any density"
+    ):
         sf.posterior(sf.Normal(), X, prior=sf.Beta(1.0, 1.0))
 
 
