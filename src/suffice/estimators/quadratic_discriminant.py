@@ -22,6 +22,28 @@ from suffice.estimators.validation import SHARE, one_of, rules_of
 AXES = ("scalings_", "rotations_")
 
 
+class Axes:
+    """An attribute of classes of many columns that takes d × d numbers, and long: made once it is asked for.
+
+    What an estimator has set is found before this.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Take the name of the attribute."""
+        self.name = name
+
+    def __get__(self, estimator: Any, owner: Any = None) -> Any:
+        """Return the attribute of a fitted estimator."""
+        if estimator is None:
+            return self
+        held = estimator.__dict__
+        if "distribution_" not in held or held.get(SHOWN) is None:
+            msg = f"{type(estimator).__name__!r} object has no attribute {self.name!r}"
+            raise AttributeError(msg)
+        estimator._show_axes()  # noqa: SLF001 (a part of it)
+        return held[self.name]
+
+
 class Form(NamedTuple):
     """A score xᵀ A x + w · x + b of a row x."""
 
@@ -136,15 +158,13 @@ class QuadraticDiscriminantAnalysis(ScikitLearnTwin, Discriminant):
         values, axes = eigen(np.asarray(self.__dict__["distribution_"].components.cov))
         return list(values[:, ::-1].copy()), list(axes[:, :, ::-1].copy())
 
-    def __getattr__(self, name: str) -> Any:
-        """The axes of classes of many columns, which take d × d numbers and long: once they are asked for."""
-        if name not in AXES or "distribution_" not in self.__dict__ or self.__dict__.get(SHOWN, ()) is None:
-            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(msg)
+    def _show_axes(self) -> None:
         held, found = self.__dict__, dict(zip(AXES, self._axes(), strict=True))
         held.update({key: [np.asarray(one, dtype=self._dtype) for one in own] for key, own in found.items()})
         held[SHOWN].update({key: [np.array(one) for one in held[key]] for key in found})
-        return held[name]
+
+    scalings_: Any = Axes("scalings_")
+    rotations_: Any = Axes("rotations_")
 
     @property
     def _shows_covariance(self) -> bool:
