@@ -17,19 +17,23 @@ from suffice.core.latent import Joint
 from suffice.core.lazy import special
 from suffice.core.linear import from_raw, pilot, raw
 from suffice.core.parameters import Array
-from suffice.core.statistics import Additive, Parts, Sums
+from suffice.core.statistics import Parts, Sums
 
 ROUNDED = 2.0**-53  # a probability of 1 has finite log-odds that are farther than those of any other
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Estimated(Additive):
-    """In place of statistics: the parameters (k, d) that were estimated from them, in the order of ``names``."""
+@dataclass(frozen=True, eq=False)
+class Estimated:
+    """In place of statistics: the parameters (k, d) that were estimated from them, in the order of ``names``.
+
+    It lives for one proposal, and is neither added nor saved.
+    """
 
     names: tuple[str, ...]
     values: tuple[Array, ...]
     bounds: tuple[tuple[float, float], ...]
     weight: Array
+    family: str = ""
     exact: bool = False
 
 
