@@ -15,6 +15,8 @@ from suffice.core.em import Climb, climb
 from suffice.core.parameters import Array
 from suffice.core.weights import Weights
 
+FEW = 0.01  # of the judging rows, those of least density, that count as the next: one outlier is not to decide
+
 
 class Course:
     """Rows that one mixture climbs over again and again; on a track where there is one, else by itself.
@@ -60,13 +62,15 @@ class Course:
     def _on(self, track: Track, first: Any, passes: int, tol: float, accelerate: bool) -> Climb:  # noqa: FBT001
         with kernels.job(self.rows.size):
             path = climb(first, self.rows, self.weights, None, passes, tol, accelerate=accelerate, brief=True)
-            return track.off(self._judged(path))
+        return self._judged(track.off(path))
 
     def _judged(self, path: Climb) -> Climb:
         if self.judges is None:
             return path
-        distribution, part = path.distribution, self.weights.total / self.judges[1].total
-        return replace(path, judged=part * float(distribution.evidence(distribution.suffstats(*self.judges))))
+        rows, held = self.judges[0], self.judges[1].dense()[:, 0]
+        heights = np.asarray(path.distribution.log_density(rows)).reshape(len(rows))
+        heights = np.maximum(heights, np.quantile(heights, FEW))
+        return replace(path, judged=self.weights.total / self.judges[1].total * float(held @ heights))
 
 
 def belief(prior: Any) -> Callable[[Any], float] | None:

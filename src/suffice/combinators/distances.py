@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suffice import kernels
-from suffice.combinators.starts import seeds as seeds_of_points
+from suffice.combinators.seeding import seeds as seeds_of_points
 from suffice.core.draws import RowDraws
 from suffice.core.parameters import Array
 from suffice.core.scales import scale_of

@@ -21,7 +21,7 @@ import numpy as np
 from suffice import kernels
 from suffice.combinators.agglomeration import by_squares, of_unlike_sizes, owners
 from suffice.combinators.growth import grown
-from suffice.combinators.starts import clusters, seeds
+from suffice.combinators.seeding import clusters, seeds
 from suffice.combinators.trials import Found, Group, Trials
 from suffice.core.beside import weights_of
 from suffice.core.distribution import Alert

@@ -12,6 +12,7 @@ import numpy as np
 from suffice import kernels
 from suffice.combinators.course import Course, owned
 from suffice.combinators.order import alike, twins
+from suffice.combinators.seeding import Partitions, clusters
 from suffice.combinators.splitting import moves
 from suffice.combinators.stack import Stack
 from suffice.core.data import uneven
@@ -29,8 +30,8 @@ from suffice.core.sketch import picture, points, taken
 from suffice.core.weights import Weights
 from suffice.engines import blas, local
 
-TRIALS = 8  # short climbs, of which the better half goes on, again and again
-SHORT = 9  # passes of a short climb
+TRIALS, KEPT = 8, 4  # short runs, and how many of them go on; then the best of these
+SHORT = 9  # passes
 SPARE = "spare"  # the start of more members than are needed, of which some are to become empty
 MOVES = 9  # ways to make two members one and cut another that are tried
 STRETCHES, AHEAD = 6, 20  # short climbs from each, and passes for which a climb is trusted to rise as it does
@@ -266,47 +267,68 @@ def _reaching(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -
 
 
 def _tried(model: Any, course: Course, rng: Any, how: Any) -> Any:
-    """The best of several short climbs over the picture: the better half goes on, until one is left."""
-    trials = TRIALS if how in (None, SPARE) and model.n > 1 else 1
-    passes = SHORT if trials > 1 else 1
+    """The best of several short runs of EM over the picture: the better ones go on, until one is left."""
+    several = how in (None, SPARE) and model.n > 1
     paths: list[Climb] = []
 
-    def noted(path: Climb) -> Climb:
-        paths.append(path)  # kept, should the next be interrupted
-        if path.interrupted:
-            raise KeyboardInterrupt
-        return path
-
-    def climbed(first: Any) -> Climb:
+    def climbed(first: Any, passes: int = SHORT) -> Climb:
         if isinstance(first, np.ndarray):
-            return noted(course.climb_from(first, rng, passes, FLAT))
-        return noted(course.climb(first, passes, FLAT))
+            path = course.climb_from(first, rng, passes, FLAT)
+        else:
+            path = course.climb(first, passes, FLAT)
+        paths.append(path)  # kept, should the next be interrupted
+        return path.heeded()
+
+    def further(path: Climb) -> Climb:
+        return path if path.converged else climbed(path.distribution)
 
     try:
-        better = [climbed(shares) for shares in _first_shares(course, trials, rng, how)]
-        while len(better) > 1:
-            better = sorted(better, key=lambda path: path.merit)[len(better) // 2 :]
-            better = [path if path.converged else climbed(path.distribution) for path in better]
+        first = _first_shares(course, TRIALS if several else 1, rng, how)
+        runs = [climbed(shares, SHORT if several else 1) for shares in first]
+        if several:
+            runs = [further(path) for path in _best(runs, KEPT)]
+        best = _best(runs, 1)[0]
+        best = further(best) if several else best
         needed = how is None and course.prior is None  # a prior may want members empty
         cells = len(course.rows) * model.n
         if needed and model.n > 2 and not isinstance(model.components, Stack) and cells <= MOVED:
-            better = [_regrouped(better[0], climbed, course)]
+            best = _regrouped(best, climbed, course)
     except KeyboardInterrupt:
         if not paths:
             raise KeyboardInterrupt from None  # a start of a member, if there is one, is none of all of them
         raise InterruptedStart(max(paths, key=lambda path: path.merit).distribution) from None
-    return better[0].distribution
+    return best.distribution
+
+
+def _best(runs: list[Climb], count: int) -> list[Climb]:
+    """The runs of the greatest merit, which is at most their height, and takes longer to compute."""
+    runs = sorted(runs, key=lambda path: path.height, reverse=True)
+    found: list[Climb] = []
+    for index, path in enumerate(runs):
+        found = sorted([*found, path], key=lambda one: one.merit, reverse=True)[:count]
+        if len(found) == count and index + 1 < len(runs) and found[-1].merit >= runs[index + 1].height:
+            break
+    return found
 
 
 def _first_shares(course: Course, trials: int, rng: Any, how: Any) -> Iterator[Array]:
     """Responsibilities (n, k) from which trials begin."""
-    model, held = course.model, course.weights.dense()[:, 0]
-    places = points(course.small, held)
-    draws = RowDraws.of(course.small, scale_of(course.small, course.weights))
+    model, partitions = course.model, Partitions(course.small, course.weights)
+    seen: set[tuple[bytes, bool]] = set()
     for index in range(trials):
-        codes = draws.codes(model.n, rng) if how == "random" else clusters(places, held, model.n, rng, draws)
+        codes = partitions.draws.codes(model.n, rng) if how == "random" else partitions.draw(index, model.n, rng)
         apart = model.components.rigid and index % 2 == 0  # bounds of a member that has a part of every row
+        mark = (_unnumbered(codes), apart)
+        if mark in seen and model.components.simple and not isinstance(model.components, Stack):
+            continue  # where clusters are clear k-means ends at one partition, whatever its seeds
+        seen.add(mark)
         yield blurred(codes, model.n, BLUR if model.components.simple and not apart else 0.0)
+
+
+def _unnumbered(codes: Array) -> bytes:
+    """The partition (n,), however its parts are numbered."""
+    _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[codes], np.int32).tobytes()
 
 
 def _regrouped(best: Climb, climbed: Callable[[Any], Climb], course: Course) -> Climb:
@@ -336,11 +358,11 @@ def _higher(best: Climb, climbed: Callable[[Any], Climb], moved: Array, chance: 
     """The climb from these responsibilities as soon as it is higher than the best; None where it will not be."""
     there = climbed(moved)
     for _ in range(STRETCHES):
-        if there.merit > best.merit + chance:
+        last, least = there.trace.objective, best.merit + chance
+        if there.height > least and there.merit > least:
             return there
-        last = there.trace.objective
         slope = last[-1] - last[-2] if len(last) > 1 else 0.0
-        if there.converged or there.merit + AHEAD * slope <= best.merit + chance:
+        if there.converged or there.height + AHEAD * slope <= least or there.merit + AHEAD * slope <= least:
             break
         there = climbed(there.distribution)
     return None
@@ -351,45 +373,3 @@ def blurred(codes: Array, k: int, blur: float = BLUR) -> Array:
     if k == 1:
         return np.ones((len(codes), 1))
     return np.where(codes[:, None] == np.arange(k), 1 - blur, blur / (k - 1))
-
-
-def clusters(x: Array, weights: Array, k: int, rng: Any, draws: RowDraws) -> Array:
-    """Owners (n,): the nearest of k rows that lie apart. Rounds of Lloyd would make all trials begin alike."""
-    codes = np.zeros(len(x), np.int32)
-    kernels.nearest(x, x[seeds(x, weights, k, rng, draws)], weights, codes=codes)
-    return codes
-
-
-def seeds(
-    x: Any, weights: Array, k: int, rng: Any, draws: RowDraws, gaps: Callable[[Array], Array] | None = None
-) -> Array:
-    """Rows (k,) that lie apart: each the best of several drawn by its distance to those before, as k-means++ does.
-
-    ``gaps`` gives the squared distances (n, m) of all rows to some of them, where ``x`` is not an array of points.
-    """
-    chance = weights / weights.sum()
-    chosen = [int(draws.choose(chance, 1, rng)[0])]
-    gaps = gaps or _gaps_between(x, chance)
-    gap = gaps(np.array(chosen))[:, 0]
-    for _ in range(k - 1):
-        mass = weights * gap
-        total = mass.sum()
-        drawn = draws.choose(mass if total > 0 else chance, 2 + int(np.log(k)), rng)
-        nearer = np.minimum(gap[:, None], gaps(drawn))
-        best = int(np.argmin(weights @ nearer))
-        chosen.append(int(drawn[best]))
-        gap = nearer[:, best]
-    return np.array(chosen)
-
-
-def _gaps_between(x: Array, chance: Array) -> Callable[[Array], Array]:
-    """What gives the squared distances of points to some of them."""
-    x = x - chance @ x
-    norms = np.einsum("nd,nd->n", x, x)
-    none = 1e-13 * norms.max()  # of a squared distance: rounding
-
-    def gaps(rows: Array) -> Array:
-        found = norms[:, None] - 2.0 * (x @ x[rows].T) + norms[rows]
-        return np.where(found > none, found, 0.0)
-
-    return gaps

@@ -106,7 +106,7 @@ class Climb:
     fell: bool = False
     interrupted: bool = False
     starts: tuple[Trace, ...] = ()  # how the climbs from all starts came to their ends
-    judged: float | None = None  # by rows that it was not over: their log-likelihood, as if they were as many
+    judged: float | None = None  # the log-likelihood of other rows, as if they were as many, outliers aside
     unit: float = 1.0  # as in `Here`
 
     @property

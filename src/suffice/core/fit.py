@@ -76,7 +76,7 @@ def fit(
     ddof
         1 gives the variance with divisor n − 1.
     start
-        Where a mixture begins: None (the best of several short climbs from k-means++ on a sketch of the rows),
+        Where a mixture begins: None (the best of several short runs on a sketch of the rows, by k-means and at random),
         ``"k-means++"``, ``"random"``, labels (n,), responsibilities (n, k), or a distribution with its parameters.
     accelerate
         Whether steps of the loop are extrapolated; a step that would lower the likelihood is not taken.

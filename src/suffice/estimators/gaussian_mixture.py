@@ -55,8 +55,9 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
     max_iter, n_init
         Most passes of a climb, and number of climbs, of which the best stands.
     init_params
-        "kmeans": the best of several short climbs from k-means++, on a sketch of the rows, or k-means alone where
-        ``max_iter`` is below the nine passes of such a climb; "k-means++": one of them;
+        "kmeans": the best of several short runs of EM on a sketch of the rows, from k-means and k-means++ in several
+        units and at random, or k-means alone where ``max_iter`` is below the passes of such a run; "k-means++": one of
+        them;
         "random": shares at random; "random_from_data": rows at random as means.
     weights_init, means_init, precisions_init
         Parameters to begin at. With all three the passes are those of plain EM, one by one what scikit-learn does;
