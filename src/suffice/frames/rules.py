@@ -42,6 +42,7 @@ WRITTEN = {
     r"[-+]?\d+ days?.*": "durations? Make numbers of them",
 }
 DATES = "dates or times: make numbers or labels of them"
+ON_REQUEST = "left out on request"
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Finding:
         """The column under a family that the caller chose."""
         all_levels = self.levels if self.unpooled is None else self.unpooled
         levels = all_levels if family is not None and family.worded else None
-        why = "left out on request" if family is None else "given"
+        why = ON_REQUEST if family is None else "given"
         return replace(self, family=family, why=why, levels=levels, unpooled=None, real=False)
 
     def without_pool(self) -> Finding:
