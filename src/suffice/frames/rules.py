@@ -134,11 +134,14 @@ def of_labels(name: Any, levels: tuple[Any, ...], rows: int, missing: float, eac
 
 def _with_pool(name: Any, levels: tuple[Any, ...], missing: float, few: Array, part: float, stray: str) -> Finding:
     """Labels of which the rare ones are one level."""
-    kept = tuple(level for level, rare in zip(levels, few.tolist(), strict=True) if not rare and level != POOL)
-    family = Categorical((*kept, POOL), pool=POOL)
-    pooled = f"{np.count_nonzero(few)} with fewer than {LEAST} rows pooled as {POOL!r} ({percent(part)} of the rows)"
+    kept = tuple(level for level, rare in zip(levels, few.tolist(), strict=True) if not rare)
+    pool = POOL
+    while pool in levels:  # a level of that name is not the pool
+        pool = f"({pool})"
+    family = Categorical((*kept, pool), pool=pool)
+    pooled = f"{np.count_nonzero(few)} with fewer than {LEAST} rows pooled as {pool!r} ({percent(part)} of the rows)"
     return Finding(
-        name, family, f"text, {len(levels)} levels, {pooled}{stray}", missing, (*kept, POOL), unpooled=levels
+        name, family, f"text, {len(levels)} levels, {pooled}{stray}", missing, (*kept, pool), unpooled=levels
     )
 
 
