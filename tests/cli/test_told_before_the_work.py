@@ -118,3 +118,16 @@ def test_levels_are_asked_for_at_once_and_the_top_ones_printed(run, tmp_path):
 def test_a_path_is_no_table():
     with pytest.raises(DataError, match=r"sf\.scan\(path\)"):
         sf.infer("rows.csv")
+
+
+def test_columns_that_are_left_out_are_named_unless_the_caller_left_them_out(run, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"id": range(1000, 1060), "x": rng.normal(size=60), "when": ["2026-01-01"] * 59 + ["2026-02-03"]}
+    )
+    place = tmp_path / "t.csv"
+    table.to_csv(place, index=False)
+    told = run("fit", place, "--components", "1").stderr
+    assert "left out: 'id' (" in told
+    assert "--family COLUMN=FAMILY" in told
+    assert "left out: 'id'" not in run("fit", place, "--components", "1", "--ignore", "id").stderr

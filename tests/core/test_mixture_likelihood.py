@@ -150,6 +150,10 @@ def test_a_held_weight_is_the_constrained_maximum():
         (lambda x: sf.theory.likelihood(TRUTH, x, component=2, mean=[1.0]), "from 0 to 1; got 2"),
         (lambda x: sf.theory.likelihood(sf.Normal(), x, component=0, mean=[1.0]), "Normal has none"),
         (lambda x: sf.theory.likelihood(TRUTH, x, {("weights", 0): [1.5]}), "from 0 to 1; got"),
+        (
+            lambda x: sf.theory.likelihood(TRUTH, x, ("mean", 0)),
+            r"grid maps parameters .* \{\('mean', 0\): ",
+        ),
         (lambda x: sf.theory.likelihood(TRUTH, x), "name at least one parameter"),
         (lambda x: sf.theory.profile(TRUTH, x, "mean", [1.0]), "one number"),
         (lambda x: sf.theory.likelihood(TRUTH, x, mean=[[1.0, 2.0]], weights=np.ones((3, 2))), "those of the rows"),

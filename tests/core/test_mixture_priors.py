@@ -62,8 +62,8 @@ def test_a_wrong_number_of_priors_is_named(x):
         (NORMALS, {"components": sf.Gamma(1.0, 1.0)}, "got Gamma(shape=1, rate=1)"),
         (NORMALS, {"weight": sf.Dirichlet([2.0])}, "got the key 'weight'"),
         (NORMALS, lambda weights, mean, std: weights * mean * std, "'weights': Dirichlet(…)"),
-        (NORMALS, "strong", "the only prior with a name is 'weak'"),
-        (NORMALS, {"components": "strong"}, "the only prior with a name is 'weak'"),
+        (NORMALS, "strong", "priors by name are 'weak'"),
+        (NORMALS, {"components": "strong"}, "priors by name are 'weak'"),
         (UNLIKE, {"components": [None, sf.Dirichlet([1.0])]}, "member 1: a member of a mixture"),
     ],
 )

@@ -33,6 +33,8 @@ def test_other_families():
     assert sf.posterior(sf.Exponential(), [2.0, 4.0], prior="reference").belief == sf.Gamma(2, 6)
     known = sf.posterior(sf.Normal(std=2).fix("std"), X, prior="reference")
     assert (known.mean, known.std) == pytest.approx((X.mean(), 2 / np.sqrt(12)), rel=1e-12)
+    counts = sf.posterior(sf.Multinomial(), [[1, 2], [1, 3]], prior="reference")
+    np.testing.assert_allclose(counts.belief.alpha, [2, 5])
     labels = sf.posterior(sf.Categorical(), list("aab"), prior="reference")
     assert labels.mean == pytest.approx([2 / 3, 1 / 3], rel=1e-12)
     rows = np.column_stack([X, X[::-1]])

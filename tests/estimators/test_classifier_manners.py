@@ -154,3 +154,20 @@ def test_cells_that_break_a_rule_are_named() -> None:
         sf.BernoulliNB(binarize=None).fit([[0, 1], [0, 3]], [0, 1])
     with pytest.raises(sf.DataError, match="60 rows, but 5 labels"):
         sf.NaiveBayes().fit(USED, Y[:5])
+
+
+def test_rows_of_unknown_class_are_left_out_of_the_score() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 2))
+    truth = np.where(rows[:, 0] > 0.3, "a", "b").astype(object)
+    some = truth.copy()
+    some[[3, 7, 8]] = [None, np.nan, None]
+    known = np.array([isinstance(one, str) for one in some])
+    model = sf.NaiveBayes().fit(rows, truth)
+    expected = np.mean(model.predict(rows)[known] == truth[known])
+    assert model.score(rows, some) == pytest.approx(expected, rel=1e-15)
+    heavy = np.where(np.arange(40) < 10, 5.0, 1.0)
+    weighed = np.average(model.predict(rows)[known] == truth[known], weights=heavy[known])
+    assert model.score(rows, some, heavy) == pytest.approx(weighed, rel=1e-12)
+    with pytest.raises(sf.DataError, match="every class in y is unknown"):
+        model.score(rows, [None] * 40)

@@ -212,3 +212,20 @@ def test_a_wide_model_comes_back_from_a_file_and_a_pickle(tmp_path):
         np.testing.assert_allclose(other.predict_proba(new), found.predict_proba(new), rtol=1e-9, atol=1e-14)
         assert other.distribution_ == found.distribution_
         assert other.statistics_ == found.statistics_
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("lacking", ["cell", "class"])
+def test_one_missing_cell_or_class_leaves_wide_rows_shrunk(kind, lacking):
+    x, y, new, truth = problem(60, 90, seed=7)
+    x, classes = x.copy(), y.astype(float)
+    with pytest.warns(sf.SufficeWarning, match="fewer rows than columns"):
+        complete = log_loss(truth, kind().fit(x, classes).predict_proba(new))
+    if lacking == "cell":
+        x[3, 7] = np.nan
+    else:
+        classes[3] = np.nan
+    with pytest.warns(sf.SufficeWarning):
+        model = kind().fit(x, classes)
+    assert "fewer rows than columns" in dict(model.alerts_)["singular"]
+    assert log_loss(truth, model.predict_proba(new)) < complete + 0.1

@@ -376,7 +376,7 @@ def test_stick_breaking_breaks_a_stick() -> None:
     ("mixture", "prior", "error", "words"),
     [
         (sf.Mixture(sf.Poisson(), 2), {"weights": sf.Dirichlet([1.0])}, UnsupportedError, "says nothing of the comp"),
-        (sf.Mixture(sf.Poisson(), 2), "strong", UnsupportedError, "only prior with a name"),
+        (sf.Mixture(sf.Poisson(), 2), "strong", UnsupportedError, "priors by name are"),
         (sf.Mixture(sf.Poisson(), 2), sf.Beta(1, 1), UnsupportedError, "Poisson has Gamma"),
         (sf.Mixture(sf.Poisson(), 1), lambda rate: np.exp(-rate), UnsupportedError, "conjugate"),
         (sf.Mixture(sf.Poisson(), 2, hard=True), sf.Gamma(1, 1), UnsupportedError, "hard=True"),

@@ -55,7 +55,7 @@ def test_labels_that_no_row_had_are_scored_as_the_pool_without_a_warning(compone
 
 def test_a_classifier_learns_and_predicts_with_the_pool():
     y = np.where(TABLE["city"].str.startswith("hamlet"), "small", "large")
-    model = sf.NaiveBayes().fit(TABLE, y)
+    model = sf.NaiveBayes(sf.infer(TABLE)).fit(TABLE, y)
     new = pd.DataFrame({"city": ["hamlet 999", "town 01"], "size": [0.0, 0.0]})
     assert model.predict(new).tolist() == ["small", "large"]
 
@@ -91,3 +91,27 @@ def test_fits_of_different_pools_do_not_merge():
     left, right = (sf.fit(sf.Categorical([one, "rest"], pool="rest"), ["a", "b", "c"]) for one in "ab")
     with pytest.raises(DataError, match="levels of Categorical differs"):
         sf.merge(left, right)
+
+
+def test_a_level_that_is_called_like_the_pool_stays_a_level():
+    words = np.where(np.arange(len(CITY)) % 20 == 0, "(other)", CITY)
+    found = sf.infer({"city": words})["city"]
+    assert found.levels[-1] == "((other))"
+    learned = sf.fit(sf.infer({"city": words}), {"city": words}).distribution.blocks["city"].by_label
+    assert learned["(other)"] == pytest.approx(np.mean(words == "(other)"))
+
+
+def test_a_classifier_pools_nothing_so_that_batches_and_parts_add_up():
+    classes = np.where(TABLE["size"] > 1, "large", "small")
+    whole = sf.NaiveBayes().fit(TABLE[["city"]], classes)
+    batches = sf.NaiveBayes()
+    for begin in range(0, len(TABLE), 700):
+        some = slice(begin, begin + 700)
+        batches.partial_fit(TABLE[["city"]][some], classes[some], classes=["large", "small"])
+    merged = sf.merge(
+        sf.NaiveBayes().fit(TABLE[["city"]][:1000], classes[:1000]),
+        sf.NaiveBayes().fit(TABLE[["city"]][1000:], classes[1000:]),
+    )
+    expected = whole.predict_proba(TABLE[["city"]][:300])
+    for one in (batches, merged):
+        np.testing.assert_allclose(one.predict_proba(TABLE[["city"]][:300]), expected, rtol=1e-10)

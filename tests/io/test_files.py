@@ -148,6 +148,8 @@ def beliefs():
     known = sf.Mixture(sf.Poisson(), 2, weights=[0.3, 0.7]).fix("weights")
     yield "Mixture-known", sf.posterior(known, COUNTS[:, 0], prior="weak", random_state=0)
     values = sf.Categorical([0.2, 0.5, 0.9], [0.3, 0.4, 0.3])
+    either = sf.Mixture([sf.Beta(2, 8), sf.Beta(8, 2)], weights=[0.3, 0.7])
+    yield "Mixed", sf.posterior(sf.Bernoulli(), [1, 0, 1], prior=either)
     yield "Finite", sf.posterior(sf.Bernoulli(), [1, 0, 1], prior=values)
     yield "Finite-several", sf.posterior(sf.Normal(), X[:, 0], prior={sf.Normal(0, 1): 1, sf.Normal(1, 2): 3})
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from sklearn.base import clone
 
 import suffice as sf
+from suffice.core.em import FallenError
 from suffice.io import dumps, loads
 
 UNCERTAIN = {  # such estimates lie on a bound or a ridge: they depend on the last bits of the rows
@@ -255,7 +256,10 @@ OF_CLASSES = [the_same_again, threads, order_of_classes, shown]
 
 def in_scikit_learns_words(error):
     """Whether an estimator, or scikit-learn's validation, refuses rows: those are ValueErrors, as its users expect."""
-    raised = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    raised = Path(last.filename)
+    if not (last.line or "").startswith("raise "):  # NumPy's own functions have no line of Python
+        return False
     return raised.parent.name == "estimators" or raised.parts[-2:] == ("utils", "validation.py")
 
 
@@ -272,6 +276,8 @@ def check(problem):
             for one in (*ALWAYS, *turns):
                 law = one.__name__
                 one(problem, found)
+    except FallenError as fall:
+        return "never_falls", str(fall)
     except sf.SufficeError as refusal:
         return None if law == "no raw exception" else (law, f"{type(refusal).__name__}: {refusal}")
     except ValueError as error:

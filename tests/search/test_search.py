@@ -7,6 +7,7 @@ from tests.search.laws import ALWAYS, SOMETIMES, check, require
 from tests.search.problems import VERBS, Problem, make
 
 import suffice as sf
+from suffice.core.em import FallenError
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -53,3 +54,12 @@ def test_problems_of_every_sort_are_made(verb):
     assert len({type(problem.model).__name__ for problem in made}) >= {"classify": 7, "cluster": 3, "posterior": 5}.get(
         verb, 3
     )
+
+
+def test_a_fall_of_em_is_a_finding(monkeypatch):
+    def fallen(_):
+        msg = "stopped after pass 3, which lowered the log-likelihood"
+        raise FallenError(msg)
+
+    monkeypatch.setattr("tests.search.laws.learn", fallen)
+    assert check(make(0)) == ("never_falls", "stopped after pass 3, which lowered the log-likelihood")

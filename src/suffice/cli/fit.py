@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+LISTED = 5  # columns that a note names
 CRITERIA = {"bic": "bic", "aic": "aic", "icl": "icl", "heldout": "held_out"}
 
 
@@ -65,7 +66,7 @@ def fit(ctx: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
 
     asked, target = _request(files, options)
     learned = mixture(asked) if target is None else classifier(asked, target)
-    _warn_of_identifiers(learned, len(asked.data))
+    _notes_on_columns(learned, len(asked.data))
     _save(learned, options, asked.data)
     _show(learned, options)
     if learned.interrupted:
@@ -74,14 +75,20 @@ def fit(ctx: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
         ctx.exit(INTERRUPTED)
 
 
-def _warn_of_identifiers(learned: Any, rows: int) -> None:
-    """Say which columns have so many levels that rare ones are pooled, or that what they tell is chance."""
+def _notes_on_columns(learned: Any, rows: int) -> None:
+    """Say which columns are left out, are copies, are pooled, or have so many levels that what they say is chance."""
     from suffice.cli.model import Model
     from suffice.cli.terminal import note
     from suffice.core.shown import shown
     from suffice.exhibit import NOISY, RARE
+    from suffice.frames.rules import ON_REQUEST
 
     members = max(Model("", learned.model).members, 1)
+    left = [one for one in learned.schema.findings if one.family is None and one.why != ON_REQUEST]
+    if left:
+        names = ", ".join(f"{shown(one.name)!r} ({shown(one.why, 60)})" for one in left[:LISTED])
+        more = f" and {len(left) - LISTED} more" if len(left) > LISTED else ""
+        note(f"note: left out: {names}{more}. --family COLUMN=FAMILY takes a column in.", "yellow")
     for one in learned.schema.findings:
         if one.why.startswith("a copy of ") and one.family is not None:
             copy = one.why.partition(";")[0]

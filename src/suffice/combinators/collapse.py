@@ -135,7 +135,7 @@ def mixture_alerts(mixture: Any, stats: Any) -> tuple[Alert, ...]:
         found.append(("spurious", text))
     for index in np.flatnonzero((doubts.few | _alone(mixture, stats)) & ~doubts.degenerate & ~empty):
         text = (
-            f"component {index} rests on {_rows(stats, index)}, too few to tell a cluster from an accident. Use "
+            f"component {index} rests on {_rows(stats, index)}, too few to tell a cluster from chance. Use "
             "fewer components or a prior."
         )
         found.append(("few rows", text))

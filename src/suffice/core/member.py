@@ -498,7 +498,7 @@ class Member(Answers):
 
 
 def check_named(prior: str) -> None:
-    """Refuse names of priors other than the one there is."""
+    """Refuse names of priors that are not known."""
     if prior != "weak":
-        msg = f"prior={prior!r} is not known; the only prior with a name is 'weak'."
+        msg = f"prior={prior!r} is not known; priors by name are 'weak' and, in sf.posterior, 'reference'."
         raise UnsupportedError(msg)

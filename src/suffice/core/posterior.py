@@ -200,7 +200,7 @@ def conjugate_posterior(likelihood: Any, stats: Any, prior: Any) -> Any:
     alerts: tuple[tuple[str, str], ...] = ()
     if isinstance(prior, str):
         if prior != "weak":
-            msg = f"prior={prior!r} is not known; the only prior with a name is 'weak'."
+            msg = f"prior={prior!r} is not known; priors by name are 'weak' and, in sf.posterior, 'reference'."
             raise UnsupportedError(msg)
         alerts, prior = likelihood.weak_alerts(stats), likelihood.weak_prior(stats)
     from suffice.core.density import density_posterior, is_density

@@ -42,9 +42,11 @@ def reference_posterior(likelihood: Any, stats: Any) -> Posterior:
     try:
         belief = model.stacked.reference_belief(stats)
     except ParameterError as error:
+        why = str(error).rstrip(".")
         msg = (
-            f"under prior='reference' the posterior of {likelihood.name} is improper with these data: {error} Add "
-            "rows, or give a proper prior; suffice.core.reference says what each family needs."
+            f"under prior='reference' the posterior of {likelihood.name} is improper with these data ({why}). Every "
+            "outcome must have been seen, values must differ, and of several columns there must be more rows than "
+            "columns. Add rows, or give a proper prior such as 'weak'."
         )
         raise UnsupportedError(msg) from error
     text = "the reference prior is improper: the posterior is proper, but the evidence is undefined."

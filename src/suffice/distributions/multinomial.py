@@ -180,9 +180,10 @@ class Multinomial(ExponentialFamily):
 
     # ---- believing ----------------------------------------------------------------------------------------------
     def update(self, stats: Any, prior: Any) -> Dirichlet:
-        if prior.alpha.shape[-1] != stats.total.shape[-1]:
+        entries = np.shape(prior.alpha)[-1:]  # none where the same holds of every outcome
+        if entries and entries[0] != stats.total.shape[-1]:
             outcomes = stats.total.shape[-1]
-            msg = f"{prior!r} has {prior.alpha.shape[-1]} entries, but Multinomial counts {outcomes} outcomes."
+            msg = f"{prior!r} has {entries[0]} entries, but Multinomial counts {outcomes} outcomes."
             raise ParameterError(msg)
         return Dirichlet(prior.alpha + stats.total)
 

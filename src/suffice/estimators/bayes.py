@@ -368,7 +368,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
             model = self._settled(template, stats).estimate(self._regularise(stats, seen), self._believed())
             self.distribution_, self.statistics_ = self._refined(model, stats, seen), stats
             self.converged_, self.n_iter_ = True, 1
-            self._tell(self._notes(), streams=more)
+            self._tell(streams=more)
 
     def _tell(self, more: tuple[Alert, ...] = (), *, streams: bool = False) -> None:
         """Show the attributes, and warn of what is not to be trusted; what a stream has not seen may still come."""
@@ -376,7 +376,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         if not self.converged_:
             text = f"{type(self).__name__} stopped before the likelihood was flat; raise max_iter or tol."
             warnings.warn(text, ConvergenceWarning, stacklevel=4)
-        self.alerts_ = (*more, *self.distribution_.alerts(self.statistics_))
+        self.alerts_ = (*more, *self._notes(), *self.distribution_.alerts(self.statistics_))
         aloud = self._warns - {"empty", "unseen"} if streams else self._warns
         told = [text for code, text in self.alerts_ if code in aloud]
         if told:

@@ -7,6 +7,7 @@ import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -65,6 +66,36 @@ class Deciding(Asking):
     _validated: Any
 
     # ---- deciding ---------------------------------------------------------------------------------------------------
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted; rows of unknown class (None, NaN) are left out.
+
+        Parameters
+        ----------
+        X
+            Rows.
+        y
+            The class of each row.
+        sample_weight
+            One number of at least 0 per row.
+
+        Returns
+        -------
+        float
+            Accuracy, from 0 to 1.
+        """
+        labels = np.asarray(y)
+        unknown = np.zeros(labels.shape, dtype=bool)
+        if labels.ndim == 1 and labels.dtype.kind in "fO":
+            unknown = np.array([one is None or one != one for one in labels.tolist()], dtype=bool)  # noqa: PLR0124 (NaN)
+        if not unknown.any():
+            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        if unknown.all():
+            msg = f"{type(self).__name__}.score: every class in y is unknown; give the class of some rows."
+            raise DataError(msg)
+        held = None if sample_weight is None else np.asarray(sample_weight)[~unknown]
+        seen = np.array(labels[~unknown].tolist())
+        return float(accuracy_score(seen, self.predict(X)[~unknown], sample_weight=held))
+
     def _asked(self, X: Any) -> tuple[Classes, Any]:
         """The learned classes, and rows that they are asked about."""
         check_is_fitted(self)

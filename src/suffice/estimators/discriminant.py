@@ -168,16 +168,22 @@ class Discriminant(BayesShell):
 
     def _refined(self, model: Classes, stats: Any, seen: Any) -> Classes:
         """The same means with the covariances that the options ask for, above the same floor."""
+        stack = model.components
+        floor = model.floors_from(stats) if model.floors is None else model.floors
         if self.shrinkage is None and self.covariance_estimator is None and not getattr(self, "reg_param", 0.0):
-            return model
-        stack, found = model.components, self._by_class(model, stats, seen)
+            drawn = stats if stats.exact else self._regularise(stats, seen)  # exact ones are before they are estimated
+            if drawn is stats:
+                return model
+            found = drawn.members
+            solved = stack.solve(np.asarray(stack.mean), found.kept, found.weight, None, floor)
+            return replace(model, components=stack.choose(found.weight == 0, solved))
+        found = self._by_class(model, stats, seen)
         pooled = len(found.kept) < len(found.weight)
         weight = found.weight.sum(keepdims=True) if pooled else found.weight
         cov = found.kept * share(np.ones(len(weight)), weight)[:, None, None]
         wanted = self._regularised(self._estimated(cov, weight, model, found, seen))
         if wanted is cov:
             return model
-        floor = model.floors_from(stats) if model.floors is None else model.floors
         solved = stack.solve(np.asarray(stack.mean), wanted * weight[:, None, None], found.weight, None, floor)
         return replace(model, components=stack.choose(found.weight == 0, solved))
 

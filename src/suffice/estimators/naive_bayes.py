@@ -148,7 +148,9 @@ class NaiveBayes(BayesShell):
             raise DataError(msg)
         weights = sample_weight if files else row_weights(sample_weight, found.codes).values
         try:
-            chosen = infer(rows, self.families, joint=self.joint, weights=weights, within=found.codes)
+            options: Any = {"joint": self.joint, "weights": weights, "within": found.codes}
+            # Levels that are rare in these rows may be frequent in those of partial_fit and merge: none is pooled.
+            chosen = infer(rows, self.families, pool=False, **options)
         except DataError as error:
             few = "; one sample shows no family" if len(found.codes) == 1 else ""
             msg = f"{type(self).__name__} learns nothing from these rows{few}. {error}"

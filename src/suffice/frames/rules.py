@@ -42,6 +42,7 @@ WRITTEN = {
     r"[-+]?\d+ days?.*": "durations? Make numbers of them",
 }
 DATES = "dates or times: make numbers or labels of them"
+ON_REQUEST = "left out on request"
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Finding:
         """The column under a family that the caller chose."""
         all_levels = self.levels if self.unpooled is None else self.unpooled
         levels = all_levels if family is not None and family.worded else None
-        why = "left out on request" if family is None else "given"
+        why = ON_REQUEST if family is None else "given"
         return replace(self, family=family, why=why, levels=levels, unpooled=None, real=False)
 
     def without_pool(self) -> Finding:
@@ -133,11 +134,14 @@ def of_labels(name: Any, levels: tuple[Any, ...], rows: int, missing: float, eac
 
 def _with_pool(name: Any, levels: tuple[Any, ...], missing: float, few: Array, part: float, stray: str) -> Finding:
     """Labels of which the rare ones are one level."""
-    kept = tuple(level for level, rare in zip(levels, few.tolist(), strict=True) if not rare and level != POOL)
-    family = Categorical((*kept, POOL), pool=POOL)
-    pooled = f"{np.count_nonzero(few)} with fewer than {LEAST} rows pooled as {POOL!r} ({percent(part)} of the rows)"
+    kept = tuple(level for level, rare in zip(levels, few.tolist(), strict=True) if not rare)
+    pool = POOL
+    while pool in levels:  # a level of that name is not the pool
+        pool = f"({pool})"
+    family = Categorical((*kept, pool), pool=pool)
+    pooled = f"{np.count_nonzero(few)} with fewer than {LEAST} rows pooled as {pool!r} ({percent(part)} of the rows)"
     return Finding(
-        name, family, f"text, {len(levels)} levels, {pooled}{stray}", missing, (*kept, POOL), unpooled=levels
+        name, family, f"text, {len(levels)} levels, {pooled}{stray}", missing, (*kept, pool), unpooled=levels
     )
 
 

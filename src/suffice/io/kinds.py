@@ -50,6 +50,7 @@ def values() -> dict[str, type]:
     from suffice.core.em import Trace
     from suffice.core.finite_posterior import FinitePosterior
     from suffice.core.latent import Joint
+    from suffice.core.mixed_posterior import MixedPosterior
     from suffice.core.moments import Moments, Scatter
     from suffice.core.posterior import Posterior
     from suffice.core.result import Fit
@@ -105,7 +106,7 @@ def values() -> dict[str, type]:
         *(Averaged, Classes, Mixture, Product, Schema, Stack, VariationalMixture),
         *(Counts, Cuts, Extremes, Joint, Moments, Parts, Scatter, Sums),
         *(DirichletShares, KnownShares, LabelPosterior, Posterior, ProductPosterior, StackPosterior, StickBreaking),
-        *(Finding, FinitePosterior, Fit, Selection, Table, Trace, VariationalPosterior),
+        *(Finding, FinitePosterior, Fit, MixedPosterior, Selection, Table, Trace, VariationalPosterior),
     )
     return {kind.__name__: kind for kind in (*families, *others)}
 

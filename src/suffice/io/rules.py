@@ -19,6 +19,7 @@ from suffice.core.layout import FINEST
 from suffice.core.layout import KINDS as LAYOUT_KINDS
 from suffice.core.parameters import SIMPLEX, Array, as_parameter
 from suffice.core.plain import refused
+from suffice.core.posterior import Posterior
 from suffice.core.statistics import Additive, Parts
 
 # Shapes of arrays, axis by axis: a letter is the same number in all arrays of a value, "1" is 1, "…" any more axes.
@@ -211,6 +212,20 @@ def _check_finite(posterior: Any) -> None:
     _ask(posterior)
 
 
+def _check_mixed(posterior: Any) -> None:
+    likelihood, components = posterior.likelihood, posterior.components
+    require(isinstance(likelihood, Distribution), "the likelihood is a distribution.")
+    require(len(components) > 0, "there is at least one component.")
+    alike = all(isinstance(one, Posterior) and type(one.likelihood) is type(likelihood) for one in components)
+    require(alike, f"each component is a posterior of {likelihood.name}.")
+    require(len({type(one.belief) for one in components}) == 1, "the components are beliefs of one kind.")
+    for name in ("weights", "prior_weights"):
+        shares: Array = as_parameter("MixedPosterior", name, getattr(posterior, name), SIMPLEX)
+        require(shares.shape == (len(components),), f"there is one of the {name} for each component.")
+    _check_names(posterior.column_names, likelihood)
+    _ask(posterior)
+
+
 def _ask(posterior: Any) -> None:
     """Have a belief answer: what does not fit together cannot; what its kind cannot answer is no fault of the file."""
     for question in ("mean", "log_evidence", "alerts"):
@@ -356,6 +371,7 @@ RULES: dict[str, Callable[[Any], None]] = {
     "Joint": _check_joint,
     "KnownShares": _check_known,
     "LabelPosterior": _check_posterior,
+    "MixedPosterior": _check_mixed,
     "Mixture": _check_mixture,
     "Parts": _check_parts,
     "Posterior": _check_posterior,

@@ -276,7 +276,7 @@ class Page:
         return {"n": f"{n:,}", "seed": self.seed, "panels": panels, **found}
 
     def strangest(self) -> list[dict[str, Any]]:
-        """The rows of least probability."""
+        """The rows with the most surprising cells."""
         return strange.strangest(self.exhibit)
 
     def classified(self) -> dict[str, Any] | None:

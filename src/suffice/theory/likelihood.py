@@ -97,6 +97,9 @@ def likelihood(
     array([-3.724, -3.224])
     """
     model, rows, checked = _read(as_distribution(distribution, "likelihood"), data, weights)
+    if grid is not None and not isinstance(grid, Mapping):
+        msg = f"likelihood: grid maps parameters to values, as in {{{grid!r:.40}: [1.0, 2.0]}}; got {grid!r:.40}."
+        raise ParameterError(msg)
     named = {**(grid or {}), **grids}
     if not named:
         first = next(iter(model.params))
