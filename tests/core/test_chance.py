@@ -11,6 +11,7 @@ import suffice as sf
 from suffice.combinators.chance import chance_gain, log_choices
 from suffice.combinators.collapse import doubt
 from suffice.core.ranking import fit_merit
+from suffice.core.separation import of_covariances
 from suffice.core.weights import Weights
 
 FULL = {d: np.stack([np.ones(d), np.arange(1.0, d + 1)], axis=1) for d in (1, 2, 3, 5, 10)}
@@ -219,3 +220,11 @@ def test_select_does_not_discard_covariances_for_a_relation_between_columns():
     assert scores[0] > max(scores) - 0.5
     named = sf.fit(sf.Mixture(sf.MultivariateNormal(), 1), pd.DataFrame(x, columns=["a", "b", "c"]), random_state=0)
     assert "'a', 'b', 'c'" in dict(named.alerts)["singular"]
+
+
+def test_components_of_variances_far_apart_can_be_told_apart():
+    """Their covariances are singular to rounding, whatever the units."""
+    cov = np.array([np.eye(2), [[1.0, 0.3], [0.3, 1e200]]])
+    found = of_covariances(np.zeros((2, 2)), cov, np.ones((1, 2)))
+    assert found.divergence[0, 1] > 100
+    assert np.isfinite(found.divergence).all()

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import suffice as sf
-from suffice.combinators import course, splitting, starts, swift
+from suffice.combinators import course, seeding, splitting, starts, swift
 from suffice.core.latent import plus
 
 TRUTH = sf.Mixture([sf.Normal(4, 0.8), sf.Normal(8, 2)], weights=[0.3, 0.7])
@@ -145,8 +145,8 @@ def test_an_interrupt_keeps_what_two_members_made_one_led_to(monkeypatch):
     rows = np.random.default_rng(0).normal(size=200) + np.repeat([0, 20, 40, 60], 50)
     climb, moves, paths, moved = course.climb, starts.moves, [], []
 
-    def badly(x, *_):  # the first two share a heap, and the last has two
-        heap = np.argsort(np.argsort(x[:, 0])) // 50
+    def badly(partitions, *_):  # the first two share a heap, and the last has two
+        heap = np.argsort(np.argsort(partitions.places[:, 0])) // 50
         return np.array([[0, 1], [2, 2], [3, 3], [3, 3]])[heap, np.arange(200) % 2]
 
     def counted(*given):
@@ -159,7 +159,11 @@ def test_an_interrupt_keeps_what_two_members_made_one_led_to(monkeypatch):
         paths.append(path.height)
         return replace(path, interrupted=True) if gained else path
 
-    for place, name, stub in ((starts, "clusters", badly), (course, "climb", interrupted), (starts, "moves", counted)):
+    for place, name, stub in (
+        (seeding.Partitions, "draw", badly),
+        (course, "climb", interrupted),
+        (starts, "moves", counted),
+    ):
         monkeypatch.setattr(place, name, stub)
     fit = sf.fit(sf.Mixture(sf.Normal(), 4), rows, random_state=0)
     assert "interrupted" in dict(fit.alerts)["not converged"]

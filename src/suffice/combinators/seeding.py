@@ -39,11 +39,14 @@ LABELS = ((SCALED, 0), (RANDOM, 0))  # indicators of labels have no units
 class Partitions:
     """Initial partitions of rows, each drawn in other coordinates than the one before."""
 
-    def __init__(self, rows: Any, weights: Weights) -> None:
-        self.rows, self.held = rows, weights.dense()[:, 0]
+    def __init__(self, rows: Any, weights: Weights, *, hard: bool = False) -> None:
+        held = weights.dense()[:, 0]
+        self.rows, self.held = rows, held / held.max(initial=np.finfo(float).tiny)  # squares of tiny weights are 0
         self.draws = RowDraws.of(rows, scale_of(rows, weights))
         self.places = points(rows, self.held)
-        self.kinds = LABELS if isinstance(rows, Labels) else NUMBERS
+        self.kinds: tuple[tuple[str, int], ...] = LABELS if isinstance(rows, Labels) else NUMBERS
+        if hard:  # components of random rows are alike, and one of them takes every row
+            self.kinds = tuple(kind for kind in self.kinds if kind[0] != RANDOM)
         self._known: dict[str, Array] = {SCALED: self.places}
 
     def draw(self, index: int, k: int, rng: Any) -> Array:

@@ -313,7 +313,10 @@ def _best(runs: list[Climb], count: int) -> list[Climb]:
 
 def _first_shares(course: Course, trials: int, rng: Any, how: Any) -> Iterator[Array]:
     """Responsibilities (n, k) from which trials begin."""
-    model, partitions = course.model, Partitions(course.small, course.weights)
+    model, partitions = (
+        course.model,
+        Partitions(course.small, course.weights, hard=bool(getattr(course.model, "hard", False))),
+    )
     seen: set[tuple[bytes, bool]] = set()
     for index in range(trials):
         codes = partitions.draws.codes(model.n, rng) if how == "random" else partitions.draw(index, model.n, rng)

@@ -50,6 +50,10 @@ class Compact:
         self.diagonal = _locked(np.asarray(diagonal, dtype=np.float64))
         self.factors = tuple(_locked(np.asarray(one, dtype=np.float64)) for one in factors)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle by the parts, so that a copy is read-only, too."""
+        return Compact, (self.diagonal, self.factors)
+
     # ---- as an array --------------------------------------------------------------------------------------------
     @property
     def shape(self) -> tuple[int, ...]:

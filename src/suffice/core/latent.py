@@ -21,6 +21,8 @@ from suffice.core.weights import Weights
 from suffice.kernels import choosing
 
 BLOCK_CELLS = 1 << 17  # rows × members that are scored at a time: 1 MB
+TINY = float(np.finfo(float).tiny)
+ROOT_OF_TINY = 1e-150  # the sum of weights below which their squares may be 0
 
 
 class Shared(NamedTuple):
@@ -130,7 +132,9 @@ class Joint(Additive):
     def row(self) -> float:
         """The weight of one row: 1, or where weights are shares what they are on average."""
         total, solid = float(self.count.sum()), float(self.solid[0])
-        return min(solid / total, 1.0) if solid > 0 else 1.0
+        if solid > 0:
+            return min(solid / total, 1.0)
+        return TINY if 0 < total < ROOT_OF_TINY else 1.0  # squares of such weights are 0: nothing is known of rows
 
     @property
     def weight(self) -> Array:

@@ -76,9 +76,17 @@ def of_covariances(mean: Array, cov: Array, degrees: Array, background: Array | 
     whole = np.eye(r) if background is None else background
     covariances = np.concatenate([cov, whole[None]])
     means = np.concatenate([mean, np.zeros((1, r))])
-    inverse, log_det = np.linalg.inv(covariances), np.linalg.slogdet(covariances)[1]
+    inverse, log_det = _inverse(covariances), np.linalg.slogdet(covariances)[1]
     away = mean[:, None] - means
     squares = np.einsum("ija,jab,ijb->ij", away, inverse, away)
     traces = np.einsum("iab,jba->ij", cov, inverse)
     divergence = 0.5 * (traces + squares - r + log_det - log_det[:k, None])
     return Separation(divergence, log_det[:k] - log_det[k], degrees)
+
+
+def _inverse(covariances: Array) -> Array:
+    """The inverses; of what is singular to rounding (variances 1e200 apart) those in the directions that vary."""
+    try:
+        return np.linalg.inv(covariances)
+    except np.linalg.LinAlgError:
+        return np.linalg.pinv(np.nan_to_num(covariances), hermitian=True)

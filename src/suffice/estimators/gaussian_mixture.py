@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from suffice.combinators.mixture import Mixture
 from suffice.combinators.starts import SHORT, floors_of
-from suffice.core.compact import Compact, replace
+from suffice.core.compact import Compact, diagonals, replace
 from suffice.core.em import InterruptedStart
 from suffice.core.weights import Weights
 from suffice.distributions.multivariate_normal import MultivariateNormal
@@ -167,8 +167,9 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         if found is None or self._unchanged or self.covariance_type in SHAPES:
             return found
         floors = floors_of(replace(model, floors=None), rows, weights)
-        compact = isinstance(floors, Compact)
-        return _above(found, Compact(floors.diagonal + model.floors) if compact else floors + model.floors)
+        if isinstance(floors, Compact):
+            return _above(found, Compact(floors.diagonal + diagonals(model.floors)))
+        return _above(found, floors + model.floors)
 
     def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> Any:
         k, d = self.n_components, rows.shape[1]
