@@ -18,7 +18,7 @@ demo: $(VENV)/base.stamp
 test: $(VENV)/dev.stamp
 	@mkdir -p build
 	@set -o pipefail; $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report= $(PYTEST_ARGS) | tee build/pytest.log
-	$(BIN)/coverage report --include='*/suffice/core/*,*/suffice/distributions/*' --fail-under=95
+	$(BIN)/coverage report --fail-under=95
 	@tail -n 1 build/pytest.log
 
 lint: $(VENV)/dev.stamp

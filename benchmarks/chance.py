@@ -1,4 +1,4 @@
-"""How much EM gains by chance on noise, beside the bound of `suffice.combinators.chance`.
+"""How much EM gains by chance on noise, beside the bound of `suffice.models.chance`.
 
 ``python -m benchmarks.chance`` draws rows from one normal distribution and fits two components from many starts on few
 rows, those nearest to a plane or to a point. Each line has the greatest rise of the log-likelihood over one component,
@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 import suffice as sf
-from suffice.combinators.chance import chance_gain
+from suffice.models.chance import chance_gain
 
 SIZES = ((1, 100), (1, 500), (2, 100), (2, 500), (4, 150), (8, 150))
 

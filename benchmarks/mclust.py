@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import suffice as sf
-from suffice.core.ranking import fit_merit
+from suffice.em.restarts import robust_objective_of
 
 DATA = {  # what R evaluates to a matrix; those of packages that are not installed are skipped
     "iris": "iris[, -5]",
@@ -112,12 +112,15 @@ def judge(x: np.ndarray, cell: tuple[str, int], ours: Any, z: np.ndarray) -> tup
     """Whether the end of an EM run from mclust's responsibilities is ranked below ours, and what it looks like."""
     structure, k = cell
     there = sf.fit(sf.Mixture(sf.MultivariateNormal(structure=structure), k), x, start=z, random_state=0)
-    spurious = bool(there.distribution.is_spurious(there.statistics)) and fit_merit(there) <= fit_merit(ours)
+    spurious = bool(there.distribution.is_spurious(there.statistics)) and robust_objective_of(
+        there
+    ) <= robust_objective_of(ours)
     sizes = np.sort(np.bincount(z.argmax(axis=1), minlength=k))
     return spurious, (
         f"{'spurious' if spurious else 'missed'}: {', '.join(map(str, sizes))} rows, from there {-there.bic:.2f}, "
-        f"log L {there.log_likelihood:.2f} of which {there.log_likelihood - fit_merit(there):.2f} discounted; ours "
-        f"{ours.log_likelihood:.2f}, {ours.log_likelihood - fit_merit(ours):.2f}"
+        f"log L {there.log_likelihood:.2f}, "
+        f"{there.log_likelihood - robust_objective_of(there):.2f} of it discounted; ours "
+        f"{ours.log_likelihood:.2f}, {ours.log_likelihood - robust_objective_of(ours):.2f}"
     )
 
 

@@ -15,8 +15,9 @@ from sklearn.mixture import GaussianMixture
 
 import suffice as sf
 from benchmarks.turns import duration, take_turns, timed
-from suffice.core.em import climb
-from suffice.core.weights import Weights
+from suffice.em.loop import run_em
+from suffice.em.training import TrainingData
+from suffice.statistics.weights import Weights
 
 PROBLEMS = ((100_000, 2, 3), (50_000, 5, 5), (50_000, 10, 10))
 SEEDS = 3
@@ -78,10 +79,10 @@ def _passes(x: np.ndarray, k: int, seed: int) -> list[tuple[int, float]]:
     prototype = sf.Mixture(sf.MultivariateNormal(), k)
     rows = prototype.read(x)
     every = Weights.of(None, len(rows))
-    first = prototype.shaped(rows).begin(rows, every, np.random.default_rng(seed), None, None)[0]
+    first = prototype.for_data(rows).initialize(rows, every, np.random.default_rng(seed), None, None)[0]
     found = []
     for accelerate in (True, False):
-        path = climb(first, rows, every, None, 5000, prototype.tolerance, accelerate=accelerate)
+        path = run_em(first, TrainingData(rows, every), max_iter=5000, tol=prototype.tolerance, accelerate=accelerate)
         found.append((path.trace.passes, float(path.trace.log_likelihood[-1])))
     return found
 
@@ -135,16 +136,16 @@ def _fresh(code: str, *arguments: object) -> str:
 
 # ---- how the cost grows ----------------------------------------------------------------------------------------------
 def linear(*, quick: bool) -> None:
-    """Seconds of a pass over a grid of rows and members, and the slope of their logarithms."""
+    """Seconds of a pass over a grid of rows and components, and the slope of their logarithms."""
     rows = [10_000, 30_000, 100_000] if quick else [30_000, 100_000, 300_000, 1_000_000, 3_000_000]
-    members = [4, 8, 16, 32] if quick else [4, 8, 16, 32, 64, 128]
+    components = [4, 8, 16, 32] if quick else [4, 8, 16, 32, 64, 128]
     d = 8
     print(f"\n== seconds of a pass, full covariances, {d} columns")
     x = overlapping(rows[-1], d, 8, 0)
     by_rows = [_pass_seconds(x[:n], 16) for n in rows]
-    by_members = [_pass_seconds(x[: rows[-2]], k) for k in members]
-    _plot("rows (16 members)", rows, by_rows)
-    _plot(f"members ({rows[-2]} rows)", members, by_members)
+    by_members = [_pass_seconds(x[: rows[-2]], k) for k in components]
+    _plot("rows (16 components)", rows, by_rows)
+    _plot(f"components ({rows[-2]} rows)", components, by_members)
 
 
 def _pass_seconds(x: np.ndarray, k: int) -> float:

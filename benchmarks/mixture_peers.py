@@ -1,4 +1,4 @@
-"""One pass of EM over Gaussian members as the peers make it, from the parameters of one of our mixtures."""
+"""One pass of EM over Gaussian components as the peers make it, from the parameters of one of our mixtures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.turns import peer
 STORAGE = {"full": "full", "diag": "diagonal"}  # as oneDAL calls them
 
 
-def shown(model: Any, structure: str) -> list[np.ndarray]:
+def display_name(model: Any, structure: str) -> list[np.ndarray]:
     """Weights, means and covariances in scikit-learn's shapes."""
     cov = np.asarray(model.components.cov)
     variances = np.einsum("kii->ki", cov)
@@ -25,7 +25,7 @@ def shown(model: Any, structure: str) -> list[np.ndarray]:
 def in_sklearn(model: Any, x: np.ndarray, structure: str) -> Callable[[], list[np.ndarray]]:
     """The same pass in scikit-learn."""
     peer = GaussianMixture(model.n, covariance_type=structure, reg_covar=0.0)
-    weights, means, cov = shown(model, structure)
+    weights, means, cov = display_name(model, structure)
     root = _compute_precision_cholesky(cov, structure)
 
     def step() -> list[np.ndarray]:
@@ -43,7 +43,7 @@ def in_onedal(model: Any, x: np.ndarray, structure: str) -> Callable[[int], list
     if daal is None:
         return None
     daal.daalinit(2)
-    weights, means, cov = shown(model, structure)
+    weights, means, cov = display_name(model, structure)
     begin = (weights[None], np.ascontiguousarray(means), [np.atleast_2d(one).copy() for one in cov])
 
     def fit(count: int) -> list[np.ndarray]:
@@ -62,12 +62,12 @@ def in_pomegranate(model: Any, x: np.ndarray, structure: str) -> Callable[[], li
         return None
     torch, families = peer("torch"), peer("pomegranate.distributions")
     torch.set_num_threads(2)
-    weights, means, cov = (torch.tensor(one) for one in shown(model, structure))
+    weights, means, cov = (torch.tensor(one) for one in display_name(model, structure))
     rows = torch.tensor(x)
 
     def step() -> list[np.ndarray]:
-        members = [families.Normal(m, c, covariance_type=structure) for m, c in zip(means, cov, strict=True)]
-        peer = found.GeneralMixtureModel(members, priors=weights)
+        components = [families.Normal(m, c, covariance_type=structure) for m, c in zip(means, cov, strict=True)]
+        peer = found.GeneralMixtureModel(components, priors=weights)
         peer.summarize(rows)
         peer.from_summaries()
         each = [[one.means.numpy(), one.covs.numpy()] for one in peer.distributions]

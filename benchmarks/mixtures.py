@@ -3,7 +3,7 @@
 Run ``python -m benchmarks.mixtures [--quick] [section …]``; the sections are gaussian, questions, kmeans, labels,
 families, solution, memory, linear, startup and select. Ours and the peers take turns in one process, two threads for
 all, and answers are compared first. A ratio above 1 says how many times faster we are. The share of dgemm counts
-4·n·k·m operations in a pass over n rows with m features of k members: what the logits and the statistics need.
+4·n·k·m operations in a pass over n rows with m features of k components: what the logits and the statistics need.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from threadpoolctl import threadpool_limits
 
 import suffice as sf
 from benchmarks import machine, mixture_fits
-from benchmarks.mixture_peers import in_onedal, in_pomegranate, in_sklearn, shown
+from benchmarks.mixture_peers import display_name, in_onedal, in_pomegranate, in_sklearn
 from benchmarks.turns import Task, absent, agree, duration, peer, per_pass, repeated, take_turns
-from suffice.core.weights import Weights
+from suffice.statistics.weights import Weights
 
 ROUNDS = 5
 SAME = 1e-9  # relative: the same arithmetic in another order
 SINGLE = 1e-5  # the same, where some of it is in single precision
 
-Size = tuple[int, int, int]  # rows, columns, members
+Size = tuple[int, int, int]  # rows, columns, components
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ def title(text: str) -> None:
     print(f"\n== {text}")
 
 
-# ---- one pass of EM over Gaussian members ----------------------------------------------------------------------------
+# ---- one pass of EM over Gaussian components
+# ----------------------------------------------------------------------------
 FULL = ((100_000, 10, 10), (1_000_000, 16, 16), (1_000_000, 2, 3), (100_000, 50, 20), (20_000, 200, 5))
 DIAGONAL = ((100_000, 10, 10), (1_000_000, 16, 16), (1_000_000, 2, 3))
 TIED = ((100_000, 10, 10), (1_000_000, 16, 16), (100_000, 50, 20))
@@ -98,7 +99,7 @@ def passes(model: Any, rows: Any, count: int) -> Any:
 
 
 def features(d: int, structure: str) -> int:
-    """Numbers of a row that a member's logit is linear in; what all members share does not count."""
+    """Numbers of a row that a component's logit is linear in; what all components share does not count."""
     return {"full": (d + 1) * (d + 2) // 2, "diag": 2 * d + 1, "spherical": d + 2, "tied": d + 1}[structure]
 
 
@@ -110,12 +111,12 @@ def gaussian_case(structure: str, size: Size) -> Case:
     rows, every = model.read(x), Weights.of(None, n)
     theirs, onedal = in_sklearn(model, x, structure), in_onedal(model, x, structure)
     peers: dict[str, Task] = {}
-    if agree(shown(passes(model, rows, 1), structure), theirs(), SAME):
+    if agree(display_name(passes(model, rows, 1), structure), theirs(), SAME):
         peers["scikit-learn"] = repeated(theirs)
-    if onedal is not None and agree(shown(passes(model, rows, 2), structure), onedal(2), SAME):
+    if onedal is not None and agree(display_name(passes(model, rows, 2), structure), onedal(2), SAME):
         peers["oneDAL"] = per_pass(onedal, 1, 5)
     pomegranate = in_pomegranate(model, x, structure)
-    if pomegranate is not None and agree(shown(passes(model, rows, 1), structure), pomegranate(), SINGLE):
+    if pomegranate is not None and agree(display_name(passes(model, rows, 1), structure), pomegranate(), SINGLE):
         peers["pomegranate"] = repeated(pomegranate)
     missed = {"scikit-learn", *(["oneDAL"] if onedal else []), *(["pomegranate"] if pomegranate else [])} - set(peers)
     differ = f" [{', '.join(sorted(missed))} differs]" if missed else ""
@@ -130,7 +131,7 @@ def gaussian_case(structure: str, size: Size) -> Case:
 
 def gaussian(*, quick: bool) -> None:
     """One pass of EM under each structure of covariances."""
-    title("one pass of EM, Gaussian members (rows, columns, members)")
+    title("one pass of EM, Gaussian components (rows, columns, components)")
     run(gaussian_case(s, (n // (10 if quick else 1), d, k)) for s, sizes in STRUCTURES.items() for n, d, k in sizes)
 
 
@@ -143,7 +144,7 @@ def question_case(structure: str, size: Size, name: str) -> Case:
     """The same question to two estimators of the same parameters."""
     n, d, k = size
     x, places = clusters(*size)
-    weights, means, cov = shown(begun(x, places, structure), structure)
+    weights, means, cov = display_name(begun(x, places, structure), structure)
     spread = cov if structure == "diag" else np.linalg.inv(cov)
     options = {"covariance_type": structure, "weights_init": weights, "means_init": means, "max_iter": 1}
     options["precisions_init"] = 1 / spread if structure == "diag" else spread
@@ -160,7 +161,7 @@ def question_case(structure: str, size: Size, name: str) -> Case:
 
 
 def questions(*, quick: bool) -> None:
-    """Which member made each row, with which probability, and how dense it is there."""
+    """Which component made each row, with which probability, and how dense it is there."""
     title("questions to Gaussian mixtures")
     run(
         question_case(s, (n // (10 if quick else 1), d, k), name)
@@ -231,10 +232,10 @@ def labels_case(n: int, d: int = 20, levels: int = 5, k: int = 4) -> Case:
     shares /= shares.sum(axis=1, keepdims=True)
     prototype = sf.Mixture(sf.Categorical(), k)
     rows, every = prototype.read(x), Weights.of(None, n)
-    # StepMix learns the members from the first shares, but not the weights.
-    first = prototype.shaped(rows).begin(rows, every, rng, shares, None)[0]
+    # StepMix learns the components from the first shares, but not the weights.
+    first = prototype.for_data(rows).initialize(rows, every, rng, shares, None)[0]
     first = sf.Mixture(first.components, weights=np.full(k, 1 / k))
-    staged, peers = first.staged(rows), {}
+    staged, peers = first.preprocess(rows), {}
     stepmix = peer("stepmix")
     if stepmix is not None:
 
@@ -273,7 +274,7 @@ def poisson_case(n: int, k: int = 3) -> Case:
     rates, weights = np.array([1.0, 6.0, 15.0]), np.full(k, 1 / k)
     model = sf.Mixture([sf.Poisson(rate) for rate in rates], weights=weights)
 
-    def members(stats: Any) -> list[Any]:
+    def components(stats: Any) -> list[Any]:
         return [stats.PoissonDistribution(rate) for rate in rates]
 
     def told(found: Any) -> list[Any]:
@@ -284,7 +285,7 @@ def poisson_case(n: int, k: int = 3) -> Case:
         model,
         x,
         x.tolist(),
-        members,
+        components,
         told,
         lambda mine: [mine.weights, np.ravel(mine.components.rate)],
         4e-9 * n * k * 2,
@@ -310,7 +311,7 @@ def mixed_case(n: int, k: int = 3) -> Case:
         weights=np.full(k, 1 / k),
     )
 
-    def members(stats: Any) -> list[Any]:
+    def components(stats: Any) -> list[Any]:
         return [
             stats.CompositeDistribution(
                 (
@@ -332,19 +333,19 @@ def mixed_case(n: int, k: int = 3) -> Case:
 
     rows = list(zip(x["length"].tolist(), x["visits"].tolist(), x["kind"].tolist(), strict=True))
     name = f"Normal × Poisson × Categorical ({n:.0e}, 3, {k})".replace("e+0", "e")
-    return _against_mixle(name, model, x, rows, members, told, own, 4e-9 * n * k * 6)
+    return _against_mixle(name, model, x, rows, components, told, own, 4e-9 * n * k * 6)
 
 
 def _against_mixle(
-    name: str, model: Any, x: Any, listed: Any, members: Any, told: Any, own: Any, gigaflops: float
+    name: str, model: Any, x: Any, listed: Any, components: Any, told: Any, own: Any, gigaflops: float
 ) -> Case:
     """One pass from the same parameters; mixle's as the difference of two fits of data that it has encoded before."""
     rows = model.read(x)
-    staged, every, peers = model.staged(rows), Weights.of(None, len(rows)), {}
+    staged, every, peers = model.preprocess(rows), Weights.of(None, len(rows)), {}
     mixle = peer("mixle.inference")
     if mixle is not None:
         stats = peer("mixle.stats")
-        begin = stats.MixtureDistribution(members(stats), model.weights.tolist())
+        begin = stats.MixtureDistribution(components(stats), model.weights.tolist())
         estimator = begin.estimator()
         encoded = stats.seq_encode(listed, model=begin)
 
@@ -363,7 +364,7 @@ def _against_mixle(
 
 
 def families(*, quick: bool) -> None:
-    """Members of other families."""
+    """Components of other families."""
     title("one pass of EM, other families")
     n = 20_000 if quick else 1_000_000
     run(make(n) for make in (poisson_case, mixed_case))

@@ -10,32 +10,30 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import suffice.engines.blas  # noqa: F401 (what a fork waits for, from the first: modules are loaded below)
+from suffice.core.combinators import provide
+from suffice.distributions import NAMES as _FAMILIES
+
 __version__ = "0.1.0"
 
 # The public names and where they live; a module is loaded when one of its names is first used.
 _NAMES = {
-    "suffice.core.decision": "decide",
+    "suffice.estimators.decision": "decide",
     "suffice.core.distribution": "Distribution",
     "suffice.errors": (
         "ArgumentError DataError ModelFileError ParameterError SufficeError SufficeWarning UnsupportedError"
     ),
-    "suffice.core.fit": "fit posterior",
-    "suffice.core.posterior": "Posterior",
-    "suffice.core.result": "Fit",
-    "suffice.core.weights": "OneHot",
-    "suffice.distributions": (
-        "Bernoulli Beta BetaBinomial BetaGeometric Binomial Categorical Dirichlet DirichletMultinomial Exponential "
-        "ExponentialFamily Gamma Geometric Hurdle HurdleGamma HurdleLogNormal HurdleNormal HurdlePoisson Laplace "
-        "LogNormal Lomax Multinomial MultivariateNormal MultivariateStudentT "
-        "NegativeBinomial Normal NormalInverseGamma NormalInverseWishart NormalPrior Poisson StudentT Uniform VonMises "
-        "Weibull"
-    ),
-    "suffice.combinators": "Mixture Product Stack StickBreaking",
-    "suffice.combinators.merging": "merge",
-    "suffice.combinators.order": "align",
-    "suffice.combinators.select": "Selection select",
-    "suffice.frames.scan": "Scan scan",
-    "suffice.frames.schema": "Schema infer",
+    "suffice.em.fit": "fit",
+    "suffice.em.posterior": "posterior",
+    "suffice.bayes.posterior": "Posterior",
+    "suffice.em.result": "Fit",
+    "suffice.statistics.weights": "OneHot",
+    "suffice.models": "Mixture Product Stack StickBreaking",
+    "suffice.em.merge": "merge",
+    "suffice.em.order": "align",
+    "suffice.selection.select": "Selection select",
+    "suffice.tables.scan": "Scan scan",
+    "suffice.schema.infer": "Schema infer",
     "suffice.estimators": (
         "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "
         "LatentClass LinearDiscriminantAnalysis LogisticClassifier MixtureModel MultinomialNB NaiveBayes "
@@ -45,7 +43,9 @@ _NAMES = {
     "suffice.estimators.comparison": "Comparison",
     "suffice.io": "load save",
 }
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+_HOME = dict.fromkeys(_FAMILIES, "suffice.distributions") | {
+    name: module for module, names in _NAMES.items() for name in names.split()
+}
 _MODULES = {
     "io": "suffice.io",
     "plot": "suffice.plot",
@@ -57,14 +57,22 @@ _MODULES = {
 __all__ = ["__version__", *sorted(_HOME), *sorted(_MODULES)]  # noqa: PLE0604 (names are strings)
 
 
-def __getattr__(name: str) -> Any:
+provide(  # what lower layers make of the higher ones
+    Product=lambda: import_module("suffice.models.product").Product,
+    Mixture=lambda: import_module("suffice.models.mixture").Mixture,
+    variational_posterior=lambda: import_module("suffice.models.variational_posterior").believe,
+    conjugate_posterior=lambda: import_module("suffice.bayes.conjugate").conjugate_posterior,
+)
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 (any public name)
     """Load a public name on first use."""
     if name in _MODULES:
         value: Any = import_module(_MODULES[name])
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     else:
-        from suffice.core.names import guessed
+        from suffice.tables.column_names import guessed
 
         guess = "" if name.startswith("_") else guessed(name, (*_HOME, *_MODULES))
         msg = f"suffice has no {name!r}. {guess}dir(suffice) lists what it has."

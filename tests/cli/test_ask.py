@@ -30,8 +30,10 @@ def test_whole_numbers_as_levels(run, model):
 
 
 def test_who_made_a_row(run, model, classifier):
-    member = json.loads(run("ask", model, "member", "--given", "species=Adelie", "--json").stdout)["probabilities"]
-    assert max(member.values()) > 0.99
+    component = json.loads(run("ask", model, "component", "--given", "species=Adelie", "--json").stdout)[
+        "probabilities"
+    ]
+    assert max(component.values()) > 0.99
     found = json.loads(run("ask", classifier, "class", "--given", "flipper_length_mm=230", "--json").stdout)
     assert found["probabilities"]["Gentoo"] > 0.9
 
@@ -41,7 +43,7 @@ def test_the_page(run, model):
     assert page.startswith("island given species = Adelie")
     assert "█" in page
     page = run("ask", model, "bill_length_mm").stdout
-    assert "90 % between" in page
+    assert "95 % between" in page
 
 
 @pytest.mark.parametrize("row", [0, 3, 343])
@@ -55,7 +57,7 @@ def test_explain(run, classifier, penguins, row):
     assert found["terms"] == pytest.approx(direct.terms)
 
 
-def test_explain_a_member(run, model, penguins):
+def test_explain_a_component(run, model, penguins):
     found = json.loads(run("explain", model, penguins, "--row", 7, "--label", 0, "--against", 2, "--json").stdout)
     scores = sf.load(model).distribution.scores(sf.load(model).distribution.read(sf.scan(penguins).frame(7, 8)))[0]
     assert (found["label"], found["against"]) == (0, 2)

@@ -39,7 +39,7 @@ def test_a_selection_is_that_of_the_library(run, penguins, tmp_path):
     assert "species" not in {row["column"] for row in found["rows"]}
     shares = [one["value"] for one in found["parameters"] if one["label"] == "weight"]
     np.testing.assert_array_equal(shares, direct.best.params["weights"])
-    assert {one["member"] for one in found["parameters"]} == set(range(direct.best.distribution.n))
+    assert {one["component"] for one in found["parameters"]} == set(range(direct.best.distribution.n))
     assert not found["interrupted"]
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import suffice as sf
-from suffice.core.matching import places_among
+from suffice.tables.label_matching import places_among
 
 RNG = np.random.default_rng(0)
 WHO = RNG.integers(0, 2, 40)

@@ -31,11 +31,11 @@ def test_score_notes_the_whole_likelihood(run, model, penguins):
     assert f"log-likelihood {sf.load(model).log_likelihood:,.2f} of 344 rows" in run("score", model, penguins).stderr
 
 
-def test_predict_members(run, model, penguins, rows):
+def test_predict_components(run, model, penguins, rows):
     found = table(run("predict", model, penguins, "--proba").stdout)
     shares = np.array([[float(row[f"p({j})"]) for j in range(3)] for row in found])
     np.testing.assert_allclose(shares, sf.load(model).predict_proba(rows), atol=1e-12)
-    np.testing.assert_array_equal([int(row["member"]) for row in found], shares.argmax(axis=1))
+    np.testing.assert_array_equal([int(row["component"]) for row in found], shares.argmax(axis=1))
 
 
 def test_predict_classes(run, classifier, penguins, rows):

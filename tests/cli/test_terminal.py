@@ -14,7 +14,7 @@ from fcntl import ioctl
 
 import pytest
 
-from suffice.core.rich_text import styled
+from suffice.display.rich_text import styled
 
 HOSTILE = {
     "\x1b[31mred\x1b[0m": [1.5, 2.5, 9.0, 3.5] * 5,
@@ -34,13 +34,28 @@ def hostile(tmp_path):
     return path
 
 
-def seen(words, environment, columns=80, **more):
-    """What a terminal of some width gets."""
+END = "-- end of a command --"
+ONE_BY_ONE = f"""
+import json, sys
+from suffice.cli import main
+for words in json.loads(sys.argv.pop()):
+    sys.argv[1:] = words
+    try:
+        main()
+    except SystemExit:
+        pass
+    print({END!r}, flush=True)
+"""
+
+
+def seen(commands, environment, columns=80, **more):
+    """What a terminal of some width gets, command by command; they share a process, for imports take longest."""
     child, terminal = pty.fork()
     if child == 0:
         os.environ.clear()
         os.environ.update({**environment, "TERM": "xterm-256color", **more})
-        os.execv(sys.executable, [sys.executable, "-m", "suffice", *map(str, words)])  # noqa: S606
+        told = json.dumps([list(map(str, words)) for words in commands])
+        os.execv(sys.executable, [sys.executable, "-c", ONE_BY_ONE, told])  # noqa: S606
     ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     text = b""
     while select.select([terminal], [], [], 120)[0]:
@@ -53,31 +68,33 @@ def seen(words, environment, columns=80, **more):
         text += piece
     os.waitpid(child, 0)
     os.close(terminal)
-    return text.decode().replace("\r\n", "\n")
+    *pages, rest = text.decode().replace("\r\n", "\n").split(f"{END}\n")
+    assert (len(pages), rest) == (len(commands), ""), text.decode()
+    return pages
 
 
 def test_colours_on_a_terminal_and_none_in_a_pipe(environment, process, penguins):
-    assert "\x1b[1m" in seen(["inspect", penguins], environment)
+    assert "\x1b[1m" in seen([["inspect", penguins]], environment)[0]
     piped = process("inspect", penguins)
     assert "\x1b" not in piped.stdout
     assert all(line == line.rstrip() for line in piped.stdout.splitlines())
 
 
 def test_no_color(environment, penguins):
-    assert "\x1b[3" not in seen(["inspect", penguins], environment, NO_COLOR="1")
+    assert "\x1b[3" not in seen([["inspect", penguins]], environment, NO_COLOR="1")[0]
 
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_lines_fit_the_terminal(environment, penguins, model, columns):
     from rich.text import Text
 
-    for words in (["inspect", penguins], ["show", model], ["ask", model, "sex"], ["explain", model, penguins]):
-        page = Text.from_ansi(seen(words, environment, columns)).plain
-        assert max(map(len, page.splitlines())) <= columns
+    commands = (["inspect", penguins], ["show", model], ["ask", model, "sex"], ["explain", model, penguins])
+    for page in seen(commands, environment, columns):
+        assert max(map(len, Text.from_ansi(page).plain.splitlines())) <= columns
 
 
 def test_a_live_line_on_a_terminal_and_a_few_lines_in_a_pipe(environment, process, penguins):
-    page = seen(["fit", penguins, "--components", "3"], environment)
+    page = seen([["fit", penguins, "--components", "3"]], environment)[0]
     assert "\x1b[2K" in page  # a line that is written again
     assert re.search(r"pass \d+ · log L", page)
     piped = process("fit", penguins, "--components", "3")
@@ -93,7 +110,7 @@ def test_rows_are_csv_in_a_pipe_and_a_table_on_a_terminal(environment, process, 
     rows = list(csv.DictReader(io.StringIO(piped)))
     assert len(rows) == 344
     assert set(rows[0]) == {"row", "log_prob"}
-    page = seen(["score", model, penguins], environment)
+    page = seen([["score", model, penguins]], environment)[0]
     assert "… 334 more" in page
 
 
@@ -108,8 +125,7 @@ def test_hostile_names_and_values_are_harmless(run, environment, hostile, tmp_pa
         ["ask", path, "[bold]mark[/bold]"],
         ["explain", path, hostile],
     )
-    for words in commands:
-        page = seen(words, environment, 120, NO_COLOR="1")
+    for words, page in zip(commands, seen(commands, environment, 120, NO_COLOR="1"), strict=True):
         for command in ("\x1b]0;", "\x1b[31m", "\u202e", "\x07"):
             assert command not in page, (words, page)
         if words[0] in {"inspect", "show", "ask"}:
@@ -134,11 +150,11 @@ def test_a_column_without_values_is_missing_as_a_whole(run, tmp_path):
 
 def test_lines_that_go_on_look_like_their_beginning():
     page = styled(
-        "Mixture of 2 members, 9 cells\n  missing\nconverged\n  tells: how much\n  it is\n  what sets them apart:"
+        "Mixture of 2 components, 9 cells\n  missing\nconverged\n  tells: how much\n  it is\n  what sets them apart:"
     )
     styles = {page.plain[span.start : span.end].strip(): str(span.style) for span in page.spans}
     assert styles == {
-        "Mixture of 2 members, 9 cells": "bold",
+        "Mixture of 2 components, 9 cells": "bold",
         "missing": "bold",
         "tells: how much": "dim",
         "it is": "dim",

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import suffice as sf
-from suffice.core.em import FallenError, _fallen
-from suffice.core.errors import DataError, SufficeWarning
+from suffice.em.convergence import ObjectiveFellError, describe_fall
+from suffice.errors import DataError, SufficeWarning
 
 
 @pytest.mark.parametrize(("name", "value"), [("SUFFICE_THREADS", "abc"), ("SUFFICE_KERNELS", "foo")])
@@ -25,10 +25,10 @@ def test_strictness_can_be_switched_off(monkeypatch, value, strict):
     monkeypatch.setenv("SUFFICE_STRICT", value)
     here = SimpleNamespace(objective=1.0, distribution=SimpleNamespace(name="Normal"))
     if strict:
-        with pytest.raises(FallenError):
-            _fallen(here, here, 3)
+        with pytest.raises(ObjectiveFellError):
+            describe_fall(here, here, 3)
     else:
-        assert "stopped after pass 3" in _fallen(here, here, 3)
+        assert "stopped after pass 3" in describe_fall(here, here, 3)
 
 
 def test_places_that_cannot_be_written_are_refused_before_the_fit(run, penguins, tmp_path):
@@ -87,6 +87,16 @@ def test_a_target_of_many_numbers_is_refused_as_a_number(run, tmp_path):
     told = run("fit", tmp_path / "t.csv", "--target", "time", code=1).stderr
     assert "looks like a number" in told
     assert "suffice ask MODEL time" in told
+
+
+@pytest.mark.parametrize("mark", ["Z", ""])
+def test_a_given_family_of_labels_like_an_identifier_is_noted(run, tmp_path, mark):
+    rng = np.random.default_rng(0)
+    towns = [f"{mark}{town}" for town in rng.integers(10_000, 11_000, 1500)]
+    pd.DataFrame({"zip": towns, "size": rng.normal(size=1500)}).to_csv(tmp_path / "t.csv", index=False)
+    told = run("fit", tmp_path / "t.csv", "--family", "zip=Categorical", "--components", 2, "--quiet").stderr
+    assert f"column 'zip' has {len(set(towns))} levels, 2.0 rows for each: it is like an identifier" in told
+    assert "--ignore zip" in told
 
 
 def test_tol_is_that_of_the_fit(run, penguins, tmp_path):

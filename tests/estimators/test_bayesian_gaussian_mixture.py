@@ -15,7 +15,7 @@ from sklearn.utils import estimator_checks as checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import suffice as sf
-from suffice.core.weights import Weights
+from suffice.statistics.weights import Weights
 
 KINDS = ("full", "tied", "diag", "spherical")
 PRIORS = ("dirichlet_process", "dirichlet_distribution")

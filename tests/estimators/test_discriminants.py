@@ -211,7 +211,7 @@ def test_a_singular_class_is_floored_with_a_warning_and_still_told_apart():
     fresh, truth = copies(rng, 4000)
     assert model.score(fresh, truth) > 0.999
     assert sf.GaussianNB().fit(rows, labels).score(fresh, truth) < 0.6
-    within = model.statistics_.members.scatter.sum(axis=0).diagonal() / 400
+    within = model.statistics_.components.scatter.sum(axis=0).diagonal() / 400
     assert_allclose(np.linalg.eigvalsh(model.covariance_[1])[0], 2 * 1e-8 * within.mean(), rtol=0.1)
 
 

@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture as Theirs
 
 import suffice as sf
-from suffice.combinators.course import Course
+from suffice.em.init.short_runs import ShortRuns
 from suffice.estimators.gaussians import STRUCTURE_NAMES
 
 IRIS = load_iris().data
@@ -254,7 +254,7 @@ def test_a_climb_that_does_not_end_warns():
     assert_allclose(model.means_, IRIS[[0, 60, 120]])
 
 
-def test_samples_come_with_their_members():
+def test_samples_come_with_their_components():
     model = sf.GaussianMixture(3, random_state=0).fit(IRIS)
     X, y = model.sample(3000)
     assert (np.diff(y) >= 0).all()
@@ -413,7 +413,7 @@ def test_under_a_prior_the_bound_is_the_log_posterior_per_row():
 
 @pytest.mark.parametrize("kind", ["full", "VVE"])
 def test_an_interrupted_start_is_shown_as_far_as_it_came(kind, monkeypatch):
-    calls, climb = [], Course.climb
+    calls, climb = [], ShortRuns.run_em
 
     def stopped(self, *given, **options):
         calls.append(1)
@@ -421,7 +421,7 @@ def test_an_interrupted_start_is_shown_as_far_as_it_came(kind, monkeypatch):
             raise KeyboardInterrupt
         return climb(self, *given, **options)
 
-    monkeypatch.setattr(Course, "climb", stopped)
+    monkeypatch.setattr(ShortRuns, "run_em", stopped)
     X = load_iris().data
     with pytest.warns(ConvergenceWarning, match="interrupted before the first pass"):
         model = sf.GaussianMixture(3, covariance_type=kind, random_state=0).fit(X)

@@ -12,9 +12,9 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 import suffice as sf
-from suffice.combinators.centres import Centres
-from suffice.core.weights import Weights
+from suffice.em.init.k_means import Centres
 from suffice.engines import local
+from suffice.statistics.weights import Weights
 
 IRIS = load_iris().data
 BLOBS, WHO = make_blobs(600, centers=5, n_features=3, random_state=0)
@@ -92,7 +92,7 @@ def test_passes_never_raise_the_inertia():
     for seed in range(20):
         X = rng.normal(size=(50, 2)).round(1)
         first = Centres(rng.normal(size=(8, 2)) * 3)
-        path = first.climb(X, Weights.of(rng.random(50), 50), 100)
+        path = first.run_em(X, Weights.of(rng.random(50), 50), 100)
         assert (np.diff(path.trace.objective) >= -1e-12).all(), seed
         assert path.converged
 
@@ -199,7 +199,7 @@ def test_large_problems_begin_on_a_part():
 
 
 def test_an_interrupt_ends_the_starts_and_is_told(monkeypatch):
-    gather, seen = Centres.suffstats, []
+    gather, seen = Centres.gather_rows, []
 
     def interrupted(self, rows, weights=None):
         seen.append(rows)
@@ -207,7 +207,7 @@ def test_an_interrupt_ends_the_starts_and_is_told(monkeypatch):
             raise KeyboardInterrupt
         return gather(self, rows, weights)
 
-    monkeypatch.setattr(Centres, "suffstats", interrupted)
+    monkeypatch.setattr(Centres, "gather_rows", interrupted)
     stop = 0
     options = {"init": "random", "tol": 0.0, "random_state": 0}
     alone = sf.KMeans(5, n_init=1, **options).fit(BLOBS)

@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 
 import suffice as sf
-from suffice.core.errors import DataError
+from suffice.errors import DataError
 
 MIXED = sf.Product({"age": sf.Normal(), "visits": sf.Poisson(), "city": sf.Categorical()})
 
@@ -63,11 +63,11 @@ def test_no_prototype_is_gaussian():
     assert sf.MixtureModel(random_state=0).fit(X[:, :1]).distribution_.components.name == "Normal"
 
 
-def test_members_of_different_families():
+def test_components_of_different_families():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(10, 1, 400), rng.exponential(1, 400)])[:, None]
     model = sf.MixtureModel([sf.Normal(), sf.Exponential()]).fit(X)
-    normal, exponential = model.distribution_.each[0].components.each
+    normal, exponential = model.distribution_.unstacked[0].components.unstacked
     assert_allclose([normal.mean, exponential.rate], [10, 1], atol=0.15)
 
 
@@ -105,7 +105,7 @@ def test_starts_steps_and_copies():
     assert abs(copy.score(frame) - before) < 0.1
 
 
-def test_grids_choose_the_number_of_members():
+def test_grids_choose_the_number_of_components():
     X = np.concatenate([np.random.default_rng(j).poisson(3 + 20 * j, 200) for j in range(3)])[:, None]
     grid = GridSearchCV(sf.MixtureModel(sf.Poisson(), random_state=0), {"n_components": [1, 2, 3]}, cv=3)
     X = np.random.default_rng(9).permutation(X)

@@ -194,7 +194,7 @@ def test_mixed_columns_in_one_table():
         "size": rng.normal(3.0 * yes, 1.0),
         "colour": np.where(rng.random(400) < 0.2 + 0.6 * yes, "red", "blue"),
         "visits": rng.poisson(1 + 4 * yes).astype(float),
-        "member": rng.random(400) < 0.3 + 0.4 * yes,
+        "component": rng.random(400) < 0.3 + 0.4 * yes,
     }
     model = sf.NaiveBayes({"visits": sf.Poisson()}).fit(X, y)
     assert [block.name for block in model.prototype_.blocks.values()] == [
@@ -204,7 +204,7 @@ def test_mixed_columns_in_one_table():
         "Bernoulli",
     ]
     assert np.mean(model.predict(X) == y) > 0.95
-    blocks = {"size": sf.Normal(), "colour": sf.Categorical(), "visits": sf.Poisson(), "member": sf.Bernoulli()}
+    blocks = {"size": sf.Normal(), "colour": sf.Categorical(), "visits": sf.Poisson(), "component": sf.Bernoulli()}
     same = sf.BayesClassifier(sf.Product(blocks), prior="weak").fit(X, y)
     assert_allclose(model.predict_log_proba(X), same.predict_log_proba(X), rtol=1e-12)
     with pytest.raises(sf.ParameterError, match="'speed'"):

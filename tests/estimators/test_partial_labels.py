@@ -1,5 +1,7 @@
 """Rows whose class is unknown, or known in part."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -7,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
 import suffice as sf
+from suffice.io import dumps, loads
 
 X, Y = load_iris(return_X_y=True)
 
@@ -118,3 +121,16 @@ def test_sparse_rows_of_unknown_class(kind):
     dense, sparse = kind().fit(counts, y), kind().fit(scipy.sparse.csr_matrix(counts), y)
     assert_allclose(sparse.feature_log_prob_, dense.feature_log_prob_, rtol=1e-6)
     assert np.mean(dense.predict(counts) == Y) > (0.9 if kind is sf.MultinomialNB else 0.5)
+
+
+@pytest.mark.parametrize("last", [3, 5])
+def test_categories_that_only_rows_of_unknown_class_have_are_counted(last):
+    """The fit is compared with one of the known rows alone, which must leave nothing behind."""
+    x, y = np.array([[0], [1], [2], [1], [last]]), np.array([0, 1, 0, 1, None], dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sf.SufficeWarning)
+        found = sf.CategoricalNB().fit(x, y)
+    assert found.n_categories_.tolist() == [last + 1]
+    assert found.feature_log_prob_[0].shape == found.category_count_[0].shape == (2, last + 1)
+    assert np.exp(found.feature_log_prob_[0]).sum(axis=1) == pytest.approx([1.0, 1.0])
+    assert dumps(loads(dumps(found))) == dumps(found)

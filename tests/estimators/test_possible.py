@@ -54,7 +54,7 @@ def test_a_cell_that_some_class_can_have_rules_out_the_others():
 def test_columns_that_rule_out_each_a_class_leave_the_priors():
     X = np.c_[np.where(Y == 0, 0.0, np.arange(120) % 2), np.where(Y == 1, 0.0, np.arange(120) % 2)]
     model = sf.NaiveBayes({0: sf.Bernoulli(), 1: sf.Bernoulli()}, prior=None, priors=[0.3, 0.7]).fit(X, Y)
-    with pytest.warns(sf.SufficeWarning, match="probability 0 under every member"):
+    with pytest.warns(sf.SufficeWarning, match="probability 0 under every component"):
         assert model.predict_proba([[0.0, 0.0], [1.0, 1.0]])[1].tolist() == [0.3, 0.7]
     assert model.predict([[1.0, 1.0]]) == [1]
 

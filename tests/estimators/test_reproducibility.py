@@ -7,9 +7,9 @@ from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
 
 import suffice as sf
-from suffice.core.draws import RowDraws
-from suffice.core.sketch import sketch
-from suffice.core.weights import Weights
+from suffice.statistics.weights import Weights
+from suffice.tables.row_draws import RowDraws
+from suffice.tables.sketch import sketch
 
 SEEDS = range(6)
 DATA = {
@@ -73,7 +73,7 @@ def test_given_centres_keep_their_order():
 
 @pytest.mark.parametrize("change", ["noise", "sparse"])
 def test_a_sketch_of_many_rows_has_the_same_rows(change):
-    from suffice.core.sparse import Sparse
+    from suffice.tables.sparse import Sparse
 
     rng = np.random.default_rng(2)
     x = np.where(rng.random((5000, 6)) < 0.6, 0.0, rng.normal(size=(5000, 6)))

@@ -8,9 +8,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as Theirs
 from sklearn.metrics import log_loss
 
 import suffice as sf
-from suffice.core.compact import Compact
 from suffice.distributions import gaussian, gaussian_pass
 from suffice.distributions.shrinkage import regularise_wide
+from suffice.numerics.low_rank import LowRank
 
 BOTH = [sf.LinearDiscriminantAnalysis, sf.QuadraticDiscriminantAnalysis]
 
@@ -120,10 +120,10 @@ def whole_matrices(monkeypatch):
 def test_wide_rows_give_what_whole_matrices_give(kind, options, whole_matrices):
     x, y, new = scaled()
     found = kind(**options).fit(x, y)
-    assert isinstance(found.distribution_.components.matrices, Compact)
+    assert isinstance(found.distribution_.components.matrices, LowRank)
     whole_matrices()
     dense = kind(**options).fit(x, y)
-    assert not isinstance(dense.distribution_.components.matrices, Compact)
+    assert not isinstance(dense.distribution_.components.matrices, LowRank)
     stack, other = found.distribution_.components, dense.distribution_.components
     np.testing.assert_allclose(stack.cov, other.cov, rtol=1e-8, atol=1e-8 * np.abs(other.cov).max())
     np.testing.assert_allclose(stack.var, other.var, rtol=1e-9)
@@ -131,7 +131,7 @@ def test_wide_rows_give_what_whole_matrices_give(kind, options, whole_matrices):
         np.testing.assert_allclose(getattr(found, ask)(new), getattr(dense, ask)(new), rtol=1e-8, atol=1e-10)
     likelihoods = [np.sum(one.distribution_.log_likelihood(one.statistics_)) for one in (found, dense)]
     assert likelihoods[0] == pytest.approx(likelihoods[1], rel=1e-9)
-    np.testing.assert_allclose(found.statistics_.members.scatter, dense.statistics_.members.scatter, atol=1e-8)
+    np.testing.assert_allclose(found.statistics_.components.scatter, dense.statistics_.components.scatter, atol=1e-8)
     assert found.alerts_ == dense.alerts_
 
 
@@ -175,12 +175,12 @@ def test_wide_rows_are_added_merged_and_removed(kind):
     x, y, new, _ = problem(40, 100, seed=5)
     whole = kind().fit(x, y)
     parts = kind().partial_fit(x[:20], y[:20], classes=[0, 1, 2]).partial_fit(x[20:], y[20:])
-    assert isinstance(parts.statistics_.members.kept, Compact)
+    assert isinstance(parts.statistics_.components.kept, LowRank)
     np.testing.assert_allclose(parts.predict_joint_log_proba(new), whole.predict_joint_log_proba(new), rtol=1e-8)
     more = kind().fit(np.vstack([x, x[:9] + 0.5]), np.append(y, y[:9])).unlearn(x[:9] + 0.5, y[:9])
     np.testing.assert_allclose(more.predict_joint_log_proba(new), whole.predict_joint_log_proba(new), rtol=1e-6)
     many = kind().partial_fit(x, y, classes=[0, 1, 2]).partial_fit(x + 1.0, y).partial_fit(x * 2.0, y)
-    assert not isinstance(many.statistics_.members.kept, Compact)  # more rows than columns
+    assert not isinstance(many.statistics_.components.kept, LowRank)  # more rows than columns
     once = kind().fit(np.vstack([x, x + 1.0, x * 2.0]), np.tile(y, 3))
     np.testing.assert_allclose(many.predict_joint_log_proba(new), once.predict_joint_log_proba(new), rtol=1e-6)
 

@@ -1,6 +1,7 @@
 """A thousand half-lives of two kinds of particles: are estimates as close to the truth as their standard errors say?"""
 
 import numpy as np
+import pytest
 
 import suffice as sf
 
@@ -18,6 +19,7 @@ def flat(values):
     return np.concatenate([np.asarray(values[name], dtype=float) for name in TRUTH])[FIVE]
 
 
+@pytest.mark.slow
 def test_five_hundred_samples():
     truth, away, covered = flat(TRUTH), [], []
     for seed in range(500):

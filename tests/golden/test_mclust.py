@@ -18,7 +18,7 @@ from scipy.cluster.hierarchy import fcluster, ward
 from sklearn.datasets import load_iris
 
 import suffice as sf
-from suffice.combinators.agglomeration import by_squares, owners
+from suffice.em.init.agglomeration import by_squares, owners
 
 FAITHFUL = """
 EII  4024.721  3452.998  3377.701  3230.264  3149.394  3081.414  2990.367  2978.100  2953.359
@@ -104,7 +104,7 @@ def worse(found, text):
 
 
 def spurious(fit):
-    """Whether a member has fewer than d + 1 rows, or nearly no spread in some direction."""
+    """Whether a component has fewer than d + 1 rows, or nearly no spread in some direction."""
     x = np.asarray(fit._data[0])
     unit = 1 / x.std(axis=0)
     cov = np.asarray(fit.params["cov"]) * (unit[:, None] * unit)
@@ -131,7 +131,7 @@ def chosen(grid, n, structure):
 
 
 @pytest.mark.slow
-def test_three_members_of_one_covariance(grid):
+def test_three_components_of_one_covariance(grid):
     row, best = chosen(grid, 3, "EEE")
     assert best.n_parameters == 11
     assert best.log_likelihood >= -1126.326236 - 1e-4

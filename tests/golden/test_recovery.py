@@ -90,7 +90,7 @@ def test_two_gaussian_clusters():
 
 
 @pytest.mark.parametrize("family", ["Poisson", "Gamma", "Laplace", "StudentT", "NegativeBinomial", "Weibull"])
-def test_members_without_a_normal(family):
+def test_components_without_a_normal(family):
     parts = {
         "Poisson": [sf.Poisson(3.0), sf.Poisson(20.0)],
         "Gamma": [sf.Gamma(9.0, 3.0), sf.Gamma(50.0, 2.5)],

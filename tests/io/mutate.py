@@ -128,7 +128,7 @@ def raw(text, rng):
 
 
 WITHOUT_ARGUMENTS = (  # what there is to ask of fits, distributions, posteriors, selections and estimators
-    *("summary", "estimates", "portrait", "entropy", "quantiles", "predictive", "interval", "estimate", "to_sklearn"),
+    *("summary", "estimates", "summarize", "entropy", "quantiles", "predictive", "interval", "estimate", "to_sklearn"),
     *("natural", "with_class_column", "mode"),
 )
 VALUES = (

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.core import budget
-from suffice.core.errors import ModelFileError
+from suffice.errors import ModelFileError
 from suffice.io import dumps, loads
+from suffice.storage import budget
 
 WORD = {"array": ["a"], "dtype": f"<U{budget.LETTERS}", "shape": [1]}
 

@@ -12,8 +12,8 @@ import pytest
 
 import suffice as sf
 from suffice import testing
-from suffice.core import plain as plain_data
 from suffice.io import dumps, loads
+from suffice.storage import plain as plain_data
 
 FIT = sf.fit(sf.Mixture(sf.MultivariateNormal(), 2), np.random.default_rng(0).normal(size=(50, 2)), random_state=0)
 TEXT = dumps(FIT).decode()
@@ -239,12 +239,15 @@ def test_what_is_no_model_file(data, reason):
         ([("statistics.count.array", [-1.0, 51.0])], "^statistics: count of Joint has a number below 0"),
         ([("statistics.count.array", ["nan", 51.0])], "^statistics: count of Joint has a number that is none"),
         (
-            [("statistics.members.weight.array", [1.0]), ("statistics.members.weight.shape", [1])],
-            r"^statistics\.members",
+            [("statistics.components.weight.array", [1.0]), ("statistics.components.weight.shape", [1])],
+            r"^statistics\.components",
         ),
         ([("statistics.family", "Poisson")], "cannot use the statistics of Poisson"),
         ([("statistics", None)], "statistics were expected"),
-        ([("statistics.members", {"kind": "Normal", "mean": 0.0, "std": 1.0})], "members of a Joint are statistics"),
+        (
+            [("statistics.components", {"kind": "Normal", "mean": 0.0, "std": 1.0})],
+            "components of a Joint are statistics",
+        ),
         ([("trace", {"float": "nan"})], "^trace: 'trace' of Fit is a Trace; got float"),
         ([("trace.passes", -1)], "^trace: the number of passes"),
         ([("alerts", [["a", "b", "c"]])], "^alerts: .*pairs of a code and a text"),

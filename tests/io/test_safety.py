@@ -1,6 +1,7 @@
 """A file from a stranger: reading it runs nothing, imports nothing, and takes neither time nor memory."""
 
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -108,10 +109,11 @@ def test_reading_a_file_does_nothing_but_read_it(directory, tmp_path):
 
 @pytest.mark.slow
 def test_mutated_files_are_refused_or_are_models(directory):
-    report = run(Path(__file__).with_name("mutate.py"), directory, 3_000, 7)
+    count = int(os.environ.get("SUFFICE_MUTATIONS", "3000"))
+    report = run(Path(__file__).with_name("mutate.py"), directory, count, 7)
     assert not report["bad"], json.dumps(report["bad"][:3])[:3000]
-    assert report["refused"] + report["read"] == 3_000
-    assert report["refused"] > 1_500
-    assert report["read"] > 300
+    assert report["refused"] + report["read"] == count
+    assert report["refused"] > count / 2
+    assert report["read"] > count / 10
     assert report["slowest"] < 2.0
     assert report["megabytes"] < 500

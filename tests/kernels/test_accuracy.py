@@ -1,6 +1,7 @@
 """Both twins against exact rational arithmetic, far from the origin and in the cases that defeat short cuts."""
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,15 +15,20 @@ TWINS = pytest.mark.parametrize("twin", [reference, compiled])
 
 def _exact(x, weights):
     """Weight, mean and Σ w (x − mean)² of one column, without rounding."""
-    cells = [(Fraction(w), Fraction(v)) for v, w in zip(x.tolist(), weights.tolist(), strict=True) if v == v]  # noqa: PLR0124
+    return _sums(tuple(x.tolist()), tuple(weights.tolist()))
+
+
+@cache  # rational arithmetic is slow, and both twins are held to the same numbers
+def _sums(x, weights):
+    cells = [(Fraction(w), Fraction(v)) for v, w in zip(x, weights, strict=True) if v == v]  # noqa: PLR0124
     weight = sum(w for w, _ in cells)
     mean = sum(w * v for w, v in cells) / weight
     return weight, mean, sum(w * (v - mean) ** 2 for w, v in cells)
 
 
-def _check(moments, member, column, x, weights, tolerance=1e-13):
+def _check(moments, component, column, x, weights, tolerance=1e-13):
     weight, mean, scatter = _exact(x, weights)
-    ours = [float(part[member, column]) for part in moments]
+    ours = [float(part[component, column]) for part in moments]
     assert abs(Fraction(ours[0]) - weight) <= tolerance * weight
     assert abs(Fraction(ours[3]) - scatter) <= tolerance * scatter
     std = float(scatter / weight) ** 0.5
@@ -64,8 +70,10 @@ def test_moments_with_weights(twin, data, width):
     x = rng.normal(size=(N, width))
     x[:, -1] = _data(data)
     weights = rng.gamma(0.3, size=(N, 2)) + 1e-3
-    for member, moments in enumerate([twin.moments(x, weights), twin.moments(x, np.ascontiguousarray(weights[:, 0]))]):
-        _check(moments, 1 - member, -1, x[:, -1], weights[:, 1 - member])
+    for component, moments in enumerate(
+        [twin.moments(x, weights), twin.moments(x, np.ascontiguousarray(weights[:, 0]))]
+    ):
+        _check(moments, 1 - component, -1, x[:, -1], weights[:, 1 - component])
 
 
 @TWINS
@@ -74,8 +82,8 @@ def test_moments_of_coded_rows(twin, data):
     rng = np.random.default_rng(2)
     x, weights, codes = _data(data)[:, None], rng.gamma(0.3, size=N) + 1e-3, rng.integers(-1, 3, N)
     moments = twin.moments(x, weights, codes, 3)
-    for member in range(3):
-        _check(moments, member, 0, x[codes == member, 0], weights[codes == member])
+    for component in range(3):
+        _check(moments, component, 0, x[codes == component, 0], weights[codes == component])
 
 
 @TWINS
@@ -115,8 +123,11 @@ def test_constant_columns_have_no_scatter_at_all(twin, width):
     x = np.full((5000, width), 0.1)
     rng = np.random.default_rng(6)
     codes = rng.integers(0, 3, len(x))
-    x[:, 0] += codes  # constant within each member
-    for arguments in ({"codes": codes, "members": 3}, {"codes": codes, "members": 3, "weights": rng.random(len(x))}):
+    x[:, 0] += codes  # constant within each component
+    for arguments in (
+        {"codes": codes, "n_components": 3},
+        {"codes": codes, "n_components": 3, "weights": rng.random(len(x))},
+    ):
         assert (twin.moments(x, **arguments)[3] == 0).all()
         assert (twin.scatter(x, **arguments)[3] == 0).all()
     x[:, 0] = 0.1
@@ -162,10 +173,10 @@ def test_densities_are_scipys(twin):
     whiten = np.linalg.inv(root)
     log_det = np.log(np.abs(np.diagonal(whiten, axis1=1, axis2=2))).sum(axis=1)
     ours = twin.gaussian_log_prob(x, mean, whiten, log_det)
-    for member in range(2):
-        cov = root[member] @ root[member].T
-        expected = stats.multivariate_normal(mean[member], cov).logpdf(x)
-        np.testing.assert_allclose(ours[:, member], expected, rtol=1e-9)
+    for component in range(2):
+        cov = root[component] @ root[component].T
+        expected = stats.multivariate_normal(mean[component], cov).logpdf(x)
+        np.testing.assert_allclose(ours[:, component], expected, rtol=1e-9)
     std = rng.uniform(0.5, 2, (2, 5))
     expected = stats.norm.logpdf(x[:, None], mean, std).sum(axis=-1)
     np.testing.assert_allclose(twin.normal_log_prob(x, mean, std), expected, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""The compiled loops choose the member that the reference chooses, and count what it counts."""
+"""The compiled loops choose the component that the reference chooses, and count what it counts."""
 
 import numpy as np
 import pytest

@@ -27,15 +27,15 @@ USE_ALL = """
 import sys, numpy as np
 from suffice import kernels
 x, codes = np.random.default_rng(0).random(({n}, 4)), np.arange({n}) % 3
-for arguments in ({{}}, {{"weights": x[:, 0]}}, {{"weights": x}}, {{"codes": codes, "members": 3}}):
+for arguments in ({{}}, {{"weights": x[:, 0]}}, {{"weights": x}}, {{"codes": codes, "n_components": 3}}):
     kernels.moments(x, **arguments), kernels.scatter(x, **arguments), kernels.sums(x, **arguments)
     kernels.extremes(x, **arguments), kernels.counts(codes[:, None], 3, **arguments)
 kernels.count_range(codes, *kernels.integer_range(codes))
 kernels.normal_log_prob(x, x[:3], 1 + x[:3])
 kernels.gaussian_log_prob(x, x[:1], np.eye(4)[None], np.zeros(1))
-kernels.normal_expect(x, x[:3], 1 + x[:3], np.zeros(3)), kernels.nearest(x, x[:3])
-kernels.linear_expect(x, x[:3], np.zeros(3), None, np.zeros(3))
-kernels.table_expect(codes[:, None], np.zeros((2, 1, 3)), np.zeros(2))
+kernels.normal_e_step(x, x[:3], 1 + x[:3], np.zeros(3)), kernels.nearest(x, x[:3])
+kernels.linear_e_step(x, x[:3], np.zeros(3), None, np.zeros(3))
+kernels.table_e_step(codes[:, None], np.zeros((2, 1, 3)), np.zeros(2))
 print("numba" in sys.modules, "threadpoolctl" in sys.modules)
 """
 

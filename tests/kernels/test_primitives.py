@@ -64,9 +64,9 @@ def test_softmax_of_nothing_possible_and_of_nan():
     logits[:, 5] = -np.inf
     assert jit.softmax(logits, np.ones(16), even=True)[0] == -np.inf
     np.testing.assert_allclose(logits.sum(axis=0), np.arange(16) != 5, rtol=1e-15)
-    for member in range(3):
+    for component in range(3):
         logits = np.zeros((3, 16))
-        logits[member, 5] = np.nan
+        logits[component, 5] = np.nan
         assert np.isnan(jit.softmax(logits, np.ones(16), even=True)).all()
 
 

@@ -31,7 +31,7 @@ def step(twin, sums, d, scale, floor=0.0, ridge=0.0):
 
 @pytest.mark.parametrize("twin", TWINS)
 @pytest.mark.parametrize(("n", "d", "k"), SIZES)
-def test_the_members_are_those_of_the_weighted_rows(twin, n, d, k):
+def test_the_components_are_those_of_the_weighted_rows(twin, n, d, k):
     x, centre, scale, shares, sums = problem(n, d, k)
     found = step(twin, sums, d, scale, ridge=0.01)
     assert found.sure
@@ -61,7 +61,7 @@ def test_a_pass_of_both_twins_is_its_definition(n, d, k, weighted):
     with np.errstate(all="ignore"):
         entropy = -each @ np.nansum(shares * np.log(shares), axis=1)
     for twin in TWINS:
-        value, spread, found = twin.quadratic_expect(x, w, centre, scale, coefficients)
+        value, spread, found = twin.quadratic_e_step(x, w, centre, scale, coefficients)
         assert value == pytest.approx(height, rel=1e-12)
         assert spread == pytest.approx(entropy, rel=1e-9, abs=1e-9)
         np.testing.assert_allclose(found, (each[:, None] * shares).T @ table, rtol=1e-9, atol=1e-9)
@@ -73,7 +73,7 @@ def test_what_sums_do_not_tell_is_said(twin):
     assert step(twin, sums, 2, scale).sure
     assert not step(twin, sums, 2, scale, floor=1e3).sure  # below its floor
     empty = sums * np.array([1, 1, 0.0])[:, None]
-    assert not step(twin, empty, 2, scale).sure  # a member without rows
+    assert not step(twin, empty, 2, scale).sure  # a component without rows
     x = np.random.default_rng(0).normal(size=(300, 2))
     flat = np.column_stack([x[:, 0], x[:, 0]])
     assert not step(twin, np.ones((1, 300)) @ products(flat, np.zeros(2), np.ones(2)), 2, scale).sure  # singular

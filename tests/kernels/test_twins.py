@@ -20,7 +20,7 @@ LAYOUTS = {
 CASES = [(shape, "plain") for shape in SHAPES] + [
     (shape, layout) for shape in [(700, 1), (1500, 20)] for layout in LAYOUTS if layout != "plain"
 ]
-SHARES = ["none", "row", "member", "codes", "weighted codes"]
+SHARES = ["none", "row", "component", "codes", "weighted codes"]
 
 
 def _frozen(x):
@@ -37,11 +37,11 @@ def _share(kind, n, seed=SEED):
     """Arguments that say whose each row is; some rows weigh nothing, some codes name nobody."""
     rng = np.random.default_rng(seed + 1)
     weights = rng.uniform(0, 2, (n, MEMBERS)) * (rng.random((n, MEMBERS)) < 0.9)
-    codes = {"codes": rng.integers(-1, MEMBERS + 1, n), "members": MEMBERS}
+    codes = {"codes": rng.integers(-1, MEMBERS + 1, n), "n_components": MEMBERS}
     return {
         "none": {},
         "row": {"weights": weights[:, 1]},
-        "member": {"weights": weights},
+        "component": {"weights": weights},
         "codes": codes,
         "weighted codes": {"weights": np.ascontiguousarray(weights[:, 2]), **codes},
     }[kind]
@@ -102,11 +102,11 @@ def test_shared_scatter(shape, layout, share):
     _close(ours[3], reference.shared_scatter(x, **arguments)[3])
 
 
-def test_shared_scatter_of_far_members_keeps_its_digits():
+def test_shared_scatter_of_far_components_keeps_its_digits():
     rows, codes = _rows(4000, 3), np.arange(4000) % 3
     far = np.array([0.0, 1e6, -1e9])[codes, None]
-    moved = compiled.shared_scatter(rows + far, codes=codes, members=3)[3]
-    exact = compiled.scatter((rows + far) - far, codes=codes, members=3)[3].sum(axis=0, keepdims=True)
+    moved = compiled.shared_scatter(rows + far, codes=codes, n_components=3)[3]
+    exact = compiled.scatter((rows + far) - far, codes=codes, n_components=3)[3].sum(axis=0, keepdims=True)
     np.testing.assert_allclose(moved, exact, rtol=0, atol=1e-6 * exact.max())
 
 
@@ -146,9 +146,9 @@ def test_counts_of_many_rows_of_one_level(n, levels):
     rows = np.full((n, 3), levels - 1)
     rows[:, 1] = np.random.default_rng(n).integers(-70, 70, n)
     codes = np.zeros(n, np.intp)
-    expected = reference.counts(rows, levels, codes=codes, members=2)
+    expected = reference.counts(rows, levels, codes=codes, n_components=2)
     assert expected[0, 0, -1] == n
-    np.testing.assert_array_equal(compiled.counts(rows, levels, codes=codes, members=2), expected)
+    np.testing.assert_array_equal(compiled.counts(rows, levels, codes=codes, n_components=2), expected)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i4", "i8", "u8"])
@@ -186,7 +186,7 @@ def test_gaussian_log_prob(shape, layout):
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 def test_infinite_cells_show_in_the_result(twin, share, value):
     x = _rows(2000, 3)
-    x[[700, 701, 702, 703, 704, 705], 1] = value  # several rows: of some member whatever the shares
+    x[[700, 701, 702, 703, 704, 705], 1] = value  # several rows: of some component whatever the shares
     weight, _, shift, scatter = twin.moments(x, **_share(share, len(x)))
     assert not np.isfinite(scatter[:, 1]).all()
     assert np.isfinite(scatter[:, [0, 2]]).all()

@@ -28,6 +28,10 @@ TWINS = {
     "Beta": [(sf.Beta(a, b), st.beta(a, b)) for a, b in ((0.6, 6.0), (2.0, 3.0), (6.0, 0.6))],
     "Uniform": [(sf.Uniform(a, b), st.uniform(a, b - a)) for a, b in ((-3.0, -1.0), (0.0, 1.0), (2.0, 9.0))],
     "Laplace": [(sf.Laplace(m, s), st.laplace(m, s)) for m, s in ((-3.0, 0.3), (0.0, 1.0), (2.5, 3.0))],
+    "Logistic": [(sf.Logistic(m, s), st.logistic(m, s)) for m, s in ((-3.0, 0.3), (0.0, 1.0), (2.5, 3.0))],
+    "InverseGaussian": [
+        (sf.InverseGaussian(m, s), st.invgauss(m / s, scale=s)) for m, s in ((0.5, 8.0), (1.0, 1.0), (5.0, 0.5))
+    ],
     "StudentT": [
         (sf.StudentT(v, m, s), st.t(v, m, s)) for v, m, s in ((2.5, -3.0, 0.3), (5.0, 0.0, 1.0), (30.0, 2.0, 3.0))
     ],
@@ -94,6 +98,11 @@ ENTROPY = {
     "Gamma": lambda shape, rate: shape - log(rate) + mpmath.loggamma(shape) + (1 - shape) * psi(0, shape),
     "Uniform": lambda low, high: log(high - low),
     "Laplace": lambda _loc, scale: 1 + log(2 * scale),
+    "Logistic": lambda _loc, scale: log(scale) + 2,
+    "InverseGaussian": lambda mean, shape: (
+        log(2 * mpmath.pi * mpmath.e * mean**3 / shape) / 2
+        - 3 * mpmath.exp(2 * shape / mean) * mpmath.e1(2 * shape / mean) / 2
+    ),
     "Weibull": lambda shape, scale: mpmath.euler * (1 - 1 / shape) + log(scale / shape) + 1,
     "Lomax": lambda shape, scale: log(scale / shape) + 1 + 1 / shape,
     "Beta": lambda a, b: (
@@ -212,6 +221,8 @@ FITS = {
     "Beta": (sf.Beta(), st.beta, {"floc": 0, "fscale": 1}, st.beta(2.0, 5.0)),
     "Uniform": (sf.Uniform(), st.uniform, {}, st.uniform(-1.0, 4.0)),
     "Laplace": (sf.Laplace(), st.laplace, {}, st.laplace(1.0, 2.0)),
+    "Logistic": (sf.Logistic(), st.logistic, {}, st.logistic(1.0, 2.0)),
+    "InverseGaussian": (sf.InverseGaussian(), st.invgauss, {"floc": 0}, st.invgauss(1.5, scale=2.0)),
     "StudentT": (sf.StudentT(), st.t, {}, st.t(4.0, 1.0, 2.0)),
     "VonMises": (sf.VonMises(), st.vonmises, {"fscale": 1}, st.vonmises(2.0, 0.7)),
     "Weibull": (sf.Weibull(), st.weibull_min, {"floc": 0}, st.weibull_min(1.7, scale=3.0)),

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import suffice as sf
-from suffice.curves import bins
-from suffice.exhibit import Exhibit
+from suffice.plot.curves import bins
+from suffice.plot.model_view import ModelView
 
 RNG = np.random.default_rng(0)
 N = 600
@@ -27,7 +27,7 @@ def fit():
 
 
 def test_pooled_levels_have_the_probabilities_of_all(fit):
-    column = Exhibit.of(fit, MANY).chosen("zip")[0]
+    column = ModelView.of(fit, MANY).chosen("zip")[0]
     pooled = column.pooled(8)
     assert len(pooled.levels) == 8
     assert pooled.levels[-1] == f"{len(column.levels) - 7:,} others"
@@ -71,7 +71,7 @@ def test_pictures_say_what_they_leave_out():
     assert re.match(r"left out: 3 columns that tell less and \d+ rarer levels", told)
 
 
-def test_one_member_has_standard_errors_by_column():
+def test_one_component_has_standard_errors_by_column():
     data = {"b": RNG.normal(5, 1, 50), "a": RNG.poisson(3, 50), "c": RNG.normal(0, 2, 50)}
     fit = sf.fit(sf.Mixture(sf.infer(data), 1), data, random_state=0)
     text = sf.report.render(fit, data)

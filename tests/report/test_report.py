@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.anatomy import without
-from suffice.exhibit import Exhibit
-from suffice.frames.subsample import subsample
-from suffice.frames.table import Frame
+from suffice.plot.component_columns import without
+from suffice.plot.model_view import ModelView
 from suffice.report import classes, simulated, strange
+from suffice.tables.frame import Frame
+from suffice.tables.subsample import subsample
 
 SECTIONS = [
-    *("Overview", "Alerts", "Runners-up", "Members", "Fitted and observed", "Pairs", "Profile"),
+    *("Overview", "Alerts", "Runners-up", "Components", "Fitted and observed", "Pairs", "Profile"),
     *("Simulated and real", "Strangest rows", "Convergence", "Provenance"),
 ]
 
@@ -57,6 +57,11 @@ class Seen(HTMLParser):
 @pytest.fixture(scope="module")
 def page(chosen, geyser):
     return sf.report.render(chosen, np.column_stack(list(geyser.values())), seed=4, command="suffice fit f.csv")
+
+
+@pytest.fixture(scope="module")
+def mixed_page(mixed_fit, mixed):
+    return sf.report.render(mixed_fit, mixed)
 
 
 def test_the_sections_come_in_order_and_every_name_is_used_once(page):
@@ -102,17 +107,15 @@ def test_it_tells_the_numbers_of_the_fit(page, chosen):
     assert "with seed 4" in text
 
 
-def test_the_same_input_gives_the_same_bytes(mixed_fit, mixed, tmp_path):
-    first = sf.report.write(mixed_fit, mixed, tmp_path / "a.html").read_bytes()
-    assert sf.report.write(mixed_fit, mixed, tmp_path / "b.html").read_bytes() == first
-    assert sf.report.render(mixed_fit, mixed, seed=1).encode() != first  # other rows are drawn
+def test_the_same_input_gives_the_same_bytes(mixed_fit, mixed, mixed_page, tmp_path):
+    assert sf.report.write(mixed_fit, mixed, tmp_path / "a.html").read_bytes() == mixed_page.encode()
+    assert sf.report.render(mixed_fit, mixed, seed=1) != mixed_page  # other rows are drawn
 
 
-def test_frames_mappings_and_the_rows_of_the_fit_make_one_report(mixed_fit, mixed):
+def test_frames_mappings_and_the_rows_of_the_fit_make_one_report(mixed_fit, mixed, mixed_page):
     polars = pytest.importorskip("polars")
-    text = sf.report.render(mixed_fit, mixed)
-    assert sf.report.render(mixed_fit, polars.DataFrame({**mixed, "kind": mixed["kind"].tolist()})) == text
-    assert Seen(sf.report.render(mixed_fit)).headings == Seen(text).headings
+    assert sf.report.render(mixed_fit, polars.DataFrame({**mixed, "kind": mixed["kind"].tolist()})) == mixed_page
+    assert Seen(sf.report.render(mixed_fit)).headings == Seen(mixed_page).headings
 
 
 def test_a_fit_without_rows_asks_for_them(mixed_fit, mixed):
@@ -145,14 +148,14 @@ def test_wrong_arguments_are_refused(mixed_fit, mixed):
         (sf.Dirichlet(), [[0.2, 0.3, 0.5], [0.1, 0.6, 0.3], [0.4, 0.4, 0.2]]),
         (sf.Mixture([sf.Normal(), sf.Laplace()]), [0.0, 0.3, 5.0, 5.1, 9.0, 0.2]),
     ],
-    ids=["normal", "one row", "labels", "counts", "vectors", "unlike members"],
+    ids=["normal", "one row", "labels", "counts", "vectors", "unlike components"],
 )
 def test_models_of_every_kind_have_a_report(prototype, rows):
     fit = sf.fit(prototype, rows, **({"random_state": 0} if isinstance(prototype, sf.Mixture) else {}))
     seen = Seen(sf.report.render(fit, rows))
     assert seen.headings[0] == "Overview"
     assert seen.headings[-1] == "Provenance"
-    assert fit.portrait().title in seen.text
+    assert fit.summarize().title in seen.text
 
 
 def test_alerts_are_shown():
@@ -187,7 +190,7 @@ def test_hostile_names_are_text_and_nothing_else(hostile):
 
 # ---- what it computes -----------------------------------------------------------------------------------------------
 def test_the_surprise_of_a_cell_is_what_the_row_loses_by_it(mixed_fit, mixed):
-    exhibit = Exhibit.of(mixed_fit, mixed).at(np.arange(40))
+    exhibit = ModelView.of(mixed_fit, mixed).at(np.arange(40))
     found = strange.surprises(exhibit)
     for place, column in enumerate(exhibit.columns):
         holed = {name: np.array(values[:40]) for name, values in mixed.items()}
@@ -204,7 +207,7 @@ def test_the_surprise_of_a_cell_is_what_the_row_loses_by_it(mixed_fit, mixed):
 def test_a_cell_of_a_joint_block_can_be_left_out(geyser):
     table = np.column_stack(list(geyser.values()))
     fit = sf.fit(sf.MultivariateNormal(), table)
-    exhibit = Exhibit.of(fit, table)
+    exhibit = ModelView.of(fit, table)
     rest = exhibit.log_prob(without(exhibit.model, exhibit.rows, 1))
     alone = sf.Normal(fit.params["mean"][0], float(np.sqrt(fit.params["cov"][0, 0])))
     np.testing.assert_allclose(rest, alone.log_prob(table[:, 0]), rtol=1e-10)
@@ -214,14 +217,14 @@ def test_the_strangest_row_is_the_one_that_was_made_so(mixed):
     table = {name: values.copy() for name, values in mixed.items()}
     table["noise"][17] = 25.0
     fit = sf.fit(sf.Mixture(sf.infer(mixed), 2), mixed, random_state=0)
-    first = strange.strangest(Exhibit.of(fit, table))[0]
+    first = strange.strangest(ModelView.of(fit, table))[0]
     assert first["row"] == "17"
     assert first["cells"][0]["name"] == "noise"
     assert first["cells"][0]["value"] == "25"
 
 
 def test_simulated_rows_are_those_of_the_seed_and_close_to_the_model(mixed_fit, mixed):
-    exhibit = Exhibit.of(mixed_fit, mixed)
+    exhibit = ModelView.of(mixed_fit, mixed)
     drawn, n = simulated.simulate(exhibit, 11)
     assert n == 300
     rows = mixed_fit.sample(300, 11)
@@ -238,8 +241,8 @@ def test_simulated_rows_are_those_of_the_seed_and_close_to_the_model(mixed_fit, 
 
 def test_a_model_that_misses_something_is_told_so(geyser):
     table = np.column_stack(list(geyser.values()))
-    fit = sf.fit(sf.MultivariateNormal(), table)  # one member for two
-    exhibit = Exhibit.of(fit, table)
+    fit = sf.fit(sf.MultivariateNormal(), table)  # one component for two
+    exhibit = ModelView.of(fit, table)
     found = simulated.comparison(exhibit, simulated.simulate(exhibit, 0)[0], 60)
     assert all(row["far"] for row in found["amounts"])
     real = np.corrcoef(table.T)[0, 1]
@@ -256,7 +259,7 @@ def classifier(mixed):
 
 def test_confusion_counts_what_predict_does(classifier):
     model, X, target = classifier
-    exhibit = Exhibit.of(model, X)
+    exhibit = ModelView.of(model, X)
     table = classes.confusion(exhibit, classes.codes(exhibit, target))
     guess = model.predict(X)
     for row, true in zip(table["rows"], model.classes_, strict=True):
@@ -266,7 +269,7 @@ def test_confusion_counts_what_predict_does(classifier):
 
 def test_the_evidence_is_that_of_explain(classifier):
     model, X, target = classifier
-    exhibit = Exhibit.of(model, X)
+    exhibit = ModelView.of(model, X)
     row, found = classes.doubtful(exhibit, classes.codes(exhibit, target))
     assert model.predict(X)[row] != target[row]
     wanted = model.explain({name: values[row] for name, values in X.items()})
@@ -274,7 +277,7 @@ def test_the_evidence_is_that_of_explain(classifier):
     assert found.label == wanted.label
 
 
-def test_a_classifier_has_classes_and_no_members(classifier):
+def test_a_classifier_has_classes_and_no_components(classifier):
     model, X, target = classifier
     seen = Seen(sf.report.render(model, X, target=target))
     assert "Classes" in seen.headings
@@ -299,8 +302,8 @@ class Pieces:
             yield Frame({name: values[part] for name, values in self.table.items()}, len(self.table["size"][part]))
 
 
-def test_rows_in_pieces_are_read_as_one(mixed_fit, mixed):
-    assert sf.report.render(mixed_fit, Pieces(mixed, 120)) == sf.report.render(mixed_fit, mixed)
+def test_rows_in_pieces_are_read_as_one(mixed_fit, mixed, mixed_page):
+    assert sf.report.render(mixed_fit, Pieces(mixed, 120)) == mixed_page
 
 
 def test_of_many_rows_in_pieces_a_share_is_taken(mixed):
@@ -318,12 +321,12 @@ def test_a_wide_and_long_table_stays_small():
     who = rng.integers(0, 4, 100_000)
     table = {f"number {i}": rng.normal(who * (i % 3), 1) for i in range(18)}
     table |= {f"label {i}": np.array(list("abcdefghij"))[np.minimum(rng.poisson(1 + who), 9)] for i in range(12)}
-    members = [[sf.Normal(float(j * (i % 3)), 1.0) for i in range(18)] for j in range(4)]
+    components = [[sf.Normal(float(j * (i % 3)), 1.0) for i in range(18)] for j in range(4)]
     levels = tuple("abcdefghij")
     probs = rng.dirichlet(np.ones(10), 4)
     parts = [
         sf.Product({
-            **{f"number {i}": members[j][i] for i in range(18)},
+            **{f"number {i}": components[j][i] for i in range(18)},
             **{f"label {i}": sf.Categorical(levels, probs[j]) for i in range(12)},
         })
         for j in range(4)

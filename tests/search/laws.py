@@ -13,7 +13,7 @@ import pyarrow as pa
 from sklearn.base import clone
 
 import suffice as sf
-from suffice.core.em import FallenError
+from suffice.em.convergence import ObjectiveFellError
 from suffice.io import dumps, loads
 
 UNCERTAIN = {  # such estimates lie on a bound or a ridge: they depend on the last bits of the rows
@@ -49,7 +49,7 @@ def learn(problem, rows=None, weights=None, labels=None):
     return sf.fit(problem.model, rows, weights=weights, random_state=0, max_iter=200, start=problem.start)
 
 
-def taken(problem, index):
+def take_rows(problem, index):
     return {k: v[index] for k, v in problem.rows.items()} if problem.names else problem.rows[index]
 
 
@@ -115,7 +115,7 @@ def no_nan(problem, found):
 
 def scores_add_up(problem, found):
     """Σ w log p(x) is the log-likelihood."""
-    if problem.verb != "fit" or found.distribution.decides:
+    if problem.verb != "fit" or found.distribution.hard_assignment:
         return
     scores = np.asarray(found.log_prob(problem.rows))
     held = np.ones(len(scores)) if problem.weights is None else problem.weights
@@ -130,7 +130,7 @@ def scores_add_up(problem, found):
 
 def never_falls(problem, found):
     """EM climbs."""
-    if problem.verb != "fit" or found.distribution.decides:
+    if problem.verb != "fit" or found.distribution.hard_assignment:
         return
     heights = np.asarray(found.trace.log_likelihood)
     falls = -np.diff(heights)
@@ -143,7 +143,7 @@ def order(problem, found):
         return
     turn = np.random.default_rng(problem.seed).permutation(count(problem))
     weights = None if problem.weights is None else problem.weights[turn]
-    same_height(found, learn(problem, taken(problem, turn), weights), "another order of the rows")
+    same_height(found, learn(problem, take_rows(problem, turn), weights), "another order of the rows")
 
 
 def repetition(problem, found):
@@ -151,7 +151,7 @@ def repetition(problem, found):
     if problem.verb != "fit" or problem.weights is None or not (problem.weights == np.floor(problem.weights)).all():
         return
     index = np.repeat(np.arange(len(problem.weights)), problem.weights.astype(int))
-    same_height(found, learn(problem, taken(problem, index), None), "rows repeated as often as they weigh")
+    same_height(found, learn(problem, take_rows(problem, index), None), "rows repeated as often as they weigh")
 
 
 def merging(problem, found):
@@ -164,7 +164,7 @@ def merging(problem, found):
         held = None if problem.weights is None else problem.weights[index]
         if held is not None and not held.sum() > 0:
             return
-        parts.append(found.distribution.suffstats(taken(problem, index), held))
+        parts.append(found.distribution.suffstats(take_rows(problem, index), held))
     merged = found.distribution.log_likelihood(parts[0] + parts[1])
     gap = abs(merged - found.log_likelihood)
     finite = np.isfinite(found.log_likelihood)
@@ -190,11 +190,11 @@ def order_of_classes(problem, found):
         return
     turn = np.random.default_rng(problem.seed).permutation(count(problem))
     weights = None if problem.weights is None else problem.weights[turn]
-    turned = learn(problem, taken(problem, turn), weights, problem.labels[turn])
+    turned = learn(problem, take_rows(problem, turn), weights, problem.labels[turn])
     same_probabilities(problem, found, turned, "another order of the rows")
     if weights is not None and (problem.weights == np.floor(problem.weights)).all():
         index = np.repeat(np.arange(len(weights)), problem.weights.astype(int))
-        repeated = learn(problem, taken(problem, index), None, problem.labels[index])
+        repeated = learn(problem, take_rows(problem, index), None, problem.labels[index])
         same_probabilities(problem, found, repeated, "rows repeated as often as they weigh")
 
 
@@ -235,13 +235,13 @@ def evidence_in_parts(problem, found):
     for index in (some, ~some):
         held = None if problem.weights is None else problem.weights[index]
         FITS.append(problem.seed)
-        prior = sf.posterior(found.likelihood, taken(problem, index), prior=prior, weights=held)
+        prior = sf.posterior(found.likelihood, take_rows(problem, index), prior=prior, weights=held)
         total += prior.log_evidence
     gap = abs(total - found.log_evidence)
     require(gap <= 1e-6 * max(1.0, abs(total)), f"log evidence in two parts {total}, at once {found.log_evidence}")
 
 
-def shown(problem, found):
+def display_name(problem, found):
     """It can be printed, and its estimates listed."""
     require(len(str(found)) > 0, "nothing is shown")
     if problem.verb == "fit":
@@ -250,8 +250,8 @@ def shown(problem, found):
 
 
 ALWAYS = [saved_and_loaded, no_nan, scores_add_up, never_falls, probabilities, evidence_in_parts]
-SOMETIMES = [the_same_again, threads, order, repetition, merging, frames, shown]  # by turns: they take longer
-OF_CLASSES = [the_same_again, threads, order_of_classes, shown]
+SOMETIMES = [the_same_again, threads, order, repetition, merging, frames, display_name]  # by turns: they take longer
+OF_CLASSES = [the_same_again, threads, order_of_classes, display_name]
 
 
 def in_scikit_learns_words(error):
@@ -276,7 +276,7 @@ def check(problem):
             for one in (*ALWAYS, *turns):
                 law = one.__name__
                 one(problem, found)
-    except FallenError as fall:
+    except ObjectiveFellError as fall:
         return "never_falls", str(fall)
     except sf.SufficeError as refusal:
         return None if law == "no raw exception" else (law, f"{type(refusal).__name__}: {refusal}")

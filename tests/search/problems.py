@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from tests.families import LOCATION, SCALE, prototype
 
 import suffice as sf
 
@@ -11,8 +12,8 @@ STRUCTURES = [
     *("full", "diag", "spherical", "tied"),
     *("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"),
 ]
-REAL = [sf.Normal(), sf.Laplace(), sf.StudentT(), sf.Uniform()]
-POSITIVE = [sf.Gamma(), sf.LogNormal(), sf.Weibull(), sf.Exponential()]
+REAL = [prototype(name) for name in sorted(LOCATION - {"MultivariateNormal"})]
+POSITIVE = [prototype(name) for name in sorted(SCALE - LOCATION)]
 COUNTS = [sf.Poisson(), sf.NegativeBinomial()]
 
 
@@ -176,9 +177,9 @@ def mixture(rng, n):
 
 
 def unlike(rng, n):
-    members = [POSITIVE[i] for i in rng.choice(4, 2, replace=False)]
-    members = [sf.Normal(), members[0]] if rng.random() < 0.5 else members
-    return sf.Mixture(members), positive(rng, n), ()
+    components = [POSITIVE[i] for i in rng.choice(4, 2, replace=False)]
+    components = [sf.Normal(), components[0]] if rng.random() < 0.5 else components
+    return sf.Mixture(components), positive(rng, n), ()
 
 
 def nested(rng, n):

@@ -7,7 +7,7 @@ from tests.search.laws import ALWAYS, SOMETIMES, check, require
 from tests.search.problems import VERBS, Problem, make
 
 import suffice as sf
-from suffice.core.em import FallenError
+from suffice.em.convergence import ObjectiveFellError
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -59,7 +59,7 @@ def test_problems_of_every_sort_are_made(verb):
 def test_a_fall_of_em_is_a_finding(monkeypatch):
     def fallen(_):
         msg = "stopped after pass 3, which lowered the log-likelihood"
-        raise FallenError(msg)
+        raise ObjectiveFellError(msg)
 
     monkeypatch.setattr("tests.search.laws.learn", fallen)
     assert check(make(0)) == ("never_falls", "stopped after pass 3, which lowered the log-likelihood")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.rows import JSON, MODEL
+from suffice.cli.rows import JSON, LEVEL, MODEL
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 SHOWN = 20  # levels on a page
 CURVE = 48  # places of the drawn density
@@ -17,19 +20,13 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 @MODEL
 @click.argument("column")
 @click.option("--given", multiple=True, metavar="COLUMN=VALUE", help="What is known; may be repeated.")
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.9,
-    show_default=True,
-    help="Of the interval.",
-)
+@LEVEL
 @JSON
 def ask(model: str, column: str, given: tuple[str, ...], level: float, as_json: bool) -> None:
     """What COLUMN is likely to be under MODEL, given other columns.
 
-    Numbers get a mean and an interval, labels a probability each. "member" asks a mixture which member made such a
-    row, and "class" a classifier for its class, which also has the name of its --target.
+    Numbers get a mean and an interval, labels a probability each. "component" asks a mixture which component made such
+    a row, and "class" a classifier for its class, which also has the name of its --target.
     """
     from suffice.cli.model import cells, conditioned, loaded, whose
     from suffice.cli.terminal import document
@@ -52,14 +49,18 @@ def ask(model: str, column: str, given: tuple[str, ...], level: float, as_json: 
 
 
 def _who(found: Any, known: dict[Any, Any]) -> dict[str, Any]:
-    """The probability of each member."""
+    """The probability of each component."""
     from suffice.cli.model import row_of
+    from suffice.queries.unusual import warn_of_unusual
 
+    places = dict(zip(found.names, found.distribution.column_labels, strict=True))
+    by_place = {places[name]: value for name, value in known.items()}
+    warn_of_unusual(found.distribution, by_place, {place: name for name, place in places.items()})
     shares = found.distribution.predict_proba(row_of(found, known))[0]
-    return {"probabilities": {str(member): float(p) for member, p in enumerate(shares)}}
+    return {"probabilities": {str(component): float(p) for component, p in enumerate(shares)}}
 
 
-def _answer(found: Any, one: Any, name: Any, level: float) -> dict[str, Any]:
+def _answer(found: Any, one: Any, name: Hashable, level: float) -> dict[str, Any]:
     """What the distribution of one column says."""
     import numpy as np
 
@@ -87,14 +88,14 @@ def _page(asked: dict[str, Any], answer: dict[str, Any]) -> None:
     from rich.text import Text
 
     from suffice.cli.terminal import bar, say, table
-    from suffice.core.readings import number
-    from suffice.core.shown import shown
+    from suffice.display.names import display_name
+    from suffice.display.values import number
 
-    given = ", ".join(f"{shown(name)} = {shown(value)}" for name, value in asked["given"].items())
-    say(shown(asked["column"]) + (f" given {given}" if given else ""), "bold")
+    given = ", ".join(f"{display_name(name)} = {display_name(value)}" for name, value in asked["given"].items())
+    say(display_name(asked["column"]) + (f" given {given}" if given else ""), "bold")
     if "probabilities" in answer:
         ranked = sorted(answer["probabilities"].items(), key=lambda item: -item[1])
-        rows = [(shown(name), f"{p:.4f}", Text(bar(p), "cyan")) for name, p in ranked[:SHOWN]]
+        rows = [(display_name(name), f"{p:.4f}", Text(bar(p), "cyan")) for name, p in ranked[:SHOWN]]
         table(("level", "probability", ""), rows, right=(1,))
         rest = ranked[SHOWN:]
         if rest:
@@ -115,21 +116,21 @@ def _page(asked: dict[str, Any], answer: dict[str, Any]) -> None:
 @MODEL
 @click.argument("file")
 @click.option("--row", type=click.IntRange(0), default=0, show_default=True, help="The number of the row, from 0.")
-@click.option("--label", help="The class or member to speak for, instead of the most probable.")
+@click.option("--label", help="The class or component to speak for, instead of the most probable.")
 @click.option("--against", help="The one to compare it with, instead of the next.")
 @JSON
 def explain(model: str, file: str, row: int, label: str | None, against: str | None, as_json: bool) -> None:
-    """Why a row of FILE has its class, or its member: prior log-odds plus a term for each column."""
+    """Why a row of FILE has its class, or its component: prior log-odds plus a term for each column."""
     from dataclasses import asdict
 
     from suffice.cli.model import evidence, loaded
     from suffice.cli.terminal import console, document, is_terminal, say
-    from suffice.core.shown import shown
+    from suffice.display.names import display_name
 
     found = loaded(model)
     why = evidence(found, file, row, label, against)
     if not as_json:
-        say(f"row {row}, {found.who} {shown(why.label)}:")
+        say(f"row {row}, {found.who} {display_name(why.label)}:")
         if is_terminal():
             console().print(why)
         else:
@@ -139,6 +140,6 @@ def explain(model: str, file: str, row: int, label: str | None, against: str | N
 
 
 def _plainly(terms: dict[Any, Any]) -> dict[str, Any]:
-    from suffice.combinators.evidence import named
+    from suffice.models.explanation import named
 
     return {named(name): one for name, one in terms.items()}

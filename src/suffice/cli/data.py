@@ -5,9 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from suffice.types import Data
 
 OPTIONS = ("delimiter", "missing", "decimal", "encoding")  # of scan
 
@@ -16,7 +19,7 @@ def opened(files: Sequence[str], *, learned: bool = False) -> Any:
     """The rows of some files, and what to know of them as notes; ``learned``: from which there must be some."""
     import suffice as sf
     from suffice.cli.terminal import note
-    from suffice.core.errors import DataError
+    from suffice.errors import DataError
 
     said = click.get_current_context().meta
     found = sf.scan(list(files), **{name: said[f"suffice.{name}"] for name in OPTIONS if f"suffice.{name}" in said})
@@ -29,7 +32,7 @@ def opened(files: Sequence[str], *, learned: bool = False) -> Any:
     return found
 
 
-def frames(data: Any, columns: Any = None) -> Iterator[Any]:
+def frames(data: Data, columns: Any = None) -> Iterator[Any]:
     """The rows, one table of Arrow after the other, with the types of the files; NaN is a missing cell."""
     return map(without_nan, data.tables(columns))
 
@@ -46,7 +49,7 @@ def without_nan(rows: Any) -> Any:
     return rows
 
 
-def used(data: Any, names: Iterable[Any]) -> list[Any]:
+def used(data: Data, names: Iterable[Any]) -> list[Any]:
     """The columns of some files that a model has: no other one is read."""
     known = set(names)
     return [name for name in data.names if name in known]
@@ -64,8 +67,8 @@ def column(data: Any, name: str) -> Any:
 
 def row_at(file: str, row: int) -> Any:
     """One row of a file, as a table of one."""
-    from suffice.core.errors import DataError
-    from suffice.core.readings import many
+    from suffice.display.values import many
+    from suffice.errors import DataError
 
     data = opened([file])
     if row >= len(data):
@@ -76,12 +79,12 @@ def row_at(file: str, row: int) -> Any:
 
 def known(name: str, names: Iterable[Any], what: str) -> Any:
     """The column that a word means; where there is none, the nearest is offered."""
-    from suffice.core.shown import shown
+    from suffice.display.names import display_name
 
     there = {str(one): one for one in names}
     if name in there:
         return there[name]
-    msg = f"{what}: there is no column {shown(name)!r}; {hint(name, list(there), 30)}"
+    msg = f"{what}: there is no column {display_name(name)!r}; {hint(name, list(there), 30)}"
     raise click.UsageError(msg)
 
 
@@ -89,12 +92,12 @@ def hint(word: str, there: Sequence[Any], most: int) -> str:
     """What may have been meant by a word: the nearest of those that there are, else the first of them."""
     from difflib import get_close_matches
 
-    from suffice.core.shown import shown
+    from suffice.display.names import display_name
 
     near = get_close_matches(word, map(str, there), 1, 0.5)
     if near:
-        return f"did you mean {shown(near[0])!r}?"
-    return f"it has {', '.join(map(shown, there[:most]))}{', …' if len(there) > most else '.'}"
+        return f"did you mean {display_name(near[0])!r}?"
+    return f"it has {', '.join(map(display_name, there[:most]))}{', …' if len(there) > most else '.'}"
 
 
 def written_beside(path: str) -> Path:

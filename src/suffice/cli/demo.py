@@ -101,19 +101,20 @@ def groups(data: str, model: str) -> None:
 
     from suffice.cli.terminal import say, table
 
-    rows, members = _members(data, model)
+    rows, components = _components(data, model)
     species, sex = (np.array(rows[name].to_pylist(), dtype=object) for name in ("species", "sex"))
     kinds = sorted(set(species))
     lines, right = [], 0
-    for one in np.unique(members):
-        mine = members == one
+    for one in np.unique(components):
+        mine = components == one
         counts = [int((mine & (species == kind)).sum()) for kind in kinds]
         right += max(counts)
         females, males = (int((mine & (sex == which)).sum()) for which in ("female", "male"))
         lines.append([str(one), *(str(count or "·") for count in counts), str(females or "·"), str(males or "·")])
-    table(["member", *kinds, "female", "male"], lines, right=range(len(kinds) + 3))
+    table(["component", *kinds, "female", "male"], lines, right=range(len(kinds) + 3))
     say(
-        f"\n{right / len(members):.1%} of the penguins are in a group whose majority is their species, unseen.", "green"
+        f"\n{right / len(components):.1%} of the penguins are in a group whose majority is their species, unseen.",
+        "green",
     )
 
 
@@ -123,8 +124,8 @@ def agreement(data: str, model: str) -> None:
 
     from suffice.cli.terminal import say
 
-    rows, members = _members(data, model)
-    index = adjusted_rand_score(rows["species"].to_pylist(), members)
+    rows, components = _components(data, model)
+    index = adjusted_rand_score(rows["species"].to_pylist(), components)
     say(f"Adjusted Rand index of the three groups against the species, unseen: {index:.3f}", "green")
 
 
@@ -144,7 +145,7 @@ def holes(data: str, filled: str) -> None:
     banks(["row", *before.column_names], lines, right=(0,))
 
 
-def _members(data: str, model: str) -> Any:
+def _components(data: str, model: str) -> Any:
     import suffice as sf
     from suffice.cli.data import frames, opened
 
@@ -152,5 +153,5 @@ def _members(data: str, model: str) -> Any:
     return rows, sf.load(model).predict(rows)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from suffice.types import Data
 
 LISTED = 5  # columns that a note names
 CRITERIA = {"bic": "bic", "aic": "aic", "icl": "icl", "heldout": "held_out"}
@@ -22,7 +25,9 @@ class Criterion(click.Choice):  # type: ignore[type-arg]
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--target", metavar="COLUMN", help="Learn to tell this column from the others (a classifier).")
-@click.option("--components", default="1:9", show_default=True, metavar="K|A:B", help="Members of the mixture to try.")
+@click.option(
+    "--components", default="1:9", show_default=True, metavar="K|A:B", help="Components of the mixture to try."
+)
 @click.option("--family", "families", multiple=True, metavar="COLUMN=FAMILY", help="Name the family of a column.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated.")
 @click.option("--joint", is_flag=True, help="Describe real numbers together, with their correlations.")
@@ -59,7 +64,7 @@ class Criterion(click.Choice):  # type: ignore[type-arg]
 def fit(ctx: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
     """Learn a model of the rows of FILES.
 
-    Without --target a mixture over all columns, whose number of members is chosen by --criterion from --components.
+    Without --target a mixture over all columns, whose number of components is chosen by --criterion from --components.
     Holes are left out of the likelihood, never filled. Ctrl-C keeps the best so far.
     """
     from suffice.cli.learn import classifier, mixture
@@ -79,28 +84,31 @@ def _notes_on_columns(learned: Any, rows: int) -> None:
     """Say which columns are left out, are copies, are pooled, or have so many levels that what they say is chance."""
     from suffice.cli.model import Model
     from suffice.cli.terminal import note
-    from suffice.core.shown import shown
-    from suffice.exhibit import NOISY, RARE
-    from suffice.frames.rules import ON_REQUEST
+    from suffice.display.names import display_name
+    from suffice.plot.model_view import NOISY, RARE
+    from suffice.schema.column_relations import SHOWN
+    from suffice.schema.rules import ON_REQUEST
 
-    members = max(Model("", learned.model).members, 1)
+    model = Model("", learned.model)
+    components = max(model.n_components, 1)
     left = [one for one in learned.schema.findings if one.family is None and one.why != ON_REQUEST]
     if left:
-        names = ", ".join(f"{shown(one.name)!r} ({shown(one.why, 60)})" for one in left[:LISTED])
+        names = ", ".join(f"{display_name(one.name)!r} ({display_name(one.why, 60)})" for one in left[:LISTED])
         more = f" and {len(left) - LISTED} more" if len(left) > LISTED else ""
         note(f"note: left out: {names}{more}. --family COLUMN=FAMILY takes a column in.", "yellow")
     for one in learned.schema.findings:
-        if one.why.startswith("a copy of ") and one.family is not None:
-            copy = one.why.partition(";")[0]
-            note(f"note: column {shown(one.name)!r} is {copy}, by --ignore {shown(one.name)}.", "yellow")
+        if one.copy_of and one.family is not None:
+            copy = f"a copy of {display_name(one.copy_of[0], SHOWN)!r}, which counts twice: leave one out"
+            note(f"note: column {display_name(one.name)!r} is {copy}, by --ignore {display_name(one.name)}.", "yellow")
         if getattr(one.family, "pool", None) is not None:
-            name, why = shown(one.name), shown(one.why, 120)
+            name, why = display_name(one.name), display_name(one.why, 120)
             note(f"note: column {name!r}: {why}. --family {name}=Categorical keeps every level.", "yellow")
-        levels = len(one.levels or ()) if one.family is not None else 0
-        if levels >= NOISY and rows / levels < RARE * members:
+        levels = len(model.levels(one.name) or ()) if one.family is not None else 0  # also of a family that was given
+        if levels >= NOISY and rows / levels < RARE * components:
             note(
-                f"note: column {shown(one.name)!r} has {levels:,} levels, {rows / levels:.1f} rows for each: it is "
-                f"like an identifier, and much of what it tells is chance. Leave it out by --ignore {shown(one.name)}.",
+                f"note: column {display_name(one.name)!r} has {levels:,} levels, {rows / levels:.1f} rows for each: it "
+                "is like an identifier, and much of what it tells is chance. "
+                f"Leave it out by --ignore {display_name(one.name)}.",
                 "yellow",
             )
 
@@ -123,7 +131,7 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
     from suffice.cli.data import known, opened
     from suffice.cli.families import overrides, sizes
     from suffice.cli.learn import Request
-    from suffice.core.errors import ParameterError
+    from suffice.errors import ParameterError
 
     target, many = options["target"], sizes(options["components"])
     structures = options["structures"] or None
@@ -177,7 +185,7 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
     return asked, target
 
 
-def _save(learned: Any, options: dict[str, Any], data: Any) -> None:
+def _save(learned: Any, options: dict[str, Any], data: Data) -> None:
     """Write the model and the report, and say so."""
     from suffice.cli.model import saved
     from suffice.cli.show import reported

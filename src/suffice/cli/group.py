@@ -20,7 +20,7 @@ Exit codes: 0 done; 1 refused, with the reason; 2 the command line is wrong;
 130 interrupted (Ctrl-C), the best so far is kept where there is one.
 NO_COLOR and SUFFICE_DEBUG (tracebacks) are respected."""
 REFUSED, INTERRUPTED = 1, 130
-SETTINGS = ("SUFFICE_THREADS ", "SUFFICE_KERNELS ")  # what is wrong with the environment is the user's to mend
+SETTINGS = "SUFFICE_KERNELS "  # what is wrong with the environment is the user's to mend
 _heard: list[int] = []  # Ctrl-C, as long as nobody has answered
 
 
@@ -114,8 +114,8 @@ def _problem(text: str) -> None:
 
 def explained(error: BaseException) -> str:
     """What a user is told of an error: its own words where it is theirs to mend."""
-    from suffice.core.errors import SufficeError
-    from suffice.frames.table import FrameError
+    from suffice.errors import SufficeError
+    from suffice.tables.frame import FrameError
 
     text = str(error)
     if isinstance(error, (SufficeError, FrameError)) or text.startswith(SETTINGS):
@@ -160,12 +160,15 @@ def _debugging() -> bool:
 def _cells() -> list[click.Parameter]:
     """The options of every command that reads rows: how text files mark cells."""
 
-    def kept(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+    def kept(ctx: click.Context, option: click.Parameter, value: object) -> None:
         if value:
             ctx.meta[f"suffice.{option.name}"] = value
 
     between = "What stands between the cells of text files, where it is no comma, semicolon, tab or bar."
-    absent = "What means a missing cell in text files, beside NA and the like; may be repeated."
+    absent = (
+        "What means a missing cell in text files, beside an empty one; may be repeated, and '' means no word at all "
+        "(default: NA, N/A, n/a, NaN, nan, null, NULL, None, #N/A and <NA>)."
+    )
     return [
         click.Option(["--delimiter"], metavar="SIGN", expose_value=False, callback=kept, help=between),
         click.Option(

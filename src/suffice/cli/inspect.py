@@ -53,11 +53,11 @@ def _page(files: Any, rows: int, schema: Any) -> None:
     from rich.text import Text
 
     from suffice.cli.terminal import say, table
-    from suffice.core.readings import many, percent
-    from suffice.core.shown import shown
+    from suffice.display.names import display_name
+    from suffice.display.values import many, percent
 
     left = len(schema.left_out)
-    what = shown(files[0]) if len(files) == 1 else f"{len(files)} files"
+    what = display_name(files[0]) if len(files) == 1 else f"{len(files)} files"
     wide = many(len(schema.findings), "column")
     say(f"{what}: {many(rows, 'row')}, {wide}" + (f", {left} left out" if left else ""), "bold")
     say()
@@ -65,15 +65,15 @@ def _page(files: Any, rows: int, schema: Any) -> None:
     for one in schema.findings:
         family = Text("–", "dim") if one.family is None else Text(one.family.name, "cyan")
         share = Text(percent(one.missing), "yellow" if one.missing else "dim")
-        lines.append((Text(shown(one.name), "bold"), family, share, _what(one)))
+        lines.append((Text(display_name(one.name), "bold"), family, share, _what(one)))
     table(("column", "family", "missing", "what its values are"), lines, right=(2,))
 
 
 def _what(one: Any) -> str:
-    from suffice.core.shown import shown
+    from suffice.display.names import display_name
 
-    why = shown(one.why, 200)
+    why = display_name(one.why, 200)
     if one.levels is None:
         return why
-    names = ", ".join(shown(level, 24) for level in one.levels[:LEVELS])
+    names = ", ".join(display_name(level, 24) for level in one.levels[:LEVELS])
     return f"{why}: {names}{', …' if len(one.levels) > LEVELS else ''}"

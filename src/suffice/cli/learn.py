@@ -8,8 +8,6 @@ from typing import Any
 from suffice.cli.data import column, without_nan
 from suffice.cli.progress import progress
 
-MOST_NUMBERS = 100  # different numbers that classes may be
-
 
 @dataclass(frozen=True)
 class Request:
@@ -52,7 +50,7 @@ class Learned:
 def mixture(asked: Request) -> Learned:
     """One mixture by `sf.fit`, or the best of several by `sf.select`."""
     import suffice as sf
-    from suffice.combinators.candidates import candidates
+    from suffice.selection.candidates import candidates
 
     schema = sf.infer(asked.data, asked.overrides, joint=asked.joint, weights=asked.weights)
     groups = candidates(schema, asked.sizes, asked.structures, None)
@@ -71,7 +69,7 @@ def mixture(asked: Request) -> Learned:
                 resume=asked.resume,
                 **shared,
             )
-        stopped = _interrupted(found.alerts)
+        stopped = any(alert.interrupted for alert in found.alerts)
         return Learned(found, schema, interrupted=stopped, resumable=stopped and asked.checkpoint is not None)
     with progress(rows=len(asked.data), candidates=count, quiet=asked.quiet) as told:
         selection = sf.select(
@@ -83,13 +81,13 @@ def mixture(asked: Request) -> Learned:
             callback=told and told.chosen,
             **shared,
         )
-    return Learned(selection.best, schema, selection, interrupted=_interrupted(selection.alerts))
+    return Learned(selection.best, schema, selection, interrupted=any(alert.interrupted for alert in selection.alerts))
 
 
 def classifier(asked: Request, target: Any) -> Learned:
     """A classifier of a column, from the others; rows whose class is missing take part where all fit into memory."""
     import suffice as sf
-    from suffice.frames.table import holes
+    from suffice.tables.frame import holes
 
     families = {name: one for name, one in asked.overrides.items() if name != target}
     model = sf.NaiveBayes(
@@ -116,20 +114,18 @@ def _refuse_numbers(classes: Any, target: Any) -> None:
     """Refuse a target of so many different numbers that it is an amount and no class."""
     import numpy as np
 
-    from suffice.core.errors import DataError
-    from suffice.frames.table import holes
+    from suffice.errors import DataError
+    from suffice.estimators.targets import is_numeric_target
+    from suffice.tables.frame import holes
 
     if classes.dtype.kind not in "iuf":
         return
     seen = classes[~holes(classes)]
-    count = len(np.unique(seen))
-    if count > MOST_NUMBERS and count > len(seen) / 20:
+    different = np.unique(seen)
+    if is_numeric_target(different, len(seen)):
         msg = (
-            f"--target {target}: it has {count:,} different numbers in {len(seen):,} rows, so it looks like a number "
-            f"and not like a class. Learn all columns without --target, and then: suffice ask MODEL {target} --given …"
+            f"--target {target}: it has {len(different):,} different numbers in {len(seen):,} rows, so it looks like a "
+            "number and not like a class. Learn all columns without --target, and then: "
+            f"suffice ask MODEL {target} --given …"
         )
         raise DataError(msg)
-
-
-def _interrupted(alerts: Any) -> bool:
-    return any(code == "interrupted" or text.startswith("interrupted") for code, text in alerts)

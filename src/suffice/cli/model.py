@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.cli.data import hint, known
 from suffice.engines.once import cached_property
 
-CLASS, MEMBER = "class", "member"
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+CLASS, MEMBER = "class", "component"
 TRUE, FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
 
 
@@ -64,13 +67,13 @@ class Model:
         units = ((one.name, one.unit, one.family) for one in found)
         return tuple((name, "whole" if unit == 1 else "real", unit) for name, unit, family in units if family)
 
-    def portrait(self) -> Any:
+    def summarize(self) -> Any:
         """What there is to say about it, as values."""
-        return self.value.portrait()
+        return self.value.summarize()
 
     @property
-    def members(self) -> int:
-        """How many members or classes there are; 0 for what is no mixture."""
+    def n_components(self) -> int:
+        """How many components or classes there are; 0 for what is no mixture."""
         return int(self.distribution.n) if hasattr(self.distribution, "weights") else 0
 
     @property
@@ -78,7 +81,7 @@ class Model:
         """What those are called that make rows."""
         return CLASS if self.labels else MEMBER
 
-    def levels(self, name: Any) -> tuple[Any, ...] | None:
+    def levels(self, name: Hashable) -> tuple[Any, ...] | None:
         """The labels that a column can have; None for numbers."""
         if self.labels and name == self.target:
             return self.labels
@@ -89,8 +92,8 @@ class Model:
             return tuple(levels[place] if several else levels)
         return (False, True) if getattr(family, "labelled", False) else None
 
-    def _home(self, name: Any) -> tuple[Any, int | None]:
-        """The family of a column in the first member, and its place where the family describes several."""
+    def _home(self, name: Hashable) -> tuple[Any, int | None]:
+        """The family of a column in the first component, and its place where the family describes several."""
         one = self.distribution
         while hasattr(one, "weights"):
             one = one.parts[0]
@@ -99,7 +102,7 @@ class Model:
                 return block, key.index(name) if isinstance(key, tuple) else None
         return one, self.names.index(name)
 
-    def parse(self, name: Any, text: str) -> Any:
+    def parse(self, name: Hashable, text: str) -> Any:
         """A value of a column as its cells have it: numbers for numbers, a level for a label."""
         levels = self.levels(name)
         if levels is None:
@@ -136,11 +139,11 @@ def saved(value: Any, path: str) -> None:
     note(f"model saved to {path}")
 
 
-def known_level(name: Any, text: str, levels: tuple[Any, ...]) -> Any:
+def known_level(name: Hashable, text: str, levels: tuple[Any, ...]) -> Any:
     """Refuse a level that a column does not have."""
-    from suffice.core.shown import shown
+    from suffice.display.names import display_name
 
-    msg = f"column {shown(name)!r} has no level {shown(text)!r}; {hint(text, levels, 20)}"
+    msg = f"column {display_name(name)!r} has no level {display_name(text)!r}; {hint(text, levels, 20)}"
     raise click.UsageError(msg)
 
 
@@ -156,7 +159,7 @@ def pairs(given: tuple[str, ...], names: tuple[Any, ...]) -> dict[Any, str]:
     return found
 
 
-def _number(name: Any, text: str) -> Any:
+def _number(name: Hashable, text: str) -> Any:
     try:
         return float(text)
     except ValueError:
@@ -174,10 +177,10 @@ def _same_number(level: Any, text: str) -> bool:
 
 # ---- questions -------------------------------------------------------------------------------------------------------
 def whose(model: Model, word: str) -> Any:
-    """The column that is asked for; None for the member itself."""
+    """The column that is asked for; None for the component itself."""
     if model.labels and word == CLASS and CLASS not in model.names:
         return model.target
-    hidden = [MEMBER] if model.members and not model.labels and MEMBER not in model.names else []
+    hidden = [MEMBER] if model.n_components and not model.labels and MEMBER not in model.names else []
     found = known(word, (*model.names, *hidden), "ask")
     return None if hidden and found == MEMBER else found
 
@@ -198,20 +201,20 @@ def row_of(model: Model, known_cells: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def evidence(model: Model, file: str, row: int, label: str | None, against: str | None) -> Any:
-    """Why a row of a file is given to a class, or to a member."""
+    """Why a row of a file is given to a class, or to a component."""
     from suffice.cli.data import row_at
-    from suffice.combinators.classes import Classes
-    from suffice.combinators.evidence import explain
-    from suffice.core.names import with_all_columns
+    from suffice.models.classifier import Classes
+    from suffice.models.explanation import explain
+    from suffice.tables.column_names import with_all_columns
 
-    need_members(model)
+    need_components(model)
     own = model.distribution
     classes = own if model.labels else Classes(own.components, weights=own.weights, labels=tuple(range(own.n)))
     frame = row_at(file, row)
     first, second = (None if one is None else _label(one, classes.labels) for one in (label, against))
     cells = frame.to_pylist()[0]
 
-    def name(column: Any) -> Any:
+    def name(column: Hashable) -> Any:
         return model.names[column] if isinstance(column, int) else column
 
     return explain(
@@ -224,12 +227,12 @@ def evidence(model: Model, file: str, row: int, label: str | None, against: str 
     )
 
 
-def need_members(model: Model) -> None:
-    """Refuse a question about members of what has none."""
-    if not model.members:
-        from suffice.core.errors import UnsupportedError
+def need_components(model: Model) -> None:
+    """Refuse a question about components of what has none."""
+    if not model.n_components:
+        from suffice.errors import UnsupportedError
 
-        msg = f"{model.path} is {model.distribution.name}, which has neither members nor classes: fit a mixture."
+        msg = f"{model.path} is {model.distribution.name}, which has neither components nor classes: fit a mixture."
         raise UnsupportedError(msg)
 
 

@@ -13,8 +13,8 @@ from typing import Any, Self
 import click
 
 from suffice.cli.terminal import banks, is_terminal, note, plain, say
-from suffice.core.readings import many
-from suffice.core.shown import shown
+from suffice.display.names import display_name
+from suffice.display.values import many
 
 KINDS = {".csv": "csv", ".parquet": "parquet", ".json": "json"}
 SHOWN = 10  # rows on a terminal
@@ -175,10 +175,10 @@ def _special(rows: Any) -> bool:
     return any(pc.any(pc.match_substring_regex(column, r'[",\r\n]|^$')).as_py() for column in text)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return "–"
-    return f"{value:.6g}" if isinstance(value, float) else shown(value, 30)
+    return f"{value:.6g}" if isinstance(value, float) else display_name(value, 30)
 
 
 def _kind(path: Path) -> str:

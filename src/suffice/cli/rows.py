@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 MODEL = click.argument("model", type=click.Path(), metavar="MODEL")
 FILES = click.argument("files", nargs=-1, required=True)
 OUT = click.option("--out", type=click.Path(), metavar="FILE", help="Write a .csv, .parquet or .json file.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 MOST = 100_000_000  # rows of a sample
+LEVEL = click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="The probability that an interval holds.",
+)
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
 
 
@@ -30,7 +41,7 @@ def score(model: str, files: tuple[str, ...], out: str | None, as_json: bool) ->
     from suffice.cli.model import loaded
     from suffice.cli.output import Rows, arrow
     from suffice.cli.terminal import note
-    from suffice.core.readings import many
+    from suffice.display.values import many
 
     found, data = loaded(model), opened(files)
     total, count = 0.0, 0
@@ -46,34 +57,69 @@ def score(model: str, files: tuple[str, ...], out: str | None, as_json: bool) ->
 @click.command()
 @MODEL
 @FILES
-@click.option("--proba", is_flag=True, help="The probability of each member or class, too.")
+@click.option("--proba", is_flag=True, help="The probability of each component, class or level, too.")
+@click.option(
+    "--column", metavar="COLUMN", help="Predict this column from the others, instead of the component or class."
+)
+@LEVEL
 @OUT
 @JSON
-def predict(model: str, files: tuple[str, ...], proba: bool, out: str | None, as_json: bool) -> None:
-    """The member of a mixture, or the class, of each row of FILES."""
+def predict(
+    model: str, files: tuple[str, ...], proba: bool, column: str | None, level: float, out: str | None, as_json: bool
+) -> None:
+    """The component of a mixture, or the class, of each row of FILES; with --column that column.
+
+    A column of numbers is predicted with an interval that holds --level, a column of labels with a probability.
+    """
     import numpy as np
 
-    from suffice.cli.data import frames, opened, used
-    from suffice.cli.model import loaded, need_members
+    from suffice.cli.data import frames, known, opened, used
+    from suffice.cli.model import loaded, need_components
     from suffice.cli.output import Rows, arrow
 
     found, data = loaded(model), opened(files)
-    need_members(found)
-    labels = found.labels or tuple(range(found.members))
-    names = np.empty(len(labels), dtype=object)
-    names[:] = labels
+    if column is None:
+        need_components(found)
+        names, answer = used(data, found.names), partial(_components)
+    else:
+        name = known(column, found.names, "--column")
+        names = [one for one in used(data, found.names) if one != name]
+        answer = partial(_column, name=name, level=level)
     count = 0
     with Rows(out, as_json=as_json) as answers:
-        for frame in frames(data, used(data, found.names)):
-            shares = np.atleast_2d(found.distribution.predict_proba(frame))
-            best = shares.argmax(axis=1)
-            columns: dict[Any, Any] = {"row": np.arange(count, count + len(best))}
-            columns[_called(found)] = names[best] if found.labels else best
-            columns["probability"] = shares[np.arange(len(best)), best]
-            if proba:
-                columns |= {f"p({label})": shares[:, j] for j, label in enumerate(labels)}
-            answers.write(arrow(columns))
-            count += len(best)
+        for frame in frames(data, names):
+            columns = answer(found, frame, proba=proba)
+            length = len(next(iter(columns.values())))
+            answers.write(arrow({"row": np.arange(count, count + length), **columns}))
+            count += length
+
+
+def _components(found: Any, frame: Any, *, proba: bool) -> dict[Any, Any]:
+    """The most probable component or class of each row."""
+    import numpy as np
+
+    labels = found.labels or tuple(range(found.n_components))
+    names = np.empty(len(labels), dtype=object)
+    names[:] = labels
+    shares = np.atleast_2d(found.distribution.predict_proba(frame))
+    best = shares.argmax(axis=1)
+    columns: dict[Any, Any] = {_called(found): names[best] if found.labels else best}
+    columns["probability"] = shares[np.arange(len(best)), best]
+    return columns | ({f"p({label})": shares[:, j] for j, label in enumerate(labels)} if proba else {})
+
+
+def _column(found: Any, frame: Any, *, name: Hashable, level: float, proba: bool) -> dict[Any, Any]:
+    """One column of each row, given the others: with an interval, or the probability of the label."""
+    import numpy as np
+
+    source = found.joint if hasattr(found.joint, "impute") else found.distribution
+    told = source.predict(name, given=frame, level=level)
+    columns: dict[Any, Any] = {str(name): told.value}
+    if told.probabilities is None:
+        low, high = told.interval
+        return columns | {f"low {100 * level:g} %": low, f"high {100 * level:g} %": high}
+    columns["probability"] = np.max(list(told.probabilities.values()), axis=0)
+    return columns | ({f"p({one})": p for one, p in told.probabilities.items()} if proba else {})
 
 
 def _called(found: Any) -> str:
@@ -94,7 +140,7 @@ def impute(model: str, files: tuple[str, ...], draw: bool, seed: int, out: str |
     from suffice.cli.model import loaded
     from suffice.cli.output import Rows
     from suffice.cli.terminal import note
-    from suffice.core.readings import many
+    from suffice.display.values import many
 
     found = loaded(model)
     filled, left = 0, 0
@@ -163,7 +209,7 @@ def _in_order(found: Any, rows: Any, fixed: dict[Any, Any], count: int) -> dict[
     """Drawn columns and those that were given, in the order, kinds and units of the table that was fitted."""
     import numpy as np
 
-    from suffice.core.layout import restore
+    from suffice.tables.layout import restore
 
     if not isinstance(rows, dict):  # an array, or the only column
         left = [name for name in found.names if name not in fixed]

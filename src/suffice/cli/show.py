@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.cli.rows import FILES, JSON, MODEL
+
+if TYPE_CHECKING:
+    from suffice.types import Data
 
 
 @click.command()
@@ -27,16 +30,16 @@ def show(model: str, as_json: bool) -> None:
 def page(model: Any) -> None:
     """Print the summary of a model."""
     from suffice.cli.terminal import paged, width
-    from suffice.core.summary import page as lines
+    from suffice.display.text import page as lines
 
-    paged(lines(model.portrait(), width()))
+    paged(lines(model.summarize(), width()))
 
 
 def described(model: Any) -> dict[str, Any]:
-    """The portrait of a model as plain data."""
+    """The summary of a model as plain data."""
     from dataclasses import asdict
 
-    return asdict(model.portrait())
+    return asdict(model.summarize())
 
 
 @click.command()
@@ -58,7 +61,7 @@ def report(model: str, files: tuple[str, ...], target: str | None, seed: int, ou
     reported(found.value, data, out, seed, target=classes)
 
 
-def reported(value: Any, data: Any, out: str, seed: int, **around: Any) -> None:
+def reported(value: object, data: Data, out: str, seed: int, **around: Any) -> None:
     """Write the page and say so."""
     import datetime as dt
     import shlex

@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from suffice.core.shown import places, shown
+from suffice.display.names import display_name, places
 
 WIDE = 10_000  # columns of a pipe: whoever reads it does not want lines to be broken
 BAR = 24  # cells of a whole bar
@@ -58,7 +58,7 @@ def width() -> int:
 
 def harmless(text: str) -> str:
     """A page on which nothing is left that a terminal would obey."""
-    return "\n".join(shown(line, len(line) * 10) if line else "" for line in text.split("\n"))
+    return "\n".join(display_name(line, len(line) * 10) if line else "" for line in text.split("\n"))
 
 
 def say(text: str = "", style: str = "") -> None:
@@ -68,7 +68,7 @@ def say(text: str = "", style: str = "") -> None:
 
 def paged(text: str) -> None:
     """Print a page of the library: its title bold, and what not to trust in colour."""
-    from suffice.core.rich_text import styled
+    from suffice.display.rich_text import styled
 
     console().print(styled(harmless(text)), soft_wrap=True)
 
@@ -85,17 +85,18 @@ def spoken(text: str) -> str:
     "If that means a missing cell, --missing 'not seen'."
     """
     text = ENCODING.sub(lambda found: f"--encoding {found[1]}", text)
-    text = MISSING.sub(lambda found: f"--missing {shlex.quote(_literal(found[1]))}", text)
+    text = MISSING.sub(lambda found: " ".join(f"--missing {shlex.quote(one)}" for one in _words(found[1])), text)
     for python, words in WORDS.items():
         text = text.replace(python, words)
     return text
 
 
-def _literal(text: str) -> str:
+def _words(text: str) -> list[str]:
+    """The words of a list as Python writes it, without its brackets."""
     try:
-        return str(ast.literal_eval(text))
+        return list(map(str, ast.literal_eval(f"[{text}]")))
     except (SyntaxError, ValueError):  # a long word, which was cut
-        return text
+        return [text]
 
 
 def problem(text: str, title: str = "suffice: ") -> None:
@@ -128,7 +129,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
     for place, title in enumerate(head):
         grid.add_column(
-            Text(shown(title) if title else ""),
+            Text(display_name(title) if title else ""),
             justify="right" if place in right else "left",
             no_wrap=place in right or place == 0,
             overflow="fold",
@@ -145,7 +146,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence
 
 def banks(head: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[int] = ()) -> None:
     """Print a table of many columns in as many banks as the terminal needs, each with the first column."""
-    titles = [shown(one, 30) if one else "" for one in head]
+    titles = [display_name(one, 30) if one else "" for one in head]
     lines = [[_text(one) for one in row] for row in rows]
     wide = [
         max([places(title), *(one.cell_len for one in column)])
@@ -187,7 +188,7 @@ def _escaped(text: str) -> str:
     return HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A value as JSON has it: arrays are lists, dates are text, NaN is null, and infinity a word."""
     import numpy as np
 

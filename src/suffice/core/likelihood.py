@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
-from suffice.core.parameters import Array
-from suffice.core.weights import Weights
+from suffice.core.formulas import Formulas
+from suffice.core.learner import Learner
+from suffice.engines import local
+from suffice.statistics.weights import Weights
+from suffice.types import Array
 
 CELLS = 1 << 22  # rows × candidates that are scored at once
 
@@ -17,13 +19,13 @@ Score = Callable[[Any], Array]  # a stack of candidates → the log-likelihood o
 
 
 def column_log_prob(stack: Any, x: Array) -> Array:
-    """Log density of one column (n, 1) under every member at once, (n, k), where the family itself would loop."""
-    own = type(stack).log_density is not Distribution.log_density and not getattr(stack, "own_base", False)
+    """Log density of one column (n, 1) under every component at once, (n, k), where the family itself would loop."""
+    own = type(stack).log_density is not Formulas.log_density and not getattr(stack, "own_base", False)
     if own or stack.support.core:
         return np.asarray(stack.log_density(x))
     column = x[:, 0]
     with np.errstate(all="ignore"):
-        cells = np.broadcast_to(stack.log_cell(column[:, None, None])[..., 0], (len(x), stack.members))
+        cells = np.broadcast_to(stack.log_cell(column[:, None, None])[..., 0], (len(x), stack.n_components))
     inside, missing = stack.support.contains(column), np.isnan(column)
     if inside.all():
         return np.asarray(cells)
@@ -56,7 +58,7 @@ def score_of_rows(rows: Any, weights: Weights) -> Score:
     def score(stack: Any) -> Array:
         step = max(CELLS // max(len(cells), 1), 1)
         found = []
-        for i in range(0, stack.members, step):
+        for i in range(0, stack.n_components, step):
             part = stack.reshaped(lambda value, i=i: value[i : i + step])
             with np.errstate(all="ignore"):
                 scored = column_log_prob(part, cells) if single else np.asarray(part.log_prob(cells))
@@ -65,3 +67,14 @@ def score_of_rows(rows: Any, weights: Weights) -> Score:
         return np.where(np.isnan(values), -np.inf, values)
 
     return score
+
+
+def log_likelihood_of_rows(model: Learner, rows: Any, weights: Weights) -> float:
+    """Σ w log p(x), from the rows."""
+
+    def part(where: slice) -> float:
+        held = weights[where].dense()[:, 0]
+        with np.errstate(invalid="ignore"):
+            return float(np.where(held > 0, held * model.stacked.log_density(rows[where])[:, 0], 0.0).sum())
+
+    return float(local.reduce(part, len(rows), model.score_width(rows)))

@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from suffice.core.compact import Compact
-from suffice.core.errors import ParameterError
+from suffice.arguments import has_complex
+from suffice.errors import ParameterError
+from suffice.numerics.low_rank import LowRank
+from suffice.types import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,7 @@ class Domain:
     integer: bool = False
     core: int = 0
     rule: Callable[[Array], Array] | None = None
+    labels: bool = False  # yes and no, or words, rather than amounts
 
     def contains(self, value: Array) -> Array:
         """Whether each entry (each vector or matrix where ``core`` > 0) lies in the domain; infinities never do."""
@@ -60,7 +60,7 @@ class Domain:
         high = self.high if self.closed[1] else np.nextafter(self.high, -np.inf)
         return np.clip(value, max(low, -largest), min(high, largest))
 
-    def snapped(self, value: Array, within: Array) -> Array:
+    def on_boundary_if_near(self, value: Array, within: Array) -> Array:
         """Each entry on the bound that belongs to the domain and is nearer than ``within``; shares still sum to 1."""
         found = np.where((value - self.low < within) & self.closed[0], self.low, value)
         if self.core and self.rule is not None:
@@ -108,7 +108,8 @@ NONNEGATIVE = Domain("a number of at least 0", low=0.0, closed=(True, False))
 UNIT = Domain("a number from 0 to 1", low=0.0, high=1.0, closed=(True, True))
 OPEN_UNIT = Domain("a number strictly between 0 and 1", low=0.0, high=1.0)
 SUCCESS = Domain("a number above 0 and at most 1", low=0.0, high=1.0, closed=(False, True))
-BINARY = Domain("0 or 1 (or False or True)", low=0.0, high=1.0, closed=(True, True), integer=True)
+BINARY = Domain("0 or 1 (or False or True)", low=0.0, high=1.0, closed=(True, True), integer=True, labels=True)
+LABEL = Domain("a label", labels=True)
 COUNT = Domain("a whole number of at least 0", low=0.0, closed=(True, False), integer=True)
 NATURAL = Domain("a whole number of at least 1", low=1.0, closed=(True, False), integer=True)
 SIMPLEX = Domain("probabilities that sum to 1", low=0.0, high=1.0, closed=(True, True), core=1, rule=_sums_to_one)
@@ -121,9 +122,6 @@ VECTOR = Domain("a vector of finite numbers", core=1)
 COVARIANCE = Domain("a symmetric positive definite matrix", core=2, rule=_positive_definite)
 
 
-MOST_ROWS = 1 << 48  # of one sample; the bytes of so many rows can still be counted
-
-
 @dataclass(frozen=True)
 class Parameter:
     """What is known of a parameter before any data: its domain, its typical range, whether it is ever learned."""
@@ -131,6 +129,9 @@ class Parameter:
     domain: Domain
     typical: tuple[float, float]
     learned: bool = True
+    period: float | None = None  # of an angle
+    estimated: bool = False  # what an estimate sets beside the parameters that it learns
+    unit: int | None = None  # the power of the rows' unit that it is measured in, where its name does not say it
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...], width: int = 3) -> Array:
         """Typical values of the given batch shape; vectors and matrices get ``width`` entries a side."""
@@ -146,20 +147,35 @@ class Parameter:
         return rng.uniform(low, high, shape)
 
 
-def parameter(domain: Domain, *, default: Any = None, typical: tuple[float, float], learned: bool = True) -> Any:
+def parameter(
+    domain: Domain,
+    *,
+    default: Any = None,
+    typical: tuple[float, float],
+    learned: bool = True,
+    period: float | None = None,
+    estimated: bool = False,
+    unit: int | None = None,
+) -> Any:
     """Declare a dataclass field as a parameter."""
-    return field(default=default, metadata={"parameter": Parameter(domain, typical, learned)})
+    found = Parameter(domain, typical, learned, period, estimated, unit)
+    return field(default=default, metadata={"parameter": found})
+
+
+def described(kind: str, words: str) -> dict[str, tuple[str, str]]:
+    """Metadata of a dataclass field that is no parameter: its type and what it means, for the docstring."""
+    return {"described": (kind, words)}
 
 
 def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
     """A checked, read-only float64 array of a parameter, or an error that names owner, parameter and value."""
-    if isinstance(value, Compact):
+    if isinstance(value, LowRank):
         if domain.rule is _positive_definite and value.finite and (value.diagonal > 0).all():
             return cast("Array", value)
         value = value.dense()
     try:
         whole = np.asarray(value)
-        raw = _distinct(whole)
+        raw = _distinct(whole) if 0 in whole.strides else whole
         objects = raw.dtype.kind == "O" and not has_complex(raw)
         array: Array = raw.astype(np.float64, casting="unsafe" if objects else "same_kind")  # else text is read
     except (TypeError, ValueError, OverflowError) as error:
@@ -180,42 +196,7 @@ def as_parameter(owner: str, name: str, value: Any, domain: Domain) -> Array:
     return np.broadcast_to(array, whole.shape) if array.shape != whole.shape else array
 
 
-def has_complex(array: Array) -> bool:
-    """Whether an array is of complex numbers, or of objects that hold one: NumPy would drop their imaginary part."""
-    if array.dtype.kind != "O":
-        return array.dtype.kind == "c"
-    return any(isinstance(one, (complex, np.complexfloating)) for one in array.flat)
-
-
 def _distinct(array: Array) -> Array:
-    """The array without the repetitions that broadcasting made: what all members share is checked and kept once."""
-    if 0 not in array.strides:
-        return array
+    """The array without the repetitions that broadcasting made: what all components share is checked and kept once."""
     steps = zip(array.strides, array.shape, strict=True)
     return array[tuple(slice(None) if step or size < 2 else slice(1) for step, size in steps)]
-
-
-def check_level(level: Any) -> None:
-    """Refuse what is not the level of an interval."""
-    if not (isinstance(level, (int, float, np.number)) and 0 < level < 1):
-        msg = f"interval needs a level strictly between 0 and 1, such as 0.95; got {level!r}."
-        raise ParameterError(msg)
-
-
-def check_count(n: Any) -> None:
-    """Refuse what is not a number of draws."""
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-        msg = f"sample needs a whole number of rows of at least 0; got {n!r:.60}."
-        raise ParameterError(msg)
-    if n > MOST_ROWS:
-        msg = f"sample: {n} rows are more than any memory holds; draw fewer, a part at a time."
-        raise ParameterError(msg)
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """A generator from None, a seed or a generator."""
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        msg = f"random_state is a seed (a whole number of at least 0), a Generator or None; got {random_state!r:.60}."
-        raise ParameterError(msg) from error

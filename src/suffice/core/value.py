@@ -1,4 +1,4 @@
-"""Values: immutable parameters in the layout of one member, of several columns, or of a stack of members."""
+"""Values: immutable parameters in the layout of one component, of several columns, or of a stack of components."""
 
 from __future__ import annotations
 
@@ -10,24 +10,34 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from suffice.core.compact import Compact, broadcast, diagonals, replace, stored
-from suffice.core.errors import ArgumentError, DataError, ParameterError, UnsupportedError
-from suffice.core.parameters import REAL, Array, Domain, Parameter, as_parameter
+from suffice.core.distribution import Distribution
+from suffice.core.parameters import Parameter, as_parameter, described
 from suffice.engines.once import cached_property
+from suffice.errors import ArgumentError, DataError, ParameterError, UnsupportedError
+from suffice.numerics.low_rank import MANY_COLUMNS, LowRank, broadcast, diagonals, replace, stored
+from suffice.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Value:
+class Value(Distribution):
     """A family's parameters: checked, broadcast to one batch shape, read-only, comparable, and shown as a call.
 
-    The batch is () for one member over one column, (d,) over d independent columns, (k, d) for a stack of members.
+    The batch is () for one component over one column, (d,) over d independent columns, (k, d) for a stack of
+    components.
     """
 
-    fixed: frozenset[str] = field(default=frozenset(), kw_only=True)
-    tied: frozenset[str] = field(default=frozenset(), kw_only=True)
+    fixed: frozenset[str] = field(
+        default=frozenset(),
+        kw_only=True,
+        metadata=described("set of str", "Names of the parameters that are not learned, as ``fix`` sets them."),
+    )
+    tied: frozenset[str] = field(
+        default=frozenset(),
+        kw_only=True,
+        metadata=described("set of str", "Names of those that components share, as ``tie`` sets them."),
+    )
     batch: tuple[int, ...] = field(default=(), init=False, kw_only=True)  # set by the parameters
 
-    support: ClassVar[Domain] = REAL  # what one cell (or one event) may be
     _specs: ClassVar[dict[str, Parameter]]
     row_vector: ClassVar[bool] = False  # a row is one vector: parameters have no axis for columns
 
@@ -43,9 +53,13 @@ class Value:
 
     def __post_init__(self) -> None:
         """Check every parameter, broadcast them to one batch shape, and make them read-only."""
-        given = {name: spec for name, spec in self.specs().items() if stored(self, name) is not None}
-        arrays = {name: as_parameter(self.name, name, stored(self, name), spec.domain) for name, spec in given.items()}
-        batches = {a.shape[: a.ndim - given[n].domain.core] for n, a in arrays.items()}
+        own, specs = self.__dict__, self.specs()
+        arrays: dict[str, Any] = {}
+        batches: set[tuple[int, ...]] = set()
+        for name, spec in specs.items():
+            if own.get(name) is not None:
+                arrays[name] = array = as_parameter(self.name, name, own[name], spec.domain)
+                batches.add(array.shape[: array.ndim - spec.domain.core])
         try:
             batch = batches.pop() if len(batches) == 1 else np.broadcast_shapes(*batches)
         except ValueError as error:
@@ -55,20 +69,21 @@ class Value:
                 "Give each one value, or as many as the others have."
             )
             raise ParameterError(msg) from error
-        if len(batch) > self._full:
-            msg = f"{self.name}: parameters have at most the axes members × columns; got a batch of shape {batch}."
+        if len(batch) > (1 if self.row_vector else 2):
+            msg = f"{self.name}: parameters have at most the axes components × columns; got a batch of shape {batch}."
             raise ParameterError(msg)
         for name, array in arrays.items():
-            domain = given[name].domain
+            domain = specs[name].domain
             shape = batch + array.shape[array.ndim - domain.core :]
             value = array if array.shape == shape else broadcast(array, shape)
             number = int if domain.integer else float
-            object.__setattr__(self, name, number(value) if value.ndim == 0 else value)
-        object.__setattr__(self, "batch", batch)
-        self._settle_names()
+            own[name] = number(value) if value.ndim == 0 else value
+        own["batch"] = batch
+        if not (isinstance(self.fixed, frozenset) and isinstance(self.tied, frozenset)):
+            self._settle_names()
         for kind in (self.fixed, self.tied):
             for name in kind:
-                self.check_name(name)
+                check_name(self, name)
 
     def _settle_names(self) -> None:
         """Make sets of the names of fixed and tied parameters, however they were given."""
@@ -82,20 +97,6 @@ class Value:
                 msg = f"{self.name}: {field_name} are names of parameters, as in {how}; got {given!r:.60}."
                 raise ParameterError(msg)
             object.__setattr__(self, field_name, frozenset(names))
-
-    def assured(self, **parameters: Any) -> Self:
-        """The same with other parameters of the same shapes, which are sure to lie in their domains."""
-        found = object.__new__(type(self))
-        for name in _field_names(cast("Any", type(self))):  # and nothing that was found out about this value
-            object.__setattr__(found, name, stored(self, name))
-        for name, value in parameters.items():
-            if isinstance(value, Compact):
-                object.__setattr__(found, name, value)
-                continue
-            array = value if value.flags.owndata or not value.flags.writeable else value.copy()
-            array.flags.writeable = False
-            object.__setattr__(found, name, array)
-        return found
 
     @classmethod
     def specs(cls) -> dict[str, Parameter]:
@@ -113,47 +114,28 @@ class Value:
         return cls(**values)
 
     @property
-    def name(self) -> str:
-        """The family's name."""
-        return type(self).__name__
-
-    @property
-    def parameter_names(self) -> tuple[Any, ...]:
-        """The names of ``params``."""
-        return tuple(name for name, spec in self.specs().items() if spec.learned)
-
-    @property
     def params(self) -> dict[str, Any]:
-        """The learned parameters by name: floats for one column, else arrays."""
         return {name: getattr(self, name) for name, spec in self.specs().items() if spec.learned}
 
     @property
-    def free(self) -> tuple[str, ...]:
-        """Names of the parameters that fitting may change."""
-        return tuple(name for name in self.parameter_names if name not in self.fixed)
-
-    @property
-    def _full(self) -> int:
-        return 1 if self.row_vector else 2
+    def free(self) -> tuple[Any, ...]:
+        return _learned(cast("Any", type(self)), self.fixed)
 
     @property
     def lacking(self) -> int:
-        """How many axes of a stack, members and columns, this value does without."""
-        return self._full - len(self.batch)
+        """How many axes of a stack, components and columns, this value does without."""
+        return (1 if self.row_vector else 2) - len(self.batch)
 
     @property
     def lone(self) -> bool:
-        """Whether this is one member rather than a stack."""
-        return self.lacking > 0
+        return len(self.batch) < (1 if self.row_vector else 2)
 
     @property
-    def members(self) -> int:
-        """K."""
-        return 1 if self.lone else int(self.batch[0])
+    def n_components(self) -> int:
+        return 1 if len(self.batch) < (1 if self.row_vector else 2) else int(self.batch[0])
 
     @property
     def columns(self) -> int | None:
-        """d, or None while the value can still be widened to any number of columns."""
         return int(self.batch[-1]) if len(self.batch) and self.batch[-1:] != (1,) else None
 
     @property
@@ -162,33 +144,31 @@ class Value:
         return all(stored(self, name) is not None for name, spec in self.specs().items() if spec.learned)
 
     def fix(self, *names: str) -> Self:
-        """Freeze parameters at their present values: ``Normal(std=1).fix("std")``."""
         for name in names:
-            self.check_name(name)
+            check_name(self, name)
             if getattr(self, name) is None:
                 msg = f"{self.name}: {name} has no value to fix; give one, as in {self.name}({name}=…).fix({name!r})."
                 raise ParameterError(msg)
         return replace(self, fixed=self.fixed | set(names))
 
     def tie(self, *names: str) -> Self:
-        """Share parameters between all members of a stack: ``Normal().tie("std")``."""
         for name in names:
-            self.check_name(name)
+            check_name(self, name)
         return replace(self, tied=self.tied | set(names))
-
-    def check_name(self, name: str) -> None:
-        """Refuse a parameter that is none, or not one that is learned."""
-        if name not in self.parameter_names:
-            msg = f"{self.name} has no parameter {name!r} to learn; it has {', '.join(self.parameter_names)}."
-            raise ParameterError(msg)
 
     # ---- one and many -------------------------------------------------------------------------------------------
     def reshaped(self, change: Any) -> Self:
-        """Apply ``change`` to every parameter array; the result is checked like any new value."""
-        return replace(
-            self,
-            **{name: change(v if isinstance(v, Compact) else np.asarray(v)) for name, v in self._values().items()},
-        )
+        """Apply ``change`` to every parameter array: the numbers stay what they are, so none is checked again."""
+        moved, batch = {}, self.batch
+        for name, spec in self.specs().items():
+            value = self.__dict__.get(name)
+            if value is not None:
+                array = change(value if isinstance(value, LowRank) else np.asarray(value, np.float64))
+                batch = array.shape[: array.ndim - spec.domain.core]
+                moved[name] = array if array.ndim else int(array) if spec.domain.integer else float(array)
+        found: Self = replace_valid(self, **moved)
+        found.__dict__["batch"] = batch
+        return found
 
     def _values(self) -> dict[str, Any]:
         """The parameters that have values, as they are kept."""
@@ -209,21 +189,23 @@ class Value:
         return stack.squeezed(self.lacking)
 
     @cached_property
-    def each(self) -> tuple[Self, ...]:
-        """The members, each alone."""
+    def unstacked(self) -> tuple[Self, ...]:
         stack = self.stacked
-        return tuple(stack.reshaped(lambda value, j=j: value[j]) for j in range(stack.members))
+        return tuple(stack.reshaped(lambda value, j=j: value[j]) for j in range(stack.n_components))
 
     def stack(self, k: int) -> Any:
-        """K copies of this prototype as one stack."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            msg = f"{self.name}: a stack has a whole number of members, at least 1; got {k!r}."
+            msg = f"{self.name}: a stack has a whole number of components, at least 1; got {k!r}."
             raise ParameterError(msg)
         if not self.lone:
-            msg = f"{self.name} is a stack of {self.members} members already; stack one of its .each instead."
+            msg = f"{self.name} is a stack of {self.n_components} components; stack one of its .unstacked instead."
             raise ParameterError(msg)
         stack = self.stacked
         return stack.reshaped(lambda value: broadcast(value, (k, *value.shape[1:])))
+
+    def rebuilt(self, blocks: Any) -> Self:
+        """The same with other ``blocks``, of what is made of some."""
+        raise self._cannot("be made of other blocks")
 
     def widened(self, columns: int) -> Self:
         """The prototype for ``columns`` independent columns."""
@@ -283,7 +265,7 @@ class Value:
 
     def __repr__(self) -> str:
         """Show the family as the call that makes it."""
-        shown = ", ".join(f"{f.name}={_show(getattr(self, f.name))}" for f in fields(self) if self._told(f))
+        shown = ", ".join(f"{f.name}={_show(stored(self, f.name))}" for f in fields(self) if self._told(f))
         marks = "".join(
             f".{verb}({', '.join(map(repr, sorted(names)))})"
             for verb, names in (("fix", self.fixed), ("tie", self.tied))
@@ -291,12 +273,43 @@ class Value:
         )
         return f"{self.name}({shown}){marks}"
 
-    def label(self, name: str, place: tuple[int, ...]) -> str:
-        """How a table names one entry of a parameter; "" leaves it out."""
-        return name + (f"[{', '.join(map(str, place))}]" if place else "")
-
     def _told(self, f: Any) -> bool:
-        return f.name not in ("fixed", "tied", "batch") and getattr(self, f.name) is not None
+        return f.name not in ("fixed", "tied", "batch") and stored(self, f.name) is not None
+
+
+def replace_valid(value: Any, **parameters: Any) -> Any:
+    """The same value with other parameters of the same shapes, which are sure to lie in their domains."""
+    found, mine = object.__new__(type(value)), value.__dict__
+    known = _field_names(cast("Any", type(value)))  # and nothing that was found out about this value
+    own = found.__dict__
+    own.update({name: mine[name] for name in known if name in mine})
+    for name, new in parameters.items():
+        own[name] = new
+        if isinstance(new, np.ndarray) and new.flags.writeable:
+            own[name] = kept = new if new.flags.owndata else new.copy()
+            kept.flags.writeable = False
+    return found
+
+
+def check_name(value: Value, name: str) -> None:
+    """Refuse a parameter that is none, or not one that is learned."""
+    learned = [one for one, spec in value.specs().items() if spec.learned]
+    if name not in learned:
+        msg = f"{value.name} has no parameter {name!r} to learn; it has {', '.join(learned)}."
+        raise ParameterError(msg)
+
+
+def settings(value: Any) -> tuple[str, ...]:
+    """The fields of a family that an estimate leaves as they are: options and fixed parameters."""
+    specs = value.specs()
+    learned = {name for name, spec in specs.items() if spec.estimated or (spec.learned and name not in value.fixed)}
+    return tuple(f.name for f in fields(value) if f.name not in learned)
+
+
+@cache
+def _learned(cls: type[Value], fixed: frozenset[str]) -> tuple[str, ...]:
+    """The names of the parameters that are learned, but for those that are fixed."""
+    return tuple(name for name, spec in cls.specs().items() if spec.learned and name not in fixed)
 
 
 @cache
@@ -320,8 +333,8 @@ def _hashed(spec: Parameter, value: Any) -> bytes:
 
 
 def _same(left: Any, right: Any) -> bool:
-    if isinstance(left, Compact) or isinstance(right, Compact):
-        return bool(left == right if isinstance(left, Compact) else right == left)
+    if isinstance(left, LowRank) or isinstance(right, LowRank):
+        return bool(left == right if isinstance(left, LowRank) else right == left)
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
         return bool(np.array_equal(np.asarray(left), np.asarray(right)))
     return bool(left == right)
@@ -330,6 +343,9 @@ def _same(left: Any, right: Any) -> bool:
 def _show(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, LowRank):  # the columns at both ends, of which a print leaves out the one in the middle
+        d = value.shape[-1]
+        value = (value.marginal_columns([0, 1, 2, d - 2, d - 1]) if d > MANY_COLUMNS else value).dense()
     if isinstance(value, np.ndarray):
         return np.array2string(value, precision=4, separator=", ", threshold=12, edgeitems=2).replace("\n", "")
     return repr(value)

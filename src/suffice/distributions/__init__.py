@@ -1,13 +1,16 @@
-"""One file per family, its conjugate prior beside it. A file is loaded when one of its names is first used."""
+"""The families, one file each, registered here: everything that lists families asks this module.
+
+A family is one line of ``FILES``, its file and the public names in it; the class statement enters it into the registry
+that ``load`` gives. The public names of suffice, model files, the command line and the laws follow from these two.
+A file is loaded when one of its names is first used.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
-from suffice.core.document import document
-
-_FILES = {
+FILES = {
     "bernoulli": "Bernoulli",
     "beta": "Beta",
     "beta_binomial": "BetaBinomial",
@@ -19,8 +22,10 @@ _FILES = {
     "exponential": "Exponential",
     "gamma": "Gamma",
     "geometric": "Geometric",
-    "hurdle": "Hurdle HurdleGamma HurdleLogNormal HurdleNormal HurdlePoisson",
+    "hurdle": "Hurdle HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdleNormal HurdlePoisson",
+    "inverse_gaussian": "InverseGaussian",
     "laplace": "Laplace",
+    "logistic": "Logistic",
     "lognormal": "LogNormal",
     "lomax": "Lomax",
     "multinomial": "Multinomial",
@@ -37,7 +42,8 @@ _FILES = {
     "von_mises": "VonMises",
     "weibull": "Weibull",
 }
-_HOME = {name: file for file, names in _FILES.items() for name in names.split()}
+_HOME = {name: file for file, names in FILES.items() for name in names.split()}
+NAMES = tuple(_HOME)  # families, priors, predictives, and the functions that make them
 
 
 def __getattr__(name: str) -> Any:
@@ -47,6 +53,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(msg)
     value = getattr(import_module(f"suffice.distributions.{_HOME[name]}"), name)
     if isinstance(value, type):
+        from suffice.distributions.docstrings import document
+
         document(value)
     globals()[name] = value
     return value
@@ -54,13 +62,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List the families, priors and predictives."""
-    return sorted([*_HOME, "load"])
+    return sorted([*NAMES, "load"])
 
 
 def load() -> dict[str, Any]:
-    """Load every family and return them by name: the registry that the laws run over."""
+    """Load every family and return those that are learned from rows by name: the registry that the laws run over."""
     from suffice.core.distribution import REGISTRY
 
-    for name in _HOME:
+    for name in NAMES:
         __getattr__(name)
     return REGISTRY

@@ -7,13 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.lazy import special
-from suffice.core.parameters import BINARY, UNIT, Array, parameter
-from suffice.core.readings import Reading, chance
-from suffice.core.special import binary_divergence
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.parameters import BINARY, UNIT, parameter
+from suffice.display.values import ColumnSummary, chance
 from suffice.distributions.beta import Beta
 from suffice.distributions.weak_priors import shared_row
+from suffice.numerics.lazy import special
+from suffice.numerics.special import binary_divergence
+from suffice.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,7 +31,6 @@ class Bernoulli(ExponentialFamily):
 
     support = BINARY
     discrete = True
-    labelled = True
     conjugates = (Beta,)
     belief_about = "p"
 
@@ -80,9 +80,9 @@ class Bernoulli(ExponentialFamily):
     def inverse(self, q: Array) -> Array:
         return np.where(q <= 1.0 - np.asarray(self.p), 0.0, 1.0)
 
-    def readings(self) -> list[list[Reading]]:
+    def column_summaries(self) -> list[list[ColumnSummary]]:
         return [
-            [Reading((f"yes {chance(p)}",), {"yes": float(p)}) for p in column]
+            [ColumnSummary((f"yes {chance(p)}",), {"yes": float(p)}) for p in column]
             for column in np.asarray(self.stacked.p).T
         ]
 
@@ -108,7 +108,7 @@ class Bernoulli(ExponentialFamily):
     def predict_with(self, belief: Any) -> Bernoulli:
         return Bernoulli(belief.mean)
 
-    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Any) -> tuple[Self, Array]:
         yes, no = np.moveaxis(belief.mean_statistic(), -1, 0)
         offset = np.logaddexp(yes, no)
         return replace(self, p=np.exp(yes - offset)), np.asarray(offset)

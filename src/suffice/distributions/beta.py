@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.distribution import Alert
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.lazy import special
-from suffice.core.newton import newton
-from suffice.core.parameters import OPEN_UNIT, POSITIVE, Array, parameter
-from suffice.core.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.parameters import OPEN_UNIT, POSITIVE, parameter
+from suffice.numerics.lazy import special
+from suffice.numerics.newton import newton
+from suffice.numerics.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest
+from suffice.types import Alert, Array
 
 STEEPEST = 1e10  # the largest a + b that sums of float64 can tell from a point
 
@@ -91,16 +91,16 @@ class Beta(ExponentialFamily):
             "the shares are so alike that a and b grow without bound and the density becomes a point; a + b was held "
             f"near {STEEPEST:g}. Add data, or fix a or b."
         )
-        return (*super().alerts(stats), ("collapsed", text))
+        return (*super().alerts(stats), Alert("collapsed", text))
 
     @property
-    def sharpness(self) -> Array:
+    def peak_precision(self) -> Array:
         return np.asarray(self.a + self.b)
 
     def rounding(self, stats: Any) -> float:
-        return float(BLUR * (stats.weight * self.stacked.sharpness).sum())
+        return float(BLUR * (stats.weight * self.stacked.peak_precision).sum())
 
-    def blunted(self, by: Array) -> Self:
+    def widen(self, by: Array) -> Self:
         return replace(self, a=self.a / by, b=self.b / by)
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
-from suffice.core.errors import ParameterError, UnsupportedError
-from suffice.core.parameters import COUNT, NATURAL, POSITIVE, Array, parameter
-from suffice.core.special import log_choose, log_rising, whole_quantile
+from suffice.core.family import Family
+from suffice.core.parameters import COUNT, NATURAL, POSITIVE, parameter
+from suffice.errors import ParameterError, UnsupportedError
+from suffice.numerics.special import log_choose, log_rising, whole_quantile
+from suffice.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BetaBinomial(Distribution, register=False):
+class BetaBinomial(Family, register=False):
     r"""Successes in ``trials`` of a Beta(a, b) probability: :math:`P(x) = \binom{n}{x} B(x+a, n-x+b) / B(a,b)`.
 
     The predictive of :class:`Binomial` under a :class:`Beta` belief: scored and sampled, not fitted.

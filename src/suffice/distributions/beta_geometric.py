@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core import quadrature
-from suffice.core.distribution import Distribution
-from suffice.core.errors import UnsupportedError
-from suffice.core.parameters import NATURAL, POSITIVE, Array, parameter
-from suffice.core.special import log_rising, whole_quantile
+from suffice.core.family import Family
+from suffice.core.parameters import NATURAL, POSITIVE, parameter
+from suffice.errors import UnsupportedError
+from suffice.numerics import quadrature
+from suffice.numerics.special import log_rising, whole_quantile
+from suffice.types import Array
 
 SUMMED = 4000  # terms added one by one; beyond, the sum is an integral with Euler and Maclaurin's correction
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BetaGeometric(Distribution, register=False):
+class BetaGeometric(Family, register=False):
     r"""Trials up to a first success of Beta(a, b) probability: :math:`P(x) = B(a+1, b+x-1) / B(a,b)`, x = 1, 2, ….
 
     The predictive of :class:`Geometric` under a :class:`Beta` belief: scored and sampled, not fitted.

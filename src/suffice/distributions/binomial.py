@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
-from suffice.core.errors import DataError, ParameterError
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.lazy import special
-from suffice.core.parameters import COUNT, NATURAL, UNIT, Array, parameter
-from suffice.core.special import FARTHEST, MANY, binary_divergence, log_binomial, log_choose, whole_quantile
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.family import Family
+from suffice.core.parameters import COUNT, NATURAL, UNIT, parameter
 from suffice.distributions.beta import Beta
 from suffice.distributions.beta_binomial import BetaBinomial
 from suffice.distributions.weak_priors import shared_row
+from suffice.errors import DataError, ParameterError
+from suffice.messages import Cell
+from suffice.numerics.lazy import special
+from suffice.numerics.special import FARTHEST, MANY, binary_divergence, log_binomial, log_choose, whole_quantile
+from suffice.types import Array
 
 if TYPE_CHECKING:
-    from suffice.core.weights import Weights
+    from suffice.statistics.weights import Weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +51,7 @@ class Binomial(ExponentialFamily):
 
     @classmethod
     def example(cls, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Self:
-        """A typical value; the trials belong to the column, whoever the member."""
+        """A typical value; the trials belong to the column, whoever the component."""
         trials = cls.specs()["trials"].draw(rng, batch[-1:])
         return cls(trials, cls.specs()["p"].draw(rng, batch))
 
@@ -72,7 +74,7 @@ class Binomial(ExponentialFamily):
         return replace(self, p=np.clip(mean / self.trials, 0.0, 1.0))
 
     def maximise(self, stats: Any) -> Self:
-        drawn = replace(stats, weight=stats.weight * self.trials)  # a mean per trial: members may differ in trials
+        drawn = replace(stats, weight=stats.weight * self.trials)  # a mean per trial: components may differ in trials
         return replace(super(Binomial, replace(self, trials=1)).maximise(drawn), trials=self.trials)
 
     def chances(self, stats: Any) -> Array:
@@ -81,26 +83,26 @@ class Binomial(ExponentialFamily):
     def mean_statistic(self) -> Array:
         return np.asarray(self.mean)
 
-    def admit(self, x: Array, w: Weights) -> tuple[Array, Array | None]:
-        x, seen = super().admit(x, w)
+    def check_support(self, x: Array, w: Weights) -> tuple[Array, Array | None]:
+        x, seen = super().check_support(x, w)
         over = x > np.asarray(self.trials)
         if not over.any():
             return x, seen
         counted = over & (w.per_row() > 0)[:, None]
         if counted.any():
             row, column = np.argwhere(counted)[0].tolist()
-            place = f"row {row + w.offset}" + (f", column {column}" if x.shape[1] > 1 else "")
             trials = np.broadcast_to(self.trials, (1, x.shape[1]))[0, column]
-            msg = (
-                f"Binomial with trials = {trials:g} takes whole numbers from 0 to {trials:g}, but {place} has "
-                f"{x[row, column]:g}. Correct or drop it, mark it missing with NaN, or raise trials."
+            raise DataError(
+                f"Binomial with trials = {trials:g} takes whole numbers from 0 to {trials:g}, but ",
+                Cell(row + w.offset, column, implied=x.shape[1] == 1),
+                f" has {x[row, column]:g}. Correct or drop it, mark it missing with NaN, or raise trials.",
+                value=x[row, column],
             )
-            raise DataError(msg)
         return x, ~over if seen is None else seen & ~over
 
     def log_density(self, x: Array) -> Array:
         large = np.max(self.trials, initial=0.0) > MANY  # there η·u − A would cancel
-        return Distribution.log_density(self, x) if large else super().log_density(x)
+        return Family.log_density(self, x) if large else super().log_density(x)
 
     def log_cell(self, x: Array) -> Array:
         if np.max(self.trials, initial=0.0) > MANY:
@@ -162,7 +164,7 @@ class Binomial(ExponentialFamily):
     def predict_with(self, belief: Any) -> BetaBinomial:
         return BetaBinomial(self.trials, belief.a, belief.b)
 
-    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Any) -> tuple[Self, Array]:
         yes, no = np.moveaxis(belief.mean_statistic(), -1, 0)
         offset = np.logaddexp(yes, no)
         return replace(self, p=np.exp(yes - offset)), np.asarray(self.trials * offset)

@@ -10,25 +10,25 @@ from typing import Any, Self
 import numpy as np
 
 from suffice import kernels
-from suffice.core.cells import Learned, Part
-from suffice.core.distribution import Alert
-from suffice.core.errors import DataError, ParameterError, SufficeWarning, UnsupportedError
-from suffice.core.labels import Column, Labels, Whole, as_array, read_labels
-from suffice.core.latent import Expectation
-from suffice.core.lazy import special
-from suffice.core.names import in_columns
-from suffice.core.parameters import Array, Domain
-from suffice.core.posterior import Posterior, conjugate_posterior
-from suffice.core.readings import Reading, levels_of
-from suffice.core.statistics import Counts, share
-from suffice.core.streamed import read
-from suffice.core.weights import Weights
+from suffice.bayes.posterior import Posterior
+from suffice.core.column_blocks import Learned, Part
+from suffice.core.combinators import pair_with_prior
+from suffice.core.parameters import LABEL
+from suffice.core.responsibilities import EStep
+from suffice.display.values import ColumnSummary, levels_of
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.indicators import short
 from suffice.distributions.label_posterior import LabelPosterior
 from suffice.distributions.levels import Levelled
 from suffice.distributions.weak_priors import shared_row
+from suffice.errors import DataError, ParameterError, SufficeWarning, UnsupportedError
 from suffice.kernels import choosing
+from suffice.numerics.lazy import special
+from suffice.statistics.sums import Counts, share
+from suffice.statistics.weights import Weights
+from suffice.tables.column_names import columns_in_sentence
+from suffice.tables.labels import Column, Labels, Whole, as_array, read_labels
+from suffice.types import Alert, Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,15 +47,11 @@ class Categorical(Levelled):
     Categorical(levels=('a', 'b'), probs=[0.25, 0.75])
     """
 
-    support = Domain("a label")
+    support = LABEL
     discrete = True
-    labelled = True
-    worded = True
     conjugates = (Dirichlet,)
     belief_about = "probs"
-    outcomes = frozenset({"unseen"})
-
-    in_place = True
+    _in_place = True
 
     # ---- rows ---------------------------------------------------------------------------------------------------
     def read(self, x: Any) -> Labels:
@@ -71,7 +67,7 @@ class Categorical(Levelled):
         """
         return super().log_prob(x)
 
-    def remark(self, rows: Labels, where: str = "") -> None:
+    def warn_about_rows(self, rows: Labels, where: str = "") -> None:
         """Warn of the first label of each column that is none of the levels."""
         if isinstance(rows, Whole):  # nobody has looked
             return
@@ -88,7 +84,7 @@ class Categorical(Levelled):
                 )
                 warnings.warn(text, SufficeWarning, stacklevel=4)
 
-    def strangers(self, x: Labels) -> list[tuple[Any, Array]]:
+    def unseen_levels(self, x: Labels) -> list[tuple[Any, Array]]:
         found = []
         for column, (cells, levels) in enumerate(zip(x.columns, self.named, strict=True)):
             place = cells.places(levels)
@@ -102,7 +98,7 @@ class Categorical(Levelled):
         return (row, cells.vocabulary[int(cells.codes[row]) - cells.low]) if lost[row] else (None, None)
 
     def log_density(self, x: Labels) -> Array:
-        out = np.zeros((len(x), self.members))
+        out = np.zeros((len(x), self.n_components))
         with np.errstate(divide="ignore"):
             logs = np.log(self.probs)
         cost = self._price()
@@ -136,23 +132,23 @@ class Categorical(Levelled):
         unseen = np.zeros(self.batch) if self.unseen is None else np.asarray(self.unseen)
         return np.asarray(np.log(np.where(unseen > 0, unseen, 1.0)))
 
-    def staged(self, rows: Labels) -> Labels:
-        return replace(rows, staged=(self.named, rows.among(self.named)))
+    def preprocess(self, rows: Labels) -> Labels:
+        return replace(rows, preprocess=(self.named, rows.among(self.named)))
 
-    def expect(self, x: Labels, log_weights: Array, weights: Array | None = None) -> Expectation:
-        staged = x.staged is not None and x.staged[0] == self.named  # then unknown labels were looked for
+    def e_step(self, x: Labels, log_weights: Array, weights: Array | None = None) -> EStep:
+        staged = x.preprocess is not None and x.preprocess[0] == self.named  # then unknown labels were looked for
         if not staged or not any(map(len, self.named)):
-            return super().expect(x, log_weights, weights)
+            return super().e_step(x, log_weights, weights)
         with np.errstate(divide="ignore"):
             logs = np.log(self.probs)
-        found = kernels.table_expect(x.among(self.named), logs, log_weights, weights)
+        found = kernels.table_e_step(x.among(self.named), logs, log_weights, weights)
         likelihood, entropy, count, counts = found
         if not np.isfinite(likelihood):
-            return super().expect(x, log_weights, weights)
-        return Expectation(likelihood, entropy, Counts(counts, self.named), count)
+            return super().e_step(x, log_weights, weights)
+        return EStep(likelihood, entropy, Counts(counts, self.named, pool=self.pool), count)
 
     def in_cells(self, x: Labels) -> Part | None:
-        if x.staged is None or x.staged[0] != self.named:
+        if x.preprocess is None or x.preprocess[0] != self.named:
             return None
         with np.errstate(divide="ignore"):
             logs = np.log(self.probs)
@@ -163,37 +159,35 @@ class Categorical(Levelled):
             count = np.zeros(logs.shape)
             for column, found in enumerate(learned.counts):
                 count[:, column, : sizes[column]] = found
-            return Counts(count, self.named)
+            return Counts(count, self.named, pool=self.pool)
 
         return Part(statistics, levels=(x.among(self.named), tables))
 
-    def suffstats(self, x: Any, weights: Any = None) -> Any:
+    def gather_rows(self, rows: Any, weights: Weights) -> Any:
         """Statistics of the rows; without weights they were counted when the labels were read."""
-        rows = read(self, x)
-        prepared = Weights.of(weights, len(rows))
-        if isinstance(rows, Labels) and prepared.values is None and prepared.codes is None and self.lone:
-            return self.owned(self.shaped(rows).stacked.gather(rows, prepared))
-        return super().suffstats(rows, weights)
+        if isinstance(rows, Labels) and weights.values is None and weights.codes is None and self.lone:
+            return self.stacked.gather(rows, weights)
+        return super().gather_rows(rows, weights)
 
     def gather(self, x: Labels, w: Weights) -> Counts:
         width = max(map(len, self.named), default=0)
         if isinstance(x, Whole):
-            return Counts(kernels.counts(x.matrix, width, **w.arguments), self.named)
+            return Counts(kernels.counts(x.matrix, width, **w.arguments), self.named, pool=self.pool)
         places = [cells.places(levels) for cells, levels in zip(x.columns, self.named, strict=True)]
-        if w.values is None and w.codes is None and w.members == 1:
+        if w.values is None and w.codes is None and w.n_components == 1:
             count = np.zeros((1, len(places), width))
             for column, (cells, place) in enumerate(zip(x.columns, places, strict=True)):
                 if len(place):
                     if cells.tally[place < 0].any():
                         self._refuse_unknown(x, place, column, w)
                     count[0, column, place[place >= 0]] = cells.tally[place >= 0]
-            return Counts(count, self.named)
+            return Counts(count, self.named, pool=self.pool)
         levels = np.empty(x.shape, dtype=np.int64)
         for column, (cells, place) in enumerate(zip(x.columns, places, strict=True)):
             if (place < 0).any():
                 self._refuse_unknown(x, place, column, w)
             levels[:, column] = cells.among(place)
-        return Counts(kernels.counts(levels, width, **w.arguments), self.named)
+        return Counts(kernels.counts(levels, width, **w.arguments), self.named, pool=self.pool)
 
     def _refuse_unknown(self, x: Labels, place: Array, column: int, w: Weights) -> None:
         """Name the first row that counts and whose label was not declared."""
@@ -209,7 +203,7 @@ class Categorical(Levelled):
     # ---- learning -----------------------------------------------------------------------------------------------
     def estimate(self, stats: Any, prior: Any = None) -> Self:
         """As every family does; where no row has a label there are no levels, and nothing to learn."""
-        self.check_owner(stats)
+        self.check_family(stats)
         model = self.for_statistics(stats)
         return super().estimate(stats, prior) if any(map(len, model.named)) else model
 
@@ -233,24 +227,25 @@ class Categorical(Levelled):
         stack, zero = self.stacked, self.stacked.probs == 0
         told = (
             (zero.all(axis=0), "", "held impossible, so the true risk may be infinite"),
-            (zero.any(axis=0), " in some members", "never theirs"),
+            (zero.any(axis=0), " in some components", "never theirs"),
         )
         for nowhere, where, what in told:
             columns = enumerate(zip(stack.named, nowhere, strict=True))
             unseen = [(j, level) for j, (levels, none) in columns for level in compress(levels, none)]
             if unseen and not self.fixed:
                 more = f" and {len(unseen) - 1} more" if unseen[1:] else ""
-                more += in_columns((j for j, _ in unseen), len(stack.named))
+                level = unseen[0][1]
                 text = (
-                    f"level {unseen[0][1]!r}{more} got probability 0{where}: a row that has it is {what}. A prior "
-                    "keeps every level possible."
+                    f"level {level!r}{more}",
+                    columns_in_sentence((j for j, _ in unseen), len(stack.named)),
+                    f" got probability 0{where}: a row that has it is {what}.",
                 )
-                return (("boundary", text),)
+                return (Alert("boundary", text, value=level, prior_advice="A prior keeps every level possible."),)
         return ()
 
     # ---- believing ----------------------------------------------------------------------------------------------
     def posterior(self, stats: Any, prior: Any) -> Any:
-        self.check_owner(stats)
+        self.check_family(stats)
         model = self.for_statistics(stats)
         if isinstance(prior, Posterior):
             before = prior.likelihood
@@ -261,7 +256,7 @@ class Categorical(Levelled):
                 )
                 raise DataError(msg)
         belief = getattr(prior, "belief", prior)
-        found = conjugate_posterior(model, stats, model.aligned(belief) if isinstance(belief, Dirichlet) else belief)
+        found = pair_with_prior(model, stats, model.aligned(belief) if isinstance(belief, Dirichlet) else belief)
         return LabelPosterior.of(found, prior) if isinstance(found, Posterior) else found
 
     def aligned(self, prior: Dirichlet) -> Dirichlet:
@@ -294,7 +289,7 @@ class Categorical(Levelled):
     def predict_with(self, belief: Any) -> Categorical:
         return Categorical(self.levels, belief.mean, pool=self.pool)
 
-    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Any) -> tuple[Self, Array]:
         probs, offset = belief.geometric_mean()
         return replace(self, probs=probs, unseen=None), offset
 
@@ -324,15 +319,15 @@ class Categorical(Levelled):
         kind = kind if all(map(len, arrays)) else np.dtype(object)  # without levels every cell is missing
         rows = np.empty((n, *self.batch), dtype=kind)
         uniform: Array = np.asarray(rng.random(rows.shape))
-        for member, column in np.ndindex(*self.batch):
+        for component, column in np.ndindex(*self.batch):
             if not len(arrays[column]):
                 continue
-            ladder: Array = np.cumsum(self.probs[member, column, : len(arrays[column])])
-            place = (ladder / ladder[-1]).searchsorted(uniform[:, member, column], side="right")
-            rows[:, member, column] = arrays[column][place]
+            ladder: Array = np.cumsum(self.probs[component, column, : len(arrays[column])])
+            place = (ladder / ladder[-1]).searchsorted(uniform[:, component, column], side="right")
+            rows[:, component, column] = arrays[column][place]
         return rows
 
-    def readings(self) -> list[list[Reading]]:
+    def column_summaries(self) -> list[list[ColumnSummary]]:
         stack = self.stacked
         return [[levels_of(levels, probs[j]) for probs in stack.probs] for j, levels in enumerate(stack.named)]
 
@@ -341,8 +336,8 @@ class Categorical(Levelled):
         """The most probable label of each column."""
         best = np.asarray(self.stacked.probs.argmax(axis=-1))
         modes = np.empty(best.shape, dtype=object)
-        for member, column in np.ndindex(*best.shape):
-            modes[member, column] = self.stacked.named[column][best[member, column]]
+        for component, column in np.ndindex(*best.shape):
+            modes[component, column] = self.stacked.named[column][best[component, column]]
         return modes[(0,) * (2 - len(self.batch))]
 
     @property
@@ -375,10 +370,10 @@ class Categorical(Levelled):
         """D(self‖other); the levels are matched by name, and one that ``other`` lacks makes it infinite."""
         self.require_ready("be compared")
         if type(other) is not Categorical or other.batch != self.batch:
-            msg = "kl compares a Categorical with another over as many columns; pick members of a stack with .each."
+            msg = "kl compares a Categorical with another over as many columns; pick components of a stack with .each."
             raise UnsupportedError(msg)
         mine, theirs = self.stacked, other.stacked
-        total = np.zeros(mine.members)
+        total = np.zeros(mine.n_components)
         for column, levels in enumerate(mine.named):
             place = {level: index for index, level in enumerate(theirs.named[column])}
             q = [theirs.probs[:, column, place[level]] if level in place else 0 * total for level in levels]

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.information import CellChart, Chart, ShareChart, Slot, chart
-from suffice.core.parameters import Array
 from suffice.distributions.categorical import Categorical
 from suffice.distributions.gaussian_chart import GaussianChart
 from suffice.distributions.laplace import Laplace
@@ -16,6 +14,8 @@ from suffice.distributions.multinomial import Multinomial
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.student_t import HIGHEST, StudentT
 from suffice.distributions.uniform import Uniform
+from suffice.types import Array
+from suffice.uncertainty.information import CellChart, Chart, ShareChart, Slot, chart
 
 
 class LevelChart(ShareChart):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.compact import Compact, diagonals
-from suffice.core.parameters import Array
 from suffice.distributions.covariance import MARGIN, RELATIVE_FLOOR
+from suffice.numerics.low_rank import LowRank, diagonals
+from suffice.types import Array
 
 WELL_ABOVE = 2.0  # times a floor: from there on nobody asks how far
 
@@ -20,11 +20,11 @@ class Whitening:
     :math:`g(t) = \{(1 + t)^{-1/2} - 1\}/t`: work for n rows of rank r is O(n r d).
     """
 
-    def __init__(self, cov: Compact) -> None:
+    def __init__(self, cov: LowRank) -> None:
         """Take a stack of covariances, or one."""
         stack = cov if cov.ndim == 3 else cov[None]
         self.matrices = stack[:1] if stack.shared else stack
-        self.members = len(stack)
+        self.n_components = len(stack)
         self.scale = 1.0 / np.sqrt(self.matrices.diagonal)
         self.rows: list[tuple[Array, Array, Array] | None] = []  # Z, M, and the inverse of I + Z Zᵀ
         log_det = np.log(self.scale).sum(axis=1)
@@ -36,14 +36,14 @@ class Whitening:
             inner = (vectors * (-1.0 / (root * (1.0 + root)))) @ vectors.T
             self.rows.append((z, inner, (vectors / (1.0 + t)) @ vectors.T))
             log_det[index] -= 0.5 * np.log1p(t).sum()
-        self.log_det = np.broadcast_to(log_det, self.members) if len(log_det) < self.members else log_det
+        self.log_det = np.broadcast_to(log_det, self.n_components) if len(log_det) < self.n_components else log_det
 
     def _own(self, index: int) -> tuple[Array, Any]:
         index = min(index, len(self.matrices) - 1)
         return self.scale[index], self.rows[index] if self.rows else None
 
     def __call__(self, index: int, x: Array) -> Array:
-        """W x of rows (n, d), where W Σ Wᵀ = I for the covariance of one member."""
+        """W x of rows (n, d), where W Σ Wᵀ = I for the covariance of one component."""
         scale, own = self._own(index)
         return _turned(x * scale, own)
 
@@ -61,7 +61,7 @@ class Whitening:
             out[:, index] = self.log_det[index] + constant - 0.5 * np.einsum("nd,nd->n", z, z)
         return out
 
-    def traces(self, scatter: Compact) -> Array:
+    def traces(self, scatter: LowRank) -> Array:
         """The trace of Σ⁻¹ S of each of a stack of scatter matrices, (k,)."""
         found = np.empty(len(scatter))
         for index, diagonal in enumerate(scatter.diagonal):
@@ -79,13 +79,13 @@ def _turned(y: Array, own: tuple[Array, Array, Array] | None) -> Array:
     return y if own is None else np.asarray(y + (y @ own[0].T) @ own[1] @ own[0])
 
 
-def least_variances(cov: Compact, floor: Any) -> Array:
+def least_variances(cov: LowRank, floor: Any) -> Array:
     """The floor under each column of each covariance, (k, d): the caller's, and what float64 resolves beside it."""
     d = cov.shape[-1]
     return np.maximum(diagonals(floor), MARGIN * RELATIVE_FLOOR * d * cov.variances)
 
 
-def heights(cov: Compact, least: Array) -> Array | None:
+def heights(cov: LowRank, least: Array) -> Array | None:
     """How many times the least variances (k, d) the covariances are, column by column; None where that takes more.
 
     A column that varies with others is well above where its own part of the diagonal is.
@@ -94,15 +94,15 @@ def heights(cov: Compact, least: Array) -> Array | None:
     return None if (coupled & (ratio < WELL_ABOVE)).any() else np.where(coupled, WELL_ABOVE, ratio)
 
 
-def raised(cov: Compact, least: Array) -> Compact | None:
+def raised(cov: LowRank, least: Array) -> LowRank | None:
     """The covariances with no column under the least variances (k, d); themselves where none is; None as `heights`."""
     height = heights(cov, least)
     if height is None:
         return None
-    return Compact(np.where(height < 1, least, cov.diagonal), cov.factors) if (height < 1).any() else cov
+    return LowRank(np.where(height < 1, least, cov.diagonal), cov.factors) if (height < 1).any() else cov
 
 
-def floored(cov: Compact, least: Array) -> Compact | None:
+def floored(cov: LowRank, least: Array) -> LowRank | None:
     """Covariances that can be inverted, as `suffice.distributions.covariance.floored`; None where that takes more."""
     relative = RELATIVE_FLOOR * cov.shape[-1] * cov.variances
     coupled = cov.coupled
@@ -110,10 +110,10 @@ def floored(cov: Compact, least: Array) -> Compact | None:
         return None
     low = cov.diagonal < least**2
     low &= ~coupled
-    return Compact(np.where(low, least**2, cov.diagonal), cov.factors) if low.any() else cov
+    return LowRank(np.where(low, least**2, cov.diagonal), cov.factors) if low.any() else cov
 
 
-def deficiency(cov: Compact, least: Array, limit: float) -> tuple[int, list[int]] | None:
+def deficiency(cov: LowRank, least: Array, limit: float) -> tuple[int, list[int]] | None:
     """As `suffice.distributions.covariance.deficiency` of one covariance; None where that takes more."""
     d = cov.shape[-1]
     flat = np.sqrt(cov.variances) <= least * (1 + 1e-6)

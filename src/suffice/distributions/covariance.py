@@ -1,4 +1,4 @@
-"""Linear algebra of covariances. Arrays lead with the members: (k, d, d)."""
+"""Linear algebra of covariances. Arrays lead with the components: (k, d, d)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.compact import Compact, diagonals
-from suffice.core.parameters import Array, surely_above
+from suffice.core.parameters import surely_above
+from suffice.numerics.low_rank import LowRank, diagonals
+from suffice.types import Array
 
 RELATIVE_FLOOR = (
     1e-12  # times d: the least eigenvalue of a correlation matrix that is inverted without losing all digits
 )
 MARGIN = 1.01  # times that floor: what is clipped there stays above it, whatever rounding does
-UNSEEN = 1e-20  # the share of all rows that a member without rows counts for: too little to move the others
+UNSEEN = 1e-20  # the share of all rows that a component without rows counts for: too little to move the others
 RESOLVED = 1e-13  # of the pooled variance: the least variance where a structure needs one
 FLAT = 1e-100  # a variance where no column has any
 WHOLE = 32  # columns of a triangle that is inverted as a whole
@@ -58,7 +59,7 @@ def deficiency(cov: Any, least: Array, limit: float = 4 * RELATIVE_FLOOR) -> tup
 
     Eigenvalues of the correlation matrix below d times the ``limit`` count as none.
     """
-    if isinstance(cov, Compact):
+    if isinstance(cov, LowRank):
         from suffice.distributions import compact_covariance
 
         found = compact_covariance.deficiency(cov, least, limit)
@@ -95,7 +96,7 @@ def diagonal_whitening(cov: Array) -> tuple[Array, Array]:
 
 
 def traces(whiten: Array, scatter: Array) -> Array:
-    """The trace of W S Wᵀ of each member, (k,)."""
+    """The trace of W S Wᵀ of each component, (k,)."""
     return np.asarray(np.einsum("kij,kij->k", whiten @ scatter, whiten))
 
 
@@ -118,8 +119,8 @@ def root(cov: Array) -> Array:
 
 
 def objectives(cov: Any, scatter: Any, weight: Array) -> Array:
-    """−½ (weight log|Σ| + tr Σ⁻¹ scatter) of each member, (k,)."""
-    if isinstance(cov, Compact) and not cov.factors:
+    """−½ (weight log|Σ| + tr Σ⁻¹ scatter) of each component, (k,)."""
+    if isinstance(cov, LowRank) and not cov.factors:
         v = cov.diagonal
         return np.asarray(-0.5 * (weight * np.log(v).sum(axis=1) + (diagonals(scatter) / v).sum(axis=1)))
     cov, scatter = np.asarray(cov), np.asarray(scatter)
@@ -133,13 +134,13 @@ def objective(cov: Any, scatter: Any, weight: Array) -> float:
 
 
 def with_unseen(scatter: Any, weight: Array, seen: Array, begin: Any) -> tuple[Any, Array]:
-    """Members without rows get a trace of those that ``begin`` describes, or else of the pooled ones."""
+    """Components without rows get a trace of those that ``begin`` describes, or else of the pooled ones."""
     total, d = float(weight.sum()), scatter.shape[-1]
-    if isinstance(scatter, Compact) and not scatter.factors:
+    if isinstance(scatter, LowRank) and not scatter.factors:
         s = scatter.diagonal
         usual = (s[seen].sum(axis=0) / total if total else np.ones(d)) if begin is None else diagonals(begin)
         part = UNSEEN * total if total else 1.0
-        return Compact(np.where(seen[:, None], s, part * usual)), np.where(seen, weight, part)
+        return LowRank(np.where(seen[:, None], s, part * usual)), np.where(seen, weight, part)
     scatter, begin = np.asarray(scatter), None if begin is None else np.asarray(begin)
     pooled = scatter[seen].sum(axis=0) / total if total else np.eye(d)
     usual = np.broadcast_to(pooled, scatter.shape) if begin is None else begin
@@ -152,7 +153,7 @@ def resolved(scatter: Any, weight: Array) -> Any:
     pooled = np.abs(diagonals(scatter)).sum(axis=0) / weight.sum()
     some = pooled[pooled > 0]
     least = RESOLVED * np.maximum(pooled, max(some.min(), 1e-280) if some.size else FLAT)
-    return Compact(least) if isinstance(scatter, Compact) else np.diag(least)
+    return LowRank(least) if isinstance(scatter, LowRank) else np.diag(least)
 
 
 def invertible_floor(cov: Array, floor: Array) -> Array:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.compact import diagonals
-from suffice.core.parameters import Array
-from suffice.distributions.covariance import symmetric
+from suffice.distributions.covariance import eigen, symmetric
 from suffice.distributions.normal import FLOOR, spread_floor
+from suffice.numerics.low_rank import diagonals
+from suffice.types import Array
 
 ON_FLOOR = 1e-4  # relative: variances that are no farther above the floor lie on it
 TAKES_PART = 1e-3  # in a relation between columns, in units of their spreads
@@ -67,6 +67,21 @@ def lies_on(cov: Array, floor: Array, axes: Array) -> Array:
     basis = np.linalg.qr((axes * unit).T)[0].T / unit
     values = np.linalg.eigvalsh(symmetric(basis @ cov @ basis.T))
     return np.asarray((values <= 1 + ON_FLOOR + 1e-14 * values[:, -1:]).any(axis=1))
+
+
+def roots_along(axes: Array, cov: Array) -> Array:
+    """Roots R (k, r, r) with R Rᵀ = A Σ Aᵀ, for axes A (r, d) and covariances Σ (k, d, d).
+
+    By the eigenvectors of Σ in the units of the axes: A Σ Aᵀ itself has no digits left of a direction in which a
+    component is 10⁻⁸ as wide as in another.
+    """
+    kept = np.flatnonzero(axes.any(axis=0))
+    if not len(kept):
+        return np.zeros((len(cov), 0, 0))
+    size = np.linalg.norm(axes[:, kept], axis=0)
+    values, vectors = eigen(cov[:, kept[:, None], kept] * (size[:, None] * size))
+    found = (axes[:, kept] / size) @ (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :])
+    return found if len(axes) == len(kept) else np.swapaxes(np.linalg.qr(np.swapaxes(found, 1, 2))[1], 1, 2)
 
 
 def own_degrees(letters: str, r: int) -> Array:

@@ -7,14 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.distribution import Alert
-from suffice.core.errors import ParameterError
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.lazy import special
-from suffice.core.newton import newton
-from suffice.core.parameters import OPEN_SIMPLEX, Array, Domain, check_level, parameter
-from suffice.core.readings import Reading, levels_of
-from suffice.core.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest
+from suffice.arguments import check_level
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.parameters import OPEN_SIMPLEX, Domain, parameter
+from suffice.display.values import ColumnSummary, levels_of
+from suffice.errors import ParameterError
+from suffice.numerics.lazy import special
+from suffice.numerics.newton import newton
+from suffice.numerics.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest
+from suffice.types import Alert, Array
 
 CONCENTRATIONS = Domain("a vector of numbers above 0", low=0.0, closed=(True, False), core=1)
 STEEPEST = 1e10  # the largest concentration that sums of float64 can tell from a point
@@ -52,7 +53,7 @@ class Dirichlet(ExponentialFamily):
         """The sum of the concentrations: how many observations the belief is worth."""
         return self.alpha.sum(axis=-1)
 
-    def shaped(self, rows: Any) -> Self:
+    def for_data(self, rows: Any) -> Self:
         model = self if self.alpha is not None else replace(self, alpha=np.ones(rows.shape[-1]))
         if model.alpha.shape[-1] != rows.shape[-1]:
             raise self._unlike(model.alpha.shape[-1], rows.shape[-1])
@@ -134,24 +135,24 @@ class Dirichlet(ExponentialFamily):
             "the rows are so alike that the concentrations grow without bound and the density becomes a point; "
             f"they were held near {STEEPEST:g}. Add data, or fix alpha."
         )
-        return (("collapsed", text),)
+        return (Alert("collapsed", text),)
 
     # ---- asking -------------------------------------------------------------------------------------------------
     @property
-    def sharpness(self) -> Array:
+    def peak_precision(self) -> Array:
         return np.asarray(self.alpha.sum(axis=-1))
 
     def rounding(self, stats: Any) -> float:
-        return float(BLUR * (stats.weight * self.stacked.sharpness).sum())
+        return float(BLUR * (stats.weight * self.stacked.peak_precision).sum())
 
-    def blunted(self, by: Array) -> Self:
+    def widen(self, by: Array) -> Self:
         return replace(self, alpha=self.alpha / by[..., None])
 
-    def readings(self) -> list[list[Reading]]:
+    def column_summaries(self) -> list[list[ColumnSummary]]:
         """The expected share of each part."""
         shares = np.asarray(self.stacked.mean)
         parts = tuple(range(shares.shape[-1]))
-        return [[levels_of(parts, member) for member in column] for column in np.moveaxis(shares, 1, 0)]
+        return [[levels_of(parts, component) for component in column] for column in np.moveaxis(shares, 1, 0)]
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         parts = rng.standard_gamma(np.where(self._present, self.alpha, 1.0) + 1.0, (n, *self.alpha.shape))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
-from suffice.core.errors import ParameterError, UnsupportedError
-from suffice.core.lazy import special
-from suffice.core.parameters import COUNT_VECTOR, NATURAL, POSITIVE_VECTOR, Array, parameter
-from suffice.core.special import log_rising
+from suffice.core.family import Family
+from suffice.core.parameters import COUNT_VECTOR, NATURAL, POSITIVE_VECTOR, described, parameter
+from suffice.errors import ParameterError, UnsupportedError
+from suffice.numerics.lazy import special
+from suffice.numerics.special import log_rising
+from suffice.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DirichletMultinomial(Distribution, register=False):
+class DirichletMultinomial(Family, register=False):
     r"""Counts in n trials of Dirichlet(alpha) probabilities: :math:`\frac{n!}{\prod x_j!} B(\alpha + x) / B(\alpha)`.
 
     The predictive of :class:`Multinomial` under a :class:`Dirichlet` belief: scored and sampled, not fitted. Rows may
@@ -27,7 +28,9 @@ class DirichletMultinomial(Distribution, register=False):
 
     trials: Any = parameter(NATURAL, typical=(3, 9), learned=False)
     alpha: Any = parameter(POSITIVE_VECTOR, typical=(0.6, 6.0))
-    levels: tuple[Any, ...] | None = None
+    levels: tuple[Any, ...] | None = field(
+        default=None, metadata=described("tuple, optional", "The labels that are counted, by position.")
+    )
 
     support = COUNT_VECTOR
     discrete = True

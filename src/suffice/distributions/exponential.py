@@ -7,15 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.distribution import Alert
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.lazy import special
-from suffice.core.parameters import NONNEGATIVE, POSITIVE, Array, parameter
-from suffice.core.readings import Reading, single
-from suffice.core.special import ratio_excess
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.parameters import NONNEGATIVE, POSITIVE, parameter
+from suffice.display.values import ColumnSummary, single
 from suffice.distributions.gamma import Gamma
 from suffice.distributions.lomax import Lomax
 from suffice.distributions.weak_priors import EVENTS
+from suffice.numerics.lazy import special
+from suffice.numerics.special import ratio_excess
+from suffice.tables.column_names import in_columns
+from suffice.types import Alert, Array
 
 SHORTEST = 1e-150  # the least mean that an estimate may have: log densities stay finite
 
@@ -60,13 +61,13 @@ class Exponential(ExponentialFamily):
             return {"rate": np.asarray(self.rate / np.sqrt(weight))}
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
-        if self.fixed or not ((stats.weight > 0) & (stats.total <= SHORTEST * stats.weight)).any():
+        zero = (stats.weight > 0) & (stats.total <= SHORTEST * stats.weight)
+        if self.fixed or not zero.any():
             return super().alerts(stats)
-        text = (
-            f"every value is 0, so the rate grows without bound; it was held at {1 / SHORTEST:g}. "
-            "A prior, such as sf.Gamma(2, 1), keeps it finite."
-        )
-        return (*super().alerts(stats), ("collapsed", text))
+        held = f" is 0, so the rate grows without bound; it was held at {1 / SHORTEST:g}."
+        advice = "A prior, such as sf.Gamma(2, 1), keeps it finite."
+        text = ("every value", in_columns(zero), held)
+        return (*super().alerts(stats), Alert("collapsed", text, value=0.0, prior_advice=advice))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return rng.exponential(1 / np.asarray(self.rate), (n, *self.batch))
@@ -77,7 +78,7 @@ class Exponential(ExponentialFamily):
     def inverse(self, q: Array) -> Array:
         return np.asarray(-np.log1p(-q) / self.rate)
 
-    def readings(self) -> list[list[Reading]]:
+    def column_summaries(self) -> list[list[ColumnSummary]]:
         return single("mean", self.stacked.mean)
 
     @property
@@ -107,7 +108,7 @@ class Exponential(ExponentialFamily):
     def predict_with(self, belief: Any) -> Lomax:
         return Lomax(belief.shape, belief.rate)
 
-    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Any) -> tuple[Self, Array]:
         return replace(self, rate=belief.mean), np.asarray(special.digamma(belief.shape) - np.log(belief.shape))
 
     def weak_prior(self, stats: Any, part: float = 1.0) -> Gamma:

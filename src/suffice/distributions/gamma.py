@@ -7,14 +7,29 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.distribution import Alert
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.lazy import special
-from suffice.core.newton import newton
-from suffice.core.parameters import POSITIVE, Array, parameter
-from suffice.core.special import BLUR, ratio_excess, stirling_divergence
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.parameters import POSITIVE, parameter
+from suffice.errors import UnsupportedError
+from suffice.numerics.lazy import special
+from suffice.numerics.newton import newton
+from suffice.numerics.special import BLUR, ratio_excess, stirling_divergence
+from suffice.types import Alert, Array
 
+STEPS = 6  # of Newton's method: from the guess, five reach the last bit
+FAR = 100.0  # of the shape: from there on the series of log a − ψ(a) is exact
 STEEPEST = 1e10  # the largest shape that sums of float64 can tell from a point: a relative spread of 1e-5
+
+
+LEARNED = "choose a weak prior unless {} are learned, and of each component by itself; give prior= a density"
+
+
+def belief_about(name: str, family: Any, prior: dict[str, Any]) -> Any:
+    """The belief that a prior by parameters holds of the one parameter that it may speak of."""
+    if set(prior) != {name} or not isinstance(prior[name], Gamma):
+        takes = f"prior={{{name!r}: sf.Gamma(…)}}, 'weak', or a density as a function"
+        msg = f"{family.name} takes {takes}; got {prior!r:.80}."
+        raise UnsupportedError(msg)
+    return prior[name]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,6 +38,10 @@ class Gamma(ExponentialFamily):
 
     Statistic (log x, x), natural parameter (shape, −rate), log-partition log Γ(shape) − shape·log rate; conjugate to
     the rate of :class:`Poisson` and :class:`Exponential`.
+
+    References
+    ----------
+    Minka, T. P. (2002). Estimating a Gamma distribution. Technical report, Microsoft Research.
 
     >>> sf.Gamma(3, 2).mean
     1.5
@@ -64,6 +83,33 @@ class Gamma(ExponentialFamily):
         mean = np.where(empty[..., None], [-1.0, 1.0], stats.mean)
         return self.choose(empty, self._climb(mean, stats.weight))
 
+    def estimate(self, stats: Any, prior: Any = None) -> Self:
+        """As every family does; ``{"shape": Gamma(…)}`` is a belief about the shape, and so is ``"weak"``."""
+        prior = self.weak_prior(stats) if isinstance(prior, str) and prior == "weak" else prior
+        if not isinstance(prior, dict):
+            return super().estimate(stats, prior)
+        from suffice.distributions.hurdle_prior import estimate_others
+
+        self.check_family(stats)
+        model = self.for_statistics(stats)
+        return model.like(estimate_others(model.stacked, stats, belief_about("shape", self, prior)))
+
+    def weak_prior(self, stats: Any, part: float = 1.0) -> dict[str, Gamma]:
+        from suffice.distributions.hurdle_prior import weak_prior_of_others
+
+        found = weak_prior_of_others(self, stats, part)
+        if found is None:
+            raise self._cannot(LEARNED.format("shape and rate"))
+        return {"shape": found}
+
+    def log_prior(self, prior: Any) -> Array:
+        if not isinstance(prior, dict):
+            return super().log_prior(prior)
+        return np.asarray(belief_about("shape", self, prior).stacked.log_cell(np.asarray(self.stacked.shape)))
+
+    def resolve_block_prior(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
+        return prior if isinstance(prior, dict) else super().resolve_block_prior(prior, rows, weights, part)
+
     def _climb(self, mean: Array, weight: Array) -> Self:
         """Newton on shape·E log x − rate·E x − A, which is concave, from a rational guess of the shape."""
         largest = float(np.max(mean[..., 1], initial=0.0))
@@ -71,6 +117,9 @@ class Gamma(ExponentialFamily):
         mean = np.stack([mean[..., 0] - np.log(unit), mean[..., 1] / unit], axis=-1)
         level = np.log(mean[..., 1])
         gap = np.maximum(level - mean[..., 0], 0.5 / STEEPEST)  # log E x − E log x
+        if not self.fixed and not self.tied:
+            shape = _shape(gap)
+            return replace(self, shape=shape, rate=shape / mean[..., 1] / unit)
         mean = np.stack([level - gap, mean[..., 1]], axis=-1)
 
         def evaluate(theta: Array) -> tuple[Array, Array, Array]:
@@ -82,7 +131,7 @@ class Gamma(ExponentialFamily):
             rows = [[-special.polygamma(1, shape), across], [across, -shape * across**2]]
             return value, gradient, np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
-        values = {"shape": (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)}
+        values = {"shape": _guess(gap)}
         values["rate"] = (self.shape if "shape" in self.fixed else values["shape"]) / mean[..., 1]
         for name in self.fixed:
             values[name] = np.asarray(getattr(self, name)) * (unit if name == "rate" else 1.0)
@@ -101,16 +150,16 @@ class Gamma(ExponentialFamily):
             "the values differ by less than 1e-5 of their size, so the shape grows without bound and the density "
             f"becomes a point; it was held at {STEEPEST:g}. Subtract a known offset, add data, or fix shape."
         )
-        return (*super().alerts(stats), ("collapsed", text))
+        return (*super().alerts(stats), Alert("collapsed", text))
 
     @property
-    def sharpness(self) -> Array:
+    def peak_precision(self) -> Array:
         return np.asarray(self.shape)
 
     def rounding(self, stats: Any) -> float:
-        return float(BLUR * (stats.weight * self.stacked.sharpness).sum())
+        return float(BLUR * (stats.weight * self.stacked.peak_precision).sum())
 
-    def blunted(self, by: Array) -> Self:
+    def widen(self, by: Array) -> Self:
         return replace(self, shape=self.shape / by, rate=self.rate / by)
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
@@ -148,3 +197,23 @@ class Gamma(ExponentialFamily):
     def entropy_cell(self) -> Any:
         slope = (1 - np.asarray(self.shape)) * special.digamma(self.shape)
         return self.shape - np.log(self.rate) + special.gammaln(self.shape) + slope
+
+
+def _guess(gap: Array) -> Array:
+    """A rational guess of the shape a with log a − ψ(a) = gap."""
+    return np.asarray((3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap))
+
+
+def _shape(gap: Array) -> Array:
+    """The shape a with log a − ψ(a) = gap, by Newton's method in 1/a (Minka, 2002, Estimating a Gamma distribution)."""
+    a = _guess(gap)
+    for _ in range(STEPS):  # the same for all, so that components together are what they are alone
+        near, b = np.minimum(a, FAR), 1.0 / np.maximum(a, FAR)
+        series = (  # without cancellation
+            b / 2 + b**2 / 12 - b**4 / 120 + b**6 / 252,
+            -(b**2) / 2 - b**3 / 6 + b**5 / 30 - b**7 / 42,
+        )
+        value = np.where(a < FAR, np.log(near) - special.digamma(near), series[0])
+        slope = np.where(a < FAR, 1 / near - special.polygamma(1, near), series[1])
+        a = 1 / (1 / a - (value - gap) / (slope * -(a**2)))
+    return np.asarray(a)

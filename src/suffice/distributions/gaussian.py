@@ -1,4 +1,4 @@
-"""Gaussian members and the rows that they see: parameters, scores, and the statistics of an E-step.
+"""Gaussian components and the rows that they see: parameters, scores, and the statistics of an E-step.
 
 What is learned of the statistics is in `gaussian_learning`; the family is `multivariate_normal`.
 """
@@ -6,45 +6,48 @@ What is learned of the statistics is in `gaussian_learning`; the family is `mult
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
 
 from suffice import kernels
-from suffice.core.compact import MANY_COLUMNS, Compact, OnDemand, diagonal, diagonals, replace
-from suffice.core.data import too_large
-from suffice.core.errors import DataError, ParameterError
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.latent import Expectation
-from suffice.core.moments import Scatter
-from suffice.core.parameters import COVARIANCE, VECTOR, Array, parameter
-from suffice.core.weights import Weights
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.parameters import COVARIANCE, VECTOR, described, parameter
+from suffice.core.responsibilities import EStep
 from suffice.distributions import gaussian_pass, holes
 from suffice.distributions.compact_covariance import Whitening
 from suffice.distributions.covariance import diagonal_whitening, whitening
-from suffice.distributions.gaussian_pass import PASSES, expect_blank, expect_with_holes, without
+from suffice.distributions.gaussian_pass import PASSES, e_step_blank, e_step_with_missing, without
 from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor
 from suffice.distributions.structures import Structure, structure
 from suffice.engines.once import cached_property
+from suffice.errors import ParameterError
+from suffice.messages import Cell
+from suffice.numerics.low_rank import MANY_COLUMNS, LowRank, OnDemand, diagonal, diagonals, replace
+from suffice.statistics.moments import Scatter
+from suffice.statistics.weights import Weights
+from suffice.tables.rows import too_large
+from suffice.types import Array
 
 FAR = 1e8  # squared spreads between means: beyond it differences of log densities are taken one by one
-APART = 1e3  # spreads that cancel where rows are whitened for all members: those that are left keep 12 digits
-WIDE = 4  # columns from which on it is worth while to whiten rows once for all members
+APART = 1e3  # spreads that cancel where rows are whitened for all components: those that are left keep 12 digits
+WIDE = 4  # columns from which on it is worth while to whiten rows once for all components
 NEAR = 1e3  # of scores: what may be subtracted from them without the loss of a digit that counts
 NOBODY = 1e-18  # a share of the rows that no sum of them can tell from none, and no mean survives
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gaussian(ExponentialFamily, register=False):
-    """Means and covariances (of a ``structure``) of members, as rows meet them: scored, shared out and gathered."""
+    """Means and covariances (of a ``structure``) of components, as rows meet them: scored, shared out and gathered."""
 
     mean: Any = parameter(VECTOR, typical=(-3.0, 3.0))
     cov: Any = parameter(COVARIANCE, typical=(0.3, 2.0))
-    structure: str = "full"
+    structure: str = field(default="full", metadata=described("str", "Restricts the covariance, as above."))
 
     row_vector = True
-    in_place = True
+    _in_place = True
 
     def __post_init__(self) -> None:
         """Fill in the standard value of what was not given, and check that the covariance has its structure."""
@@ -64,8 +67,8 @@ class Gaussian(ExponentialFamily, register=False):
         if not form.holds(cov.reshape(-1, *cov.shape[-2:])):
             msg = f"{self.name}: cov does not have the structure {self.structure!r}; give one that has, or none."
             raise ParameterError(msg)
-        if form.keeps == "diagonal" and not isinstance(cov, Compact):
-            object.__setattr__(self, "cov", Compact(diagonals(cov)))
+        if form.keeps == "diagonal" and not isinstance(cov, LowRank):
+            object.__setattr__(self, "cov", LowRank(diagonals(cov)))
 
     def _identity(self, d: int) -> Any:
         form = structure(self.structure)
@@ -73,28 +76,27 @@ class Gaussian(ExponentialFamily, register=False):
 
     @property
     def matrices(self) -> Any:
-        """The covariances as they are kept: an array, or a `Compact` of those that need no d × d numbers."""
+        """The covariances as they are kept: an array, or a `LowRank` of those that need no d × d numbers."""
         found = self.__dict__.get("cov")
-        return found if not isinstance(found, Compact) or structure(self.structure).compact else found.dense()
+        return found if not isinstance(found, LowRank) or structure(self.structure).compact else found.dense()
 
     @property
     def form(self) -> Structure:
         """The structure as an object."""
-        form = structure(self.structure)
-        return form.joint if "cov" in self.tied else form
+        return _form(self.structure, "cov" in self.tied)
 
     @property
     def shared(self) -> bool:
-        """Whether all members have one covariance."""
-        return self.form.shared
+        """Whether all components have one covariance."""
+        return _form(self.structure, "cov" in self.tied).shared
 
     @property
     def keeps(self) -> str:
         """What an E-step keeps of the scatter: ``full`` matrices, the ``diagonal``, or one ``pooled`` matrix."""
-        return self.form.keeps
+        return _form(self.structure, "cov" in self.tied).keeps
 
     @property
-    def quadratic(self) -> bool:
+    def is_quadratic(self) -> bool:
         return self.form.learned and not self.fixed and not self.tied
 
     @property
@@ -107,12 +109,12 @@ class Gaussian(ExponentialFamily, register=False):
         return diagonals(self.matrices)
 
     def read(self, x: Any) -> Any:
-        return x if isinstance(x, holes.Staged) else super().read(x)
+        return x if isinstance(x, holes.Preprocessed) else super().read(x)
 
-    def staged(self, rows: Any) -> Any:
-        return holes.Staged.of(rows)
+    def preprocess(self, rows: Any) -> Any:
+        return holes.Preprocessed.of(rows)
 
-    def shaped(self, rows: Any) -> Self:
+    def for_data(self, rows: Any) -> Self:
         return self.of_width(rows.shape[1])
 
     def of_width(self, d: int) -> Self:
@@ -129,6 +131,8 @@ class Gaussian(ExponentialFamily, register=False):
         return super().stack(k)
 
     def for_statistics(self, stats: Any) -> Self:
+        if self.mean is not None and self.batch == stats.weight.shape:
+            return self
         return super(Gaussian, self.of_width(stats.centre.shape[1])).for_statistics(stats)
 
     # ---- the exponential family ---------------------------------------------------------------------------------
@@ -186,16 +190,16 @@ class Gaussian(ExponentialFamily, register=False):
     @cached_property
     def roots(self) -> Whitening | None:
         """As `whitening`, applied to rows without d × d numbers; None where those are kept."""
-        return Whitening(self.matrices) if isinstance(self.matrices, Compact) else None
+        return Whitening(self.matrices) if isinstance(self.matrices, LowRank) else None
 
     @cached_property
     def log_det(self) -> Array:
-        """−½ log|Σ| of each member, (k,)."""
+        """−½ log|Σ| of each component, (k,)."""
         return self.whitening[1] if self.roots is None else self.roots.log_det
 
     @cached_property
     def whitening(self) -> tuple[Array, Array]:
-        """W with W Σ Wᵀ = I of each member, and log|W|."""
+        """W with W Σ Wᵀ = I of each component, and log|W|."""
         cov = np.asarray(self.stacked.cov)
         whiten, log_det = diagonal_whitening(cov) if self.keeps == "diagonal" else whitening(cov)
         whiten.flags.writeable = log_det.flags.writeable = False
@@ -207,7 +211,7 @@ class Gaussian(ExponentialFamily, register=False):
         if self.keeps == "diagonal":
             return kernels.normal_log_prob(x, self.mean, np.sqrt(self.var))
         with np.errstate(invalid="ignore", over="ignore"):
-            out = self._shared_density(x) if self.shared and self.members > 1 and x.shape[1] >= WIDE else None
+            out = self._shared_density(x) if self.shared and self.n_components > 1 and x.shape[1] >= WIDE else None
             if out is None:
                 roots, mean = self.roots, np.asarray(self.mean)
                 out = (
@@ -216,7 +220,7 @@ class Gaussian(ExponentialFamily, register=False):
         return out if np.isfinite(out.sum()) else holes.score(out, x, np.asarray(self.mean), np.asarray(self.cov))
 
     def _shared_density(self, x: Array) -> Array | None:
-        """Where members share Σ, rows are whitened once for all; None where so much cancels that it tells."""
+        """Where components share Σ, rows are whitened once for all; None where so much cancels that it tells."""
         about = np.asarray(self.mean).mean(axis=0)
         away = np.asarray(self.mean) - about
         if self.roots is not None:
@@ -234,13 +238,13 @@ class Gaussian(ExponentialFamily, register=False):
         return out
 
     def log_cell(self, x: Array) -> Array:
-        """Log density of whole rows (n, d) under one member, (n,)."""
+        """Log density of whole rows (n, d) under one component, (n,)."""
         return np.asarray(self.log_prob(np.asarray(x)))
 
     def linear_form(self, about: Array) -> tuple[Array, Array]:
-        """Slopes (k, d) and offsets (k,) where members share Σ: log p(x) = slopes · (x − about) + offset + a rest.
+        """Slopes (k, d) and offsets (k,) where components share Σ: log p(x) = slopes · (x − about) + offset + a rest.
 
-        The rest is the same for all members: slopes are Σ⁻¹(mean − about), offsets −½ (mean − about) · slopes.
+        The rest is the same for all components: slopes are Σ⁻¹(mean − about), offsets −½ (mean − about) · slopes.
         """
         away = np.asarray(self.stacked.mean) - about
         if self.roots is None:
@@ -253,7 +257,7 @@ class Gaussian(ExponentialFamily, register=False):
         return slopes, -0.5 * np.einsum("kd,kd->k", away, away)
 
     def relative_density(self, x: Array) -> Array:
-        if not self.shared or self.members == 1 or self.keeps == "diagonal":
+        if not self.shared or self.n_components == 1 or self.keeps == "diagonal":
             return self.log_density(x)
         about = np.asarray(self.mean).mean(axis=0)
         slopes, offsets = self.linear_form(about)
@@ -266,10 +270,10 @@ class Gaussian(ExponentialFamily, register=False):
         out += offsets
         return out if np.isfinite(out).all() else self.log_density(x)
 
-    def contrasts(self, x: Array, first: int, second: int) -> list[tuple[Any, Array]]:
-        """Where members share Σ, w · (x − middle) column by column: w = Σ⁻¹(difference of the means)."""
+    def log_odds_by_column(self, x: Array, first: int, second: int) -> list[tuple[Any, Array]]:
+        """Where components share Σ, w · (x − middle) column by column: w = Σ⁻¹(difference of the means)."""
         if not self.shared or np.isnan(x).any():
-            return super().contrasts(x, first, second)
+            return super().log_odds_by_column(x, first, second)
         mean = np.asarray(self.mean)
         middle = mean[second] + 0.5 * (mean[first] - mean[second])
         slopes, _ = self.linear_form(middle)
@@ -277,7 +281,10 @@ class Gaussian(ExponentialFamily, register=False):
         return [((column,), cells[:, column]) for column in range(cells.shape[1])]
 
     def exposure(self, x: Array) -> Array | None:
-        """Rows without any cell have none; cells that others foretell are as hidden as the member, so they have it."""
+        """Rows without any cell have none.
+
+        Cells that others foretell are as hidden as the component, so they have it.
+        """
         if np.isfinite(x.sum()):
             return None
         missing = np.isnan(x).all(axis=1, keepdims=True)
@@ -291,7 +298,7 @@ class Gaussian(ExponentialFamily, register=False):
         return self._scatter(x, w, gaussian_pass.shared_scatter if self.keeps == "pooled" else gaussian_pass.scatter)
 
     def _scatter(self, x: Array, w: Weights, gather: Callable[..., Scatter]) -> Scatter:
-        split = x.split if isinstance(x, holes.Staged) else None
+        split = x.split if isinstance(x, holes.Preprocessed) else None
         x = np.asarray(x)
         if split is None:
             stats = gather(self.form, x, w)
@@ -303,15 +310,15 @@ class Gaussian(ExponentialFamily, register=False):
             wrong = np.isinf(x) & kept[:, None]
             if wrong.any():
                 row, column = np.argwhere(wrong)[0].tolist()
-                raise DataError(self._bad_value(x[row, column], row + w.offset, column, 2))
+                raise self._bad_value(x[row, column], Cell(row + w.offset, column))
             w, split = holes.chosen(w, np.flatnonzero(kept)), holes.Split.of(x[kept])
         stats = gather(self.form, split.rows, holes.chosen(w, split.whole))
         held = holes.chosen(w, split.some)
         if (held.per_row() > 0).any():
-            stats = stats + self._expected(split, held, pooled=len(stats.kept) < self.members)
+            stats = stats + self._expected(split, held, pooled=len(stats.kept) < self.n_components)
         if not stats.finite:
-            row, column = np.unravel_index(np.nanargmax(np.abs(x)), x.shape)
-            raise DataError(too_large(self.name, x[row, column], int(row) + w.offset, column))
+            row, column = map(int, np.unravel_index(np.nanargmax(np.abs(x)), x.shape))
+            raise too_large(self.name, x[row, column], Cell(row + w.offset, column))
         return stats
 
     def _expected(self, split: holes.Split, w: Weights, *, pooled: bool) -> Scatter:
@@ -324,7 +331,7 @@ class Gaussian(ExponentialFamily, register=False):
 
     def first_statistics(self, x: Any, weights: Any = None) -> Any:
         """With holes: as the mean and variance of each column, in whoever has cells of it, complete the rows."""
-        rows, prepared, model = self.prepared(x, weights)
+        rows, prepared, model = self._prepare(x, weights)
         if not np.isnan(rows).any():
             return self.suffstats(rows, prepared)
         stack = model.stacked
@@ -335,34 +342,34 @@ class Gaussian(ExponentialFamily, register=False):
         var = np.where(columns.var > np.square(spread_floor(mean)), columns.var, var)
         whole = diagonal(var, compact=self.keeps == "diagonal")
         plain = type(self)(mean, whole, "diag" if self.keeps == "diagonal" else "full")
-        return self.owned(plain.suffstats(rows, prepared))
+        return self.tag_family(plain.suffstats(rows, prepared))
 
-    def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
-        split = x.split if isinstance(x, holes.Staged) else None
+    def e_step(self, x: Array, log_weights: Array, weights: Array | None = None) -> EStep:
+        split = x.split if isinstance(x, holes.Preprocessed) else None
         x = np.asarray(x)
         if split is None:
             found = self._fused(x, log_weights, weights)
             if np.isfinite(found.log_likelihood):
                 return found
             if not np.isnan(x).any():
-                return super(ExponentialFamily, self).expect(x, log_weights, weights)
+                return super(ExponentialFamily, self).e_step(x, log_weights, weights)
             split = holes.Split.of(x)
-        return self._expect_in_parts(x, split, np.asarray(log_weights), weights)
+        return self._e_step_in_parts(x, split, np.asarray(log_weights), weights)
 
-    def _expect_in_parts(self, x: Array, split: holes.Split, log_weights: Array, weights: Array | None) -> Expectation:
+    def _e_step_in_parts(self, x: Array, split: holes.Split, log_weights: Array, weights: Array | None) -> EStep:
         """Complete rows as always, those with holes by what they have, and those without any cell by the weights."""
 
         def part(which: Array) -> tuple[Array, Array | None]:
             logs = log_weights if log_weights.ndim == 1 else log_weights[which]
             return logs, None if weights is None else weights[which]
 
-        found = self.expect(split.rows, *part(split.whole))
+        found = self.e_step(split.rows, *part(split.whole))
         if split.infinite and np.isinf(split.cells).any():
-            found = found + super(ExponentialFamily, self).expect(x[split.some], *part(split.some))
+            found = found + super(ExponentialFamily, self).e_step(x[split.some], *part(split.some))
         elif len(split.some):
-            found = found + expect_with_holes(self, split, *part(split.some))
+            found = found + e_step_with_missing(self, split, *part(split.some))
         if len(split.blank):
-            likelihood, entropy, count = expect_blank((len(split.blank), self.members), *part(split.blank))
+            likelihood, entropy, count = e_step_blank((len(split.blank), self.n_components), *part(split.blank))
             found = replace(
                 found,
                 log_likelihood=found.log_likelihood + likelihood,
@@ -371,10 +378,10 @@ class Gaussian(ExponentialFamily, register=False):
             )
         return _told(found)
 
-    def _fused(self, x: Array, log_weights: Array, weights: Array | None) -> Expectation:
+    def _fused(self, x: Array, log_weights: Array, weights: Array | None) -> EStep:
         with np.errstate(invalid="ignore", over="ignore"):
             found = PASSES[self.keeps](self, x, log_weights, weights)
-            gone = _gone(found)
+            gone = _is_degenerate(found)
             if gone.any():
                 found = without(found, gone)
             if not found.statistics.finite:
@@ -385,12 +392,18 @@ class Gaussian(ExponentialFamily, register=False):
 Gaussian.cov = OnDemand("cov")
 
 
-def _gone(found: Expectation) -> Array:
-    """Which members (k,) got so little of the rows that it is nothing."""
+@cache
+def _form(name: str, tied: bool) -> Structure:  # noqa: FBT001
+    form = structure(name)
+    return form.joint if tied else form
+
+
+def _is_degenerate(found: EStep) -> Array:
+    """Which components (k,) got so little of the rows that it is nothing."""
     return np.asarray((found.count > 0) & (found.count < NOBODY * found.count.sum()))
 
 
-def _told(found: Expectation) -> Expectation:
-    """The E-step without what members got that is nothing."""
-    gone = _gone(found)
+def _told(found: EStep) -> EStep:
+    """The E-step without what components got that is nothing."""
+    gone = _is_degenerate(found)
     return without(found, gone) if gone.any() else found

@@ -2,7 +2,7 @@ r"""What rows tell of means and covariances: coordinates of every structure, wit
 
 Around the estimate, Σ = A T Aᵀ with A Aᵀ the estimate and T = 1 there, and the mean is μ + A m. Where nothing restricts
 a covariance, T = 1 + S with S symmetric. Else T = V^{-½} e^K V e^δ e^{-K} V^{-½} in the frame of the axes: δ are
-logarithms of variances, and K turns the axes. A structure only says which of these members share: its coordinates z
+logarithms of variances, and K turns the axes. A structure only says which of these components share: its coordinates z
 are linear in them, u_k = L_k z.
 """
 
@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.information import Chart, Knowledge, Score
-from suffice.core.parameters import Array
 from suffice.distributions.holes import Patterns
 from suffice.engines.once import cached_property
+from suffice.types import Array
+from suffice.uncertainty.information import Chart, Knowledge, Score
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Local coordinates of one member: m (d), then those of T, with ∂T/∂u (q, d, d) and the frame A."""
+    """Local coordinates of one component: m (d), then those of T, with ∂T/∂u (q, d, d) and the frame A."""
 
     mean: Array
     root: Array  # A
@@ -133,6 +133,7 @@ class GaussianChart(Chart):
     def _composed(self, mean: Array, cov: Array) -> list[Frame]:
         form, d = self.stack.form, self.d
         vectors, values = form.axes(cov)
+        values = np.maximum(values, np.finfo(float).eps * values.max(axis=1, keepdims=True))  # rounding may leave none
         turns = _skew(d) if form.letters[2] != "I" else np.zeros((0, d, d))
         stretch = np.zeros((d, d, d))
         stretch[np.arange(d), np.arange(d), np.arange(d)] = 1.0
@@ -174,7 +175,7 @@ class GaussianChart(Chart):
 
     @cached_property
     def links(self) -> list[tuple[Array, Array]]:
-        """Of each member the coordinates z that move it, and u = L z."""
+        """Of each component the coordinates z that move it, and u = L z."""
         found = []
         for own, frame in zip(self.maps, self.frames, strict=True):
             columns = np.concatenate([part[1] for part in own]) if own else np.zeros(0, int)
@@ -189,7 +190,7 @@ class GaussianChart(Chart):
         """Groups of rows that have the same cells: their numbers, and the cells."""
         if not np.isnan(rows).any():
             return [(np.arange(len(rows)), np.arange(self.d))]
-        return Patterns.of(rows).each
+        return Patterns.of(rows).unstacked
 
     def _residues(self, index: int, x: Array, cells: Array) -> tuple[Array, Array]:
         """AᵀΣ⁻¹(x − μ) of rows with these cells, and AᵀΣ⁻¹A."""

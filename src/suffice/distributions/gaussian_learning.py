@@ -1,19 +1,15 @@
-"""What Gaussian members learn: means, and covariances of a structure and above a floor; and how sure they are."""
+"""What Gaussian components learn: means, and covariances of a structure and above a floor; and how sure they are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.compact import Compact, all_finite, broadcast, diagonal, diagonals, replace, summed
-from suffice.core.distribution import Alert
-from suffice.core.errors import ParameterError, UnsupportedError
-from suffice.core.information import Knowledge
-from suffice.core.parameters import Array
-from suffice.core.separation import Separation, of_columns, of_covariances
-from suffice.core.statistics import share
+from suffice.core.floored import no_worse
+from suffice.core.value import replace_valid
 from suffice.distributions.covariance import RELATIVE_FLOOR, deficiency, flattest, symmetric, traces
 from suffice.distributions.degeneracy import (
     ON_FLOOR,
@@ -21,6 +17,7 @@ from suffice.distributions.degeneracy import (
     dependent_columns,
     lies_on,
     own_degrees,
+    roots_along,
     variances,
     varying_axes,
     varying_columns,
@@ -28,15 +25,29 @@ from suffice.distributions.degeneracy import (
 from suffice.distributions.gaussian import Gaussian
 from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
+from suffice.distributions.structures import structure
 from suffice.engines import blas, local
+from suffice.errors import ParameterError, UnsupportedError
+from suffice.messages import Columns
+from suffice.numerics.low_rank import LowRank, all_finite, broadcast, diagonal, diagonals, replace, summed
+from suffice.statistics.separation import Separation, of_columns, of_roots
+from suffice.statistics.sums import share
+from suffice.types import Alert, Array
+from suffice.uncertainty.information import Knowledge
 
 NEARLY_SINGULAR = 1e-4  # least eigenvalue of a correlation matrix from which on it is asked whether it falls for ever
 FALLING = 1e-3  # relative fall of it in one step, which is more than a maximum has
 
 
+@cache
+def _free(fixed: frozenset[str], name: str) -> tuple[str, ...]:
+    learned = ("mean", "cov") if structure(name).learned else ("mean",)
+    return tuple(one for one in learned if one not in fixed)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GaussianLearning(Gaussian, register=False):
-    """The M-step of Gaussian members; what is restricted, shared or fixed is so here."""
+    """The M-step of Gaussian components; what is restricted, shared or fixed is so here."""
 
     @property
     def coupled(self) -> bool:
@@ -44,31 +55,32 @@ class GaussianLearning(Gaussian, register=False):
 
     @property
     def free(self) -> tuple[str, ...]:
-        return tuple(name for name in super().free if name != "cov" or self.form.learned)
+        return _free(self.fixed, self.structure)
 
     @property
     def n_parameters(self) -> int:
-        k, d = self.members, self.columns or 0
+        k, d = self.n_components, self.columns or 0
         mean = 0 if "mean" in self.fixed else d if "mean" in self.tied else k * d
         return mean + (self.form.count(k, d) if "cov" in self.free else 0)
 
     # ---- estimating ---------------------------------------------------------------------------------------------
     def likelihood_cells(self, stats: Any) -> Array:
-        about = stats.about(np.asarray(self.mean))
-        if self.keeps == "diagonal":
+        about, form = stats.about(np.asarray(self.mean)), self.form
+        if form.keeps == "diagonal":
             squares = (diagonals(about) / self.var[: len(about)]).sum(axis=1)
-        elif self.roots is not None and isinstance(about, Compact):
+        elif self.roots is not None and isinstance(about, LowRank):
             squares = self.roots.traces(about)
         else:
             squares = traces(self.whitening[0][: len(about)], np.asarray(about))
-        if len(about) < self.members:  # kept of all members together: each by its weight
+        if len(about) < len(stats.weight):  # kept of all components together: each by its weight
             squares = squares * share(stats.weight, stats.weight.sum())
-        constant = self.log_det - HALF_LOG_TAU * int(self.columns or 0)
-        return np.asarray(stats.weight * constant - 0.5 * squares + stats.hidden)[:, None]
+        constant = self.log_det - HALF_LOG_TAU * stats.centre.shape[1]
+        found = stats.weight * constant - 0.5 * squares
+        return np.asarray(found if stats.entropy is None else found + stats.entropy)[:, None]
 
     def estimate(self, stats: Any, prior: Any = None, floor: Array | None = None) -> Self:
         """As every family does; with a ``floor`` (d, d) that no covariance may fall under."""
-        self.check_owner(stats)
+        self.check_family(stats)
         prior = (
             self.weak_prior(stats) if isinstance(prior, str) and prior == "weak" else getattr(prior, "belief", prior)
         )
@@ -91,7 +103,7 @@ class GaussianLearning(Gaussian, register=False):
     def maximise(self, stats: Any, floor: Array | None = None) -> Self:
         mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
         current = self.choose(stats.weight == 0, self.solve(mean, stats.about(mean), stats.weight, None, floor))
-        if "mean" not in self.tied or "mean" in self.fixed or self.members == 1:
+        if "mean" not in self.tied or "mean" in self.fixed or self.n_components == 1:
             return current
         for _ in range(200):  # a shared mean and the covariances take turns; each turn climbs
             precision = stats.weight[:, None, None] * np.linalg.inv(current.cov)
@@ -107,7 +119,7 @@ class GaussianLearning(Gaussian, register=False):
     def solve(self, mean: Array, scatter: Any, divisor: Array, prior: Any = None, floor: Any = None) -> Self:
         """The stack at ``mean`` with the structure's covariance of the scatter around it, floored.
 
-        A prior adds its scale and its degrees to the scatter, which is pooled first where members share.
+        A prior adds its scale and its degrees to the scatter, which is pooled first where components share.
         """
         if "cov" not in self.free:
             return replace(self, mean=mean)
@@ -124,7 +136,8 @@ class GaussianLearning(Gaussian, register=False):
             scatter, begin, floor = np.asarray(scatter), np.asarray(begin), None if floor is None else np.asarray(floor)
         cov = broadcast(form.floored(form.project(scatter, divisor, begin, floor), least), (k, d, d))
         if mean.shape == np.shape(self.mean) and np.isfinite(mean).all() and all_finite(cov):
-            return self.assured(mean=mean, cov=cov)
+            found: Self = replace_valid(self, mean=mean, cov=cov)
+            return found
         return replace(self, mean=mean, cov=cov)
 
     def choose(self, keep: Array, other: Self) -> Self:
@@ -136,24 +149,24 @@ class GaussianLearning(Gaussian, register=False):
             return self
         cov = other.matrices
         if not self.form.coupled and self.keeps == "diagonal":
-            cov = Compact(np.where(keep[:, None], self.var, other.var))
+            cov = LowRank(np.where(keep[:, None], self.var, other.var))
         elif not self.form.coupled:
             cov = np.where(keep[:, None, None], self.cov, other.cov)
         return replace(other, mean=mean, cov=cov)
 
-    def placed(self, values: dict[str, Any], shares: Array) -> Self:
+    def constrain(self, values: dict[str, Any], proportions: Array) -> Self:
         if "cov" not in values:
             return replace(self, **values)
         mean, cov = (np.asarray(values.get(name, getattr(self, name))) for name in ("mean", "cov"))
         if self.form.holds(cov):
             return replace(self, **values)
-        weight = np.maximum(shares, 1e-12)
+        weight = np.maximum(proportions, 1e-12)
         return self.solve(mean, cov * weight[:, None, None], weight)
 
     def unbiased(self, stats: Any, ddof: float) -> Self:
         if stats is None or "cov" not in self.free:
             return self
-        weight, k = stats.weight, self.members
+        weight, k = stats.weight, self.n_components
         weight, ddof = (weight.sum(keepdims=True), ddof * k) if self.form.equal_volume else (weight, ddof)
         if not (weight > ddof).all():
             msg = f"ddof={ddof:g} needs more than {ddof:g} rows; there are {np.min(weight):g}. Lower it or add rows."
@@ -165,58 +178,58 @@ class GaussianLearning(Gaussian, register=False):
     def floor(self) -> Any:
         """A small multiple of the variances of all rows, as a matrix (d, d)."""
         least = np.square(wide_floor(self.stacked.mean[0], np.sqrt(self.stacked.var[0])))
-        return diagonal(least, compact=isinstance(self.matrices, Compact))
+        return diagonal(least, compact=isinstance(self.matrices, LowRank))
 
     def floor_of(self, stats: Any) -> Any:
-        if not isinstance(stats.kept, Compact) or self.fixed or "cov" not in self.free:
+        if not isinstance(stats.kept, LowRank) or self.fixed or "cov" not in self.free:
             return super().floor_of(stats)
         var = np.maximum(stats.variances[0] / stats.weight[0], np.square(spread_floor(stats.mean[0])))
-        return Compact(np.square(wide_floor(stats.mean[0], np.sqrt(var))))
+        return LowRank(np.square(wide_floor(stats.mean[0], np.sqrt(var))))
 
-    def raised(self, floor: Any) -> Self:
+    def apply_floor(self, floor: Any) -> Self:
         if floor is None or "cov" not in self.free:
             return self
         if isinstance(floor, float):  # a ridge, as scikit-learn adds it
             return replace(self, cov=self._with_ridge(floor)) if floor else self
         before = self.stacked.matrices
-        floor = floor if isinstance(before, Compact) else np.asarray(floor)
-        cov = self.form.raised(before, floor)
+        floor = floor if isinstance(before, LowRank) else np.asarray(floor)
+        cov = self.form.apply_floor(before, floor)
         if cov is before:
             return self
         cov = self.form.floored(cov, self.form.common(spread_floor(np.asarray(self.stacked.mean))))
         return self.like(replace(self.stacked, cov=cov))
 
-    def estimate_above(self, stats: Any, prior: Any, floor: Any) -> Any:
+    def m_step(self, stats: Any, prior: Any, floor: Any) -> Any:
         """The floor is a constraint of the structure's own M-step, so that the best above it is found."""
         if floor is None or isinstance(floor, float) or "cov" not in self.free:
-            return super().estimate_above(stats, prior, floor)
+            return super().m_step(stats, prior, floor)
         if prior is not None and not isinstance(prior, NormalInverseWishart):
-            return super().estimate_above(stats, prior, floor)
+            return super().m_step(stats, prior, floor)
         found = self.estimate(stats, prior, floor)
         closed = (
             prior is None and not self.form.coupled and not self.tied
         )  # a formula, which nothing can be better than
-        return found if closed else self.no_worse(found, stats, prior)
+        return found if closed else no_worse(self, found, stats, prior)
 
-    def held(self, floor: Any) -> Array:
+    def on_floor(self, floor: Any) -> Array:
         if floor is None or "cov" not in self.free:
-            return super().held(floor)
+            return super().on_floor(floor)
         if isinstance(floor, float):  # no spread of its own beside what was added
             if self.keeps == "diagonal":
                 return np.asarray(self.stacked.var.min(axis=1) <= 2 * floor)
             return np.asarray(np.linalg.eigvalsh(self.stacked.cov)[:, 0] <= 2 * floor)
         cov = self.stacked.matrices
-        return self.form.held(cov, floor if isinstance(cov, Compact) else np.asarray(floor))
+        return self.form.on_floor(cov, floor if isinstance(cov, LowRank) else np.asarray(floor))
 
     def _with_ridge(self, ridge: float) -> Any:
         cov = self.matrices
-        if isinstance(cov, Compact):
-            return Compact(cov.diagonal + ridge, cov.factors)
+        if isinstance(cov, LowRank):
+            return LowRank(cov.diagonal + ridge, cov.factors)
         return cov + ridge * np.eye(cov.shape[-1])
 
     def degenerate(self, floor: Any, stats: Any) -> Array:
         if floor is None or "cov" not in self.free or not stats.weight.sum() > 0:
-            return self.held(floor)
+            return self.on_floor(floor)
         whole = stats.pooled()
         if self.keeps == "diagonal":
             kept = varying_columns(whole, floor)
@@ -224,12 +237,12 @@ class GaussianLearning(Gaussian, register=False):
             if isinstance(floor, float):
                 return np.asarray((var - floor <= ON_RIDGE * variances(whole)[kept]).any(axis=1))
             least = diagonals(floor)[kept]
-            return np.asarray((var <= (1 + ON_FLOOR) * least).any(axis=1)) if len(kept) else self.held(floor)
+            return np.asarray((var <= (1 + ON_FLOOR) * least).any(axis=1)) if len(kept) else self.on_floor(floor)
         axes, cov = varying_axes(whole, floor), np.asarray(self.stacked.cov)
         if isinstance(floor, float):  # what was added is no spread of its own
             own = symmetric(axes @ (cov - floor * np.eye(cov.shape[-1])) @ axes.T)
-            return np.asarray(np.linalg.eigvalsh(own)[:, 0] <= ON_RIDGE) if len(axes) else self.held(floor)
-        return lies_on(cov, floor, axes) if 0 < len(axes) < axes.shape[1] else self.held(floor)
+            return np.asarray(np.linalg.eigvalsh(own)[:, 0] <= ON_RIDGE) if len(axes) else self.on_floor(floor)
+        return lies_on(cov, floor, axes) if 0 < len(axes) < axes.shape[1] else self.on_floor(floor)
 
     def singular_alerts(self, floor: Any, stats: Any) -> tuple[Alert, ...]:
         if "cov" not in self.free or self.keeps == "diagonal" or not stats.weight.sum() > 0:
@@ -238,12 +251,11 @@ class GaussianLearning(Gaussian, register=False):
         columns = dependent_columns(whole, floor)
         if not columns:
             return ()
-        text = (
-            f"columns {', '.join(map(str, columns))} follow from each other in all rows: every covariance is singular "
-            "there and was held at its floor, which the likelihood depends on. Drop a column or choose a simpler "
-            "structure."
+        told = (
+            " follow from each other in all rows: every covariance is singular there and was held at its floor, which "
+            "the likelihood depends on. Drop a column or choose a simpler structure."
         )
-        return (("singular", text),)
+        return (Alert("singular", (Columns(tuple(columns)), told)),)
 
     def separation(self, stats: Any, floor: Any = None) -> Separation | None:
         if "cov" not in self.free or not stats.weight.sum() > 0:
@@ -257,9 +269,8 @@ class GaussianLearning(Gaussian, register=False):
             return of_columns(mean[:, kept], var, np.zeros(unit.shape), unit, own_degrees(letters, len(kept)))
         axes, cov = varying_axes(whole, floor), np.asarray(self.stacked.cov)
         one = None if self.form.free else self.form.project(whole.scatter, whole.weight, cov[:1], None)[0]
-        background = None if one is None else symmetric(axes @ one @ axes.T)
-        inner = symmetric(axes @ cov @ axes.T)
-        return of_covariances(mean @ axes.T, inner, own_degrees(letters, len(axes)), background)
+        background = None if one is None else roots_along(axes, one[None])[0]
+        return of_roots(mean @ axes.T, roots_along(axes, cov), own_degrees(letters, len(axes)), background)
 
     # ---- how sure -----------------------------------------------------------------------------------------------
     def seen_cells(self, stats: Any) -> Array:
@@ -273,17 +284,19 @@ class GaussianLearning(Gaussian, register=False):
 
         On the way to a correlation of ±1 the entries hardly move, while the likelihood rises with every step.
         """
-        if self.keeps == "diagonal" and self.members == other.members and self.columns == other.columns:
+        if self.keeps == "diagonal" and self.n_components == other.n_components and self.columns == other.columns:
             far = np.abs(np.asarray(other.mean) - self.mean) / np.sqrt(self.var)
             wide = np.abs(other.var - self.var) / self.var
             return float(max(np.fmax.reduce(one, axis=None, initial=0.0) for one in (far, wide)))
-        move = super().distance(other)
-        if (
-            move > 1e-6
-            or self.keeps == "diagonal"
-            or "cov" not in self.free
-            or np.shape(self.cov) != np.shape(other.cov)
-        ):
+        if self.keeps == "diagonal" or "cov" not in self.free or np.shape(self.mean) != np.shape(other.mean):
+            return super().distance(other)
+        cov, reached = np.asarray(self.cov), np.asarray(other.cov)
+        std = np.sqrt(diagonals(cov))
+        with np.errstate(all="ignore"):
+            far = np.abs(np.asarray(other.mean) - self.mean) / std
+            turned = np.abs(reached - cov) / (std[..., :, None] * std[..., None, :])
+        move = float(max(np.fmax.reduce(one, axis=None, initial=0.0) for one in (far, turned)))
+        if move > 1e-6:
             return move
         before, after = (flattest(np.asarray(one.stacked.cov)) for one in (self, other))
         least = np.maximum(np.minimum(before, after), np.finfo(float).eps)
@@ -293,7 +306,8 @@ class GaussianLearning(Gaussian, register=False):
 
     def rounding(self, stats: Any) -> float:
         """What is lost where a covariance that is all but singular is inverted."""
-        least = np.ones(self.members) if self.keeps == "diagonal" else flattest(np.asarray(self.stacked.cov))
+        cov = self.stacked.matrices
+        least = (cov.diagonal / diagonals(cov)).min(axis=1) if isinstance(cov, LowRank) else flattest(np.asarray(cov))
         lost = stats.weight * np.finfo(float).eps * int(self.columns or 0) / np.maximum(least, np.finfo(float).eps)
         return float(lost.sum())
 
@@ -301,7 +315,7 @@ class GaussianLearning(Gaussian, register=False):
         """From exact statistics; with holes they need the rows, and are NaN where those are not at hand."""
         if stats.exact:
             return super().standard_errors(stats)
-        self.check_owner(stats)
+        self.check_family(stats)
         return {
             name: np.full(np.shape(value), 0.0 if name not in self.free else np.nan)
             for name, value in self.params.items()
@@ -340,14 +354,14 @@ class GaussianLearning(Gaussian, register=False):
         for index in np.flatnonzero(stats.weight > 0)[: 1 if self.shared else None]:
             rank, columns = deficiency(stack.matrices[index], least[index])
             if columns:
-                which = f"columns {', '.join(map(str, columns))} are constant or follow from others"
-                which = which if columns[1:] else f"column {columns[0]} is constant"
-                who = "" if self.lone or self.shared else f"member {index}: "
-                text = (
-                    f"{who}the covariance has rank {rank} of {stack.columns}: {which}. It was raised to the smallest "
-                    "that can be inverted. Drop a column, choose a simpler structure, or give a prior."
+                component = None if self.lone or self.shared else int(index)
+                who = "" if component is None else f"component {component}: "
+                rest = (
+                    f"{' are constant or follow from others' if columns[1:] else ' is constant'}. It was raised to the "
+                    "smallest that can be inverted. Drop a column, choose a simpler structure, or give a prior."
                 )
-                found.append(("singular", text))
+                text = (f"{who}the covariance has rank {rank} of {stack.columns}: ", Columns(tuple(columns)), rest)
+                found.append(Alert("singular", text, component=component))
         if not stats.exact and len(found) == 0:
             found.extend(self._unbounded(stats))
         return tuple(found) or self._idle(stats)
@@ -363,12 +377,11 @@ class GaussianLearning(Gaussian, register=False):
         ):
             return ()
         _, columns = deficiency(self.stacked.cov[0], np.zeros(int(self.columns or 0)), NEARLY_SINGULAR)
-        text = (
-            f"the likelihood still rises while columns {', '.join(map(str, columns))} come ever nearer to following "
-            "from each other: too few rows have them together, and it has no maximum. Drop a column, choose a simpler "
-            "structure, or give a prior."
+        rest = (
+            " come ever nearer to following from each other: too few rows have them together, and it has no maximum. "
+            "Drop a column, choose a simpler structure, or give a prior."
         )
-        return (("singular", text),)
+        return (Alert("singular", ("the likelihood still rises while ", Columns(tuple(columns)), rest)),)
 
     def _apart(self, stats: Any) -> tuple[Alert, ...]:
         """Columns that no row has together, where the structure has a covariance of them."""
@@ -380,20 +393,19 @@ class GaussianLearning(Gaussian, register=False):
         if not pairs:
             return ()
         more = f", and so are {len(pairs) - 1} other pairs" if pairs[1:] else ""
-        text = (
-            f"columns {pairs[0][0]} and {pairs[0][1]} are never seen in one row{more}: nothing but the other columns "
-            "tells how they vary together, and where those do not, their covariance is that of the start."
+        rest = (
+            f" are never seen in one row{more}: nothing but the other columns tells how they vary together, and where "
+            "those do not, their covariance is that of the start."
         )
-        return (("unidentified", text),)
+        return (Alert("unidentified", (Columns(tuple(pairs[0]), between=" and "), rest)),)
 
     def _idle(self, stats: Any) -> tuple[Alert, ...]:
-        """Columns that tell the members nothing, where the structure takes no harm from them."""
+        """Columns that tell the components nothing, where the structure takes no harm from them."""
         whole = stats.pooled()
         flat = whole.variances <= np.square(2 * spread_floor(whole.mean)) * whole.weight
         if self.lone or not whole.weight[0] > 0 or not flat.any():
             return ()
-        where = np.flatnonzero(flat[0])
-        which = f"{'column' if len(where) == 1 else 'columns'} {', '.join(map(str, where))}"
+        where = tuple(np.flatnonzero(flat[0]).tolist())
         says = "is constant: it tells" if len(where) == 1 else "are constant: they tell"
         drop = "it" if len(where) == 1 else "them"
-        return (("constant", f"{which} {says} no member from another. Drop {drop}."),)
+        return (Alert("constant", (Columns(where), f" {says} no component from another. Drop {drop}.")),)

@@ -7,14 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.lazy import special
-from suffice.core.parameters import NATURAL, SUCCESS, Array, parameter
-from suffice.core.readings import Reading, single
-from suffice.core.special import binary_divergence, whole_quantile
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.parameters import NATURAL, SUCCESS, parameter
+from suffice.display.values import ColumnSummary, single
 from suffice.distributions.beta import Beta
 from suffice.distributions.beta_geometric import BetaGeometric
 from suffice.distributions.weak_priors import shared_row
+from suffice.numerics.lazy import special
+from suffice.numerics.special import binary_divergence, whole_quantile
+from suffice.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +72,7 @@ class Geometric(ExponentialFamily):
     def inverse(self, q: Array) -> Array:
         return whole_quantile(self.cumulative, q, 1)
 
-    def readings(self) -> list[list[Reading]]:
+    def column_summaries(self) -> list[list[ColumnSummary]]:
         return single("mean", self.stacked.mean)
 
     @property
@@ -102,7 +103,7 @@ class Geometric(ExponentialFamily):
     def predict_with(self, belief: Any) -> BetaGeometric:
         return BetaGeometric(belief.a, belief.b)
 
-    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Any) -> tuple[Self, Array]:
         yes, no = np.moveaxis(belief.mean_statistic(), -1, 0)
         p = -np.expm1(no)
         return replace(self, p=p), np.asarray(yes - np.log(p))

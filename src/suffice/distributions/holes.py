@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
-from suffice.core.compact import compact
-from suffice.core.latent import Expectation
-from suffice.core.moments import Moments, Scatter
-from suffice.core.parameters import Array
-from suffice.core.weights import Weights
+from suffice.core.responsibilities import EStep
 from suffice.distributions.normal import HALF_LOG_TAU
 from suffice.engines.once import cached_property
 from suffice.kernels.reference_holes import HoledMoments, Told, applied, away, parts
+from suffice.numerics.low_rank import compact
+from suffice.statistics.moments import Moments, Scatter
+from suffice.statistics.weights import Weights
+from suffice.types import Array
 
 KEPT = 1 << 26  # cells that are kept a second time for many passes: 512 MB; what is beyond is sorted in each
 
@@ -60,7 +60,7 @@ class Patterns:
         return cls(order, starts, np.argsort(~kinds, axis=1, kind="stable"), kinds.sum(axis=1))
 
     @property
-    def each(self) -> list[tuple[Array, Array]]:
+    def unstacked(self) -> list[tuple[Array, Array]]:
         """The rows and the seen columns of every pattern."""
         rows = np.split(self.order, self.starts[1:-1]) if len(self.sizes) else []
         return [(own, columns[:size]) for own, columns, size in zip(rows, self.columns, self.sizes, strict=True)]
@@ -107,7 +107,7 @@ class Split:
         return cls(whole, some, blank, rows, cells, found, bool(np.isinf(rows).any() or np.isinf(cells).any()))
 
 
-class Staged(np.ndarray):
+class Preprocessed(np.ndarray):
     """Rows with holes for many passes, in which nobody writes: what was found of a slice is kept with them."""
 
     kept: dict[tuple[int, int], Split] | None = None
@@ -116,7 +116,7 @@ class Staged(np.ndarray):
     @classmethod
     def of(cls, rows: Array) -> Array:
         """Stage rows; those that have no holes are as they were."""
-        if isinstance(rows, Staged) or not np.isnan(rows.min(initial=0.0)):
+        if isinstance(rows, Preprocessed) or not np.isnan(rows.min(initial=0.0)):
             return rows
         staged = rows.view(cls)
         staged.kept = {}
@@ -126,7 +126,7 @@ class Staged(np.ndarray):
         """Return a slice of rows that knows its place, or anything else as a plain array."""
         if self.kept is None or not isinstance(part, slice) or part.step not in (None, 1):
             return np.asarray(self)[part]
-        found = np.asarray(self)[part].view(Staged)
+        found = np.asarray(self)[part].view(Preprocessed)
         found.kept, found.begin = self.kept, self.begin + part.indices(len(self))[0]
         return found
 
@@ -171,7 +171,7 @@ def scores(x: Array, mean: Array, cov: Array) -> Array:
 def score_by_marginals(out: Array, x: Array, marginal: Callable[[list[int]], Any]) -> Array:
     """Mend the scores (n, k) of rows with missing or infinite cells: each pattern by the marginal of what was seen."""
     rows = np.flatnonzero(~np.isfinite(out).all(axis=1))
-    for which, columns in Patterns.of(x[rows]).each:
+    for which, columns in Patterns.of(x[rows]).unstacked:
         where = rows[which]
         if not len(columns):
             out[where] = 0.0
@@ -186,9 +186,9 @@ def score_by_marginals(out: Array, x: Array, marginal: Callable[[list[int]], Any
 
 # ---- expectations ----------------------------------------------------------------------------------------------------
 def gather(split: Split, w: Weights, mean: Array, cov: Array, *, pooled: bool) -> Scatter:
-    """The expected statistics of rows with holes that belong to members with these means and covariances.
+    """The expected statistics of rows with holes that belong to components with these means and covariances.
 
-    ``w`` are the weights of these rows, in their order. ``pooled`` keeps one scatter for all members together.
+    ``w`` are the weights of these rows, in their order. ``pooled`` keeps one scatter for all components together.
     """
     data = split.cells, *split.patterns.arguments
     found = kernels.holed_scatter(*data, mean, cov, w.values, w.codes, work=w.work)
@@ -204,8 +204,8 @@ def _scatter(found: HoledMoments, patterns: Patterns, mean: Array, *, pooled: bo
 
 
 def gather_columns(x: Array, w: Weights, mean: Array, std: Array) -> Scatter:
-    """The same where columns are independent: a missing cell has the distribution that the member gives to it."""
-    return filled(Moments(*kernels.moments(x, **w.arguments)), w.member_totals(), mean, std)
+    """The same where columns are independent: a missing cell has the distribution that the component gives to it."""
+    return filled(Moments(*kernels.moments(x, **w.arguments)), w.component_totals(), mean, std)
 
 
 def filled(seen: Moments, count: Array, mean: Array, std: Array) -> Scatter:
@@ -224,21 +224,22 @@ def chosen(w: Weights, index: Array) -> Weights:
     return replace(w, length=len(index), values=values, codes=None if w.codes is None else w.codes[index])
 
 
-def expect(
-    split: Split, log_weights: Array, weights: Array | None, mean: Array, cov: Array, *, pooled: bool
-) -> Expectation:
+def e_step(split: Split, log_weights: Array, weights: Array | None, mean: Array, cov: Array, *, pooled: bool) -> EStep:
     """One E-step over rows with holes: scores, responsibilities and expected statistics from one factor of a pattern.
 
     ``log_weights`` and ``weights`` are those of these rows, in their order.
     """
     data = split.cells, *split.patterns.arguments
-    found = kernels.holed_expect(*data, mean, cov, log_weights, weights)
+    found = kernels.missing_e_step(*data, mean, cov, log_weights, weights)
     stats = _scatter(found[2:], split.patterns, mean, pooled=pooled)
-    return Expectation(found[0], found[1], stats, stats.weight)
+    return EStep(found[0], found[1], stats, stats.weight)
 
 
 def expected_rows(x: Array, shares: Array, mean: Array, cov: Array) -> Array:
-    """Rows (n, d) with what is expected of their missing cells, by the ``shares`` (n, k) that members have in them."""
+    """Rows (n, d) with what is expected of their missing cells.
+
+    By the ``shares`` (n, k) that components have in them.
+    """
     patterns = Patterns.of(x)
     cells, held = x[patterns.order].astype(float), shares[patterns.order]
     for some, rows, cuts in parts(patterns.starts, cov.size):

@@ -7,26 +7,29 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from suffice.core.distribution import Alert, Distribution
-from suffice.core.errors import ParameterError
-from suffice.core.parameters import COUNT, NONNEGATIVE, POSITIVE, REAL, UNIT, Array, parameter
-from suffice.core.readings import Reading, chance
-from suffice.core.special import binary_divergence
-from suffice.core.statistics import Parts, pooled
+from suffice.core.family import Family
+from suffice.core.iterative_family import IterativeFamily
+from suffice.core.parameters import COUNT, NONNEGATIVE, POSITIVE, REAL, SUCCESS, UNIT, parameter
+from suffice.display.values import ColumnSummary, chance
 from suffice.distributions.bernoulli import Bernoulli
 from suffice.distributions.beta import Beta
 from suffice.distributions.gamma import Gamma
 from suffice.distributions.hurdle_prior import estimate_others, log_prior_of_others, weak_prior_of_others
 from suffice.distributions.lognormal import LogNormal
 from suffice.distributions.normal import Normal
-from suffice.distributions.zero_truncated import ZeroTruncatedPoisson
+from suffice.distributions.zero_truncated import ZeroTruncatedNegativeBinomial, ZeroTruncatedPoisson
+from suffice.errors import ParameterError
+from suffice.numerics.special import binary_divergence
+from suffice.statistics.estimated import Estimated
+from suffice.statistics.sums import Parts, pooled
+from suffice.types import Alert, Array
 
 if TYPE_CHECKING:
-    from suffice.core.weights import Weights
+    from suffice.statistics.weights import Weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HurdleFamily(Distribution, register=False):
+class HurdleFamily(Family, register=False):
     r"""Zero with probability ``zero``, otherwise a value of another family.
 
     The statistics are those of a :class:`Bernoulli` (zero or not) and of the other family over the values that are not
@@ -75,12 +78,12 @@ class HurdleFamily(Distribution, register=False):
             return np.where(x == 0, np.log(zero), other)
 
     def gather(self, x: Array, w: Weights) -> Parts:
-        x, _ = self.admit(x, w)
+        x, _ = self.check_support(x, w)
         outside = ~self.support.contains(x)  # missing, or of rows that count for nobody
         yes = np.where(outside, np.nan, np.asarray(x == 0, dtype=float))
         other = np.where(outside | (x == 0), np.nan, np.asarray(x, dtype=float))
         is_zero, nonzero = self.is_zero, self.nonzero
-        parts = is_zero.owned(is_zero.gather(yes, w)), nonzero.owned(nonzero.gather(other, w))
+        parts = is_zero.tag_family(is_zero.gather(yes, w)), nonzero.tag_family(nonzero.gather(other, w))
         return Parts(parts, np.asarray(parts[0].weight))
 
     # ---- learning -----------------------------------------------------------------------------------------------
@@ -89,11 +92,14 @@ class HurdleFamily(Distribution, register=False):
         is_zero, nonzero = self.is_zero, self.nonzero
         if nonzero.free:
             nonzero = nonzero.maximise(second)
-            none = (second.weight == 0) & (second.weight > 0).any(axis=0)  # a member that has seen nothing but zeros
+            none = (second.weight == 0) & (second.weight > 0).any(axis=0)  # a component that has seen nothing but zeros
             if none.any():
-                whole = nonzero.each[0].estimate(pooled(second))
-                nonzero = whole.stack(self.members).choose(none, nonzero)
+                nonzero = self.of_all(nonzero, second).stack(self.n_components).choose(none, nonzero)
         return self.with_parts(is_zero.maximise(first) if is_zero.free else is_zero, nonzero)
+
+    def of_all(self, nonzero: Any, stats: Any) -> Any:
+        """What a component without a value other than zero has in common with the others, which are estimated."""
+        return nonzero.unstacked[0].estimate(pooled(stats))
 
     def likelihood_cells(self, stats: Any) -> Array:
         first, second = stats.parts
@@ -108,20 +114,20 @@ class HurdleFamily(Distribution, register=False):
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         own = replace(self, fixed=self.fixed | self.names.keys())
-        return (*Distribution.alerts(own, stats), *self.nonzero.alerts(stats.parts[1]))
+        return (*Family.alerts(own, stats), *self.nonzero.alerts(stats.parts[1]))
 
     def unbiased(self, stats: Any, ddof: float) -> Self:
         nonzero = self.nonzero.unbiased(None if stats is None else stats.parts[1], ddof)
         return self.with_parts(self.is_zero, nonzero)
 
-    # ---- as members of a mixture --------------------------------------------------------------------------------
+    # ---- as components of a mixture --------------------------------------------------------------------------------
     @property
-    def sharpness(self) -> Array | None:
-        found: Array | None = self.nonzero.sharpness
+    def peak_precision(self) -> Array | None:
+        found: Array | None = self.nonzero.peak_precision
         return found
 
-    def blunted(self, by: Array) -> Self:
-        return self.with_parts(self.is_zero, self.nonzero.blunted(by))
+    def widen(self, by: Array) -> Self:
+        return self.with_parts(self.is_zero, self.nonzero.widen(by))
 
     def rounding(self, stats: Any) -> float:
         return float(self.nonzero.rounding(stats.parts[1]))
@@ -132,14 +138,15 @@ class HurdleFamily(Distribution, register=False):
 
         A prior is a :class:`Beta` of ``zero``, ``{"zero": Beta, "others": prior of the base}``, or ``"weak"``.
         """
-        if prior is None or "zero" in self.fixed:
+        if prior is None or "zero" in self.fixed or isinstance(stats, Estimated):
             return super().estimate(stats)
-        self.check_owner(stats)
+        self.check_family(stats)
         model = super().estimate(stats)
         zero, others = self._beliefs(self.weak_prior(stats) if isinstance(prior, str) else prior)
         stack = model.stacked
         nonzero = stack.nonzero
         if others is not None:
+            nonzero = nonzero if self.exact else self.for_statistics(stats).stacked.nonzero  # which gathered them
             nonzero = estimate_others(nonzero, stats.parts[1], others)
         return model.like(stack.with_parts(stack.is_zero.estimate(stats.parts[0], zero).stacked, nonzero))
 
@@ -160,10 +167,10 @@ class HurdleFamily(Distribution, register=False):
         zero, others = (getattr(parts.get(name), "belief", parts.get(name)) for name in ("zero", "others"))
         return zero, others
 
-    def settle_part(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
+    def resolve_block_prior(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
         if isinstance(prior, dict) or isinstance(getattr(prior, "belief", prior), Beta):
             return prior
-        return super().settle_part(prior, rows, weights, part)
+        return super().resolve_block_prior(prior, rows, weights, part)
 
     # ---- asking -------------------------------------------------------------------------------------------------
     def draw(self, n: int, rng: np.random.Generator) -> Array:
@@ -208,13 +215,13 @@ class HurdleFamily(Distribution, register=False):
     def entropy_cell(self) -> Any:
         return self.is_zero.entropy_cell() + (1 - self.zero) * self.nonzero.entropy_cell()
 
-    def readings(self) -> list[list[Reading]]:
+    def column_summaries(self) -> list[list[ColumnSummary]]:
         """The probability of zero, and what there is to say of the others."""
         stack = self.stacked
         zeros = np.asarray(stack.zero).T
         return [
-            [Reading((*one.pieces, f"zero {chance(p)}"), {**one.numbers, "zero": float(p)}) for one, p in pairs]
-            for pairs in (zip(a, b, strict=True) for a, b in zip(stack.nonzero.readings(), zeros, strict=True))
+            [ColumnSummary((*one.pieces, f"zero {chance(p)}"), {**one.numbers, "zero": float(p)}) for one, p in pairs]
+            for pairs in (zip(a, b, strict=True) for a, b in zip(stack.nonzero.column_summaries(), zeros, strict=True))
         ]
 
     def scale_of(self, name: str) -> Any:
@@ -288,11 +295,57 @@ class HurdlePoisson(HurdleFamily):
     atoms: ClassVar[tuple[float, ...]] = ()
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class HurdleNegativeBinomial(HurdleFamily, IterativeFamily):
+    r"""A count that is zero with probability ``zero``, otherwise :class:`NegativeBinomial` given that it is not zero.
+
+    Where zeros are more frequent than p^size, it is the zero-inflated negative binomial; they may be less frequent.
+
+    >>> np.exp(sf.HurdleNegativeBinomial(0.5, size=2, p=0.5).log_prob([0, 1])).round(4)
+    array([0.5   , 0.1667])
+    """
+
+    size: Any = parameter(POSITIVE, default=1.0, typical=(0.5, 6.0))
+    p: Any = parameter(SUCCESS, default=0.5, typical=(0.15, 0.8))
+
+    support = COUNT
+    discrete = True
+    other = ZeroTruncatedNegativeBinomial
+    names: ClassVar[dict[str, str]] = {"size": "size", "p": "p"}
+    atoms: ClassVar[tuple[float, ...]] = ()
+    terms_per_cell = 12
+    climbs_from_anywhere = True
+
+    def guess(self, x: Array, weights: Array) -> dict[str, float]:
+        others = x != 0
+        zero = 1 - float(np.average(others, weights=weights))
+        found = self.nonzero.guess(x[others], weights[others]) if others.any() else {"size": 1.0, "p": 0.5}
+        return {"zero": zero, **found}
+
+    def of_all(self, nonzero: Any, stats: Any) -> Any:
+        """The parameters of the component with most values: sums that depend on parameters cannot be pooled."""
+        most = np.argmax(stats.weight, axis=0)[None]
+        values = {name: np.take_along_axis(np.asarray(getattr(nonzero, name)), most, 0)[0] for name in self.names}
+        return replace(nonzero.unstacked[0], **values)
+
+    def resolve_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
+        return self.default_prior(rows, weights) if isinstance(prior, str) else prior
+
+    def default_prior(self, rows: Any, weights: Any, part: float = 1.0) -> Any:
+        begun = self.unstacked[0].start(rows, weights)
+        return begun.weak_prior(begun.suffstats(rows, weights), part)
+
+    def kl(self, other: Any) -> Any:
+        """D(self‖other) in nats, by summation: two sizes have no closed form."""
+        return IterativeFamily.kl(self, other)
+
+
 OF: dict[str, type[HurdleFamily]] = {
     "Normal": HurdleNormal,
     "LogNormal": HurdleLogNormal,
     "Gamma": HurdleGamma,
     "Poisson": HurdlePoisson,
+    "NegativeBinomial": HurdleNegativeBinomial,
 }
 
 
@@ -302,15 +355,16 @@ def Hurdle(base: Any, zero: Any = 0.5) -> HurdleFamily:  # noqa: N802 (it stands
     Parameters
     ----------
     base
-        Normal, LogNormal, Gamma or Poisson, with its parameters and what of them is fixed or tied. Poisson counts that
-        are not zero are those of a Poisson given that it is not zero.
+        Normal, LogNormal, Gamma, Poisson or NegativeBinomial, with its parameters and what of them is fixed or tied.
+        Counts that are not zero are those of a Poisson or NegativeBinomial given that it is not zero.
     zero
         The probability of zero.
 
     Returns
     -------
     HurdleFamily
-        A prototype, or a value, like any other: HurdleNormal, HurdleLogNormal, HurdleGamma or HurdlePoisson.
+        A prototype, or a value, like any other: HurdleNormal, HurdleLogNormal, HurdleGamma, HurdlePoisson or
+        HurdleNegativeBinomial.
 
     Examples
     --------

@@ -3,7 +3,8 @@
 A Normal, or the logarithm of a LogNormal: a NormalInverseGamma, as of a Normal alone. A Gamma: one row about its
 shape, and nothing about its mean. Of one row with the gap g = log E x − E log x, the likelihood of the shape a at the
 best rate is a^a e^(−a) e^(−a·g)/Γ(a), and that is √a·e^(−g·a) but for a factor near 1: the density Gamma(3/2, g). A
-Poisson without zeros: half an event, as of a Poisson.
+Poisson without zeros: half an event, as of a Poisson. A NegativeBinomial without zeros: one row about its size, as of
+a NegativeBinomial.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.lazy import special
-from suffice.core.newton import newton
-from suffice.core.parameters import Array
 from suffice.distributions.gamma import STEEPEST, Gamma
 from suffice.distributions.weak_priors import EVENTS, ROWS
+from suffice.numerics.lazy import special
+from suffice.numerics.newton import newton
+from suffice.types import Array
 
 
 def weak_prior_of_others(base: Any, stats: Any, part: float) -> Any:
@@ -31,6 +32,8 @@ def weak_prior_of_others(base: Any, stats: Any, part: float) -> Any:
             return base.logarithm.weak_prior(stats, part)
         case "Gamma":
             return Gamma(1 + ROWS / 2, np.maximum(part * _gap(stats), 0.5 / STEEPEST))
+        case "ZeroTruncatedNegativeBinomial":
+            return Gamma(1 + ROWS / 2, ROWS / 2 / base.stacked.size_of_data(stats, part))
         case _:
             return Gamma(1 + EVENTS, EVENTS * np.maximum(stats.weight, 1.0) / (stats.total + EVENTS))
 
@@ -45,6 +48,8 @@ def estimate_others(base: Any, stats: Any, prior: Any) -> Any:
             return replace(base, mu=normal.mean, sigma=normal.std)
         case "Gamma":
             return _gamma(base, stats, prior.stacked)
+        case "ZeroTruncatedNegativeBinomial":
+            return base.maximise(stats, prior.stacked)
         case _:
             return _truncated_poisson(base, stats, prior.stacked)
 
@@ -58,6 +63,8 @@ def log_prior_of_others(base: Any, prior: Any) -> Array:
             return np.asarray(base.logarithm.log_prior(prior))
         case "Gamma":
             return np.asarray(prior.stacked.log_cell(np.asarray(base.shape)))
+        case "ZeroTruncatedNegativeBinomial":
+            return np.asarray(prior.stacked.log_cell(np.asarray(base.size)))
         case _:
             return np.asarray(prior.stacked.log_cell(np.asarray(base.rate)))
 

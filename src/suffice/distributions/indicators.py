@@ -7,14 +7,14 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
-from suffice.core.lazy import special
-from suffice.core.parameters import Array
+from suffice.core.family import Family
 from suffice.distributions.minimal_form import MinimalForm
+from suffice.numerics.lazy import special
+from suffice.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Indicators(Distribution, register=False):
+class Indicators(Family, register=False):
     """The four facts of a family over levels: u, h, η and A, and E u."""
 
     def statistic(self, x: Any) -> Array:

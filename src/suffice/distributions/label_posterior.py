@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.parameters import Array
-from suffice.core.posterior import Posterior
+from suffice.bayes.posterior import Posterior
+from suffice.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,9 +42,9 @@ class LabelPosterior(Posterior):
     def _averaged(self) -> Any:
         return self._pricing(super()._averaged(), 0.0)
 
-    def chosen(self, order: Any) -> Any:
-        """The beliefs about some members of a stack, in this order."""
-        found: Any = super().chosen(order)
+    def take_components(self, order: Any) -> Any:
+        """The beliefs about some components of a stack, in this order."""
+        found: Any = super().take_components(order)
         return replace(found, stated=self.stated[order])
 
     def _pricing(self, found: Any, less: float) -> Any:

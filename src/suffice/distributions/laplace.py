@@ -7,14 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.calculus import errors_from_information
-from suffice.core.distribution import Alert
-from suffice.core.errors import UnsupportedError
-from suffice.core.iterative import Iterative, weighted_median
-from suffice.core.parameters import POSITIVE, REAL, Array, parameter
-from suffice.core.statistics import Additive, same_kind, share
-from suffice.core.weights import Weights
+from suffice.core.iterative_family import IterativeFamily, weighted_median
+from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.distributions.normal import spread_floor
+from suffice.errors import UnsupportedError
+from suffice.numerics.derivatives import errors_from_information
+from suffice.statistics.sums import Additive, same_kind, share
+from suffice.statistics.weights import Weights
+from suffice.tables.column_names import in_columns
+from suffice.types import Alert, Array
 
 FINEST, COARSEST, PARTS = -60, 12, 4  # cuts at loc ± scale·2^j for j between the two, each octave in four parts
 SIDE = (COARSEST - FINEST) * PARTS  # bins on one side; the bin in the middle holds the values that equal loc
@@ -46,7 +47,7 @@ class Cuts(Additive):
         raise UnsupportedError(msg)
 
     def shared(self, scale: Array) -> Cuts:
-        """All members together, each row counting by the inverse of its member's scale."""
+        """All components together, each row counting by the inverse of its component's scale."""
         sums = {name: getattr(self, name) / scale for name in ("weight", "base")}
         sums |= {name: getattr(self, name) / scale[..., None] for name in ("mass", "moment")}
         ends = {"low": self.low.min(axis=0, keepdims=True), "high": self.high.max(axis=0, keepdims=True)}
@@ -73,7 +74,7 @@ class Cuts(Additive):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Laplace(Iterative):
+class Laplace(IterativeFamily):
     r"""Two exponentials back to back: :math:`p(x) = e^{-|x-m|/s} / 2s`; m is ``loc``, s ``scale``.
 
     Not an exponential family while loc is learned. loc is the weighted median, exactly (the midpoint where it is not
@@ -101,17 +102,17 @@ class Laplace(Iterative):
         }
 
     def gather(self, x: Array, w: Weights) -> Cuts:
-        x, seen = self.admit(x, w)
+        x, seen = self.check_support(x, w)
         shape = (*self.batch, 2 * SIDE + 1)
         mass, moment = np.zeros(shape), np.zeros(shape)
         low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
         loc, unit = np.asarray(self.loc), np.asarray(self.scale)
-        if "loc" in self.tied:  # members that share loc share the cuts
+        if "loc" in self.tied:  # components that share loc share the cuts
             unit = np.broadcast_to(unit.max(axis=0), unit.shape)
-        for member, column in np.ndindex(*self.batch):
-            weights = w.of_member(member).dense()[:, 0]
+        for component, column in np.ndindex(*self.batch):
+            weights = w.of_component(component).dense()[:, 0]
             kept = weights > 0 if seen is None else (weights > 0) & seen[:, column]
-            values, u, place = x[kept, column].astype(float), weights[kept], (member, column)
+            values, u, place = x[kept, column].astype(float), weights[kept], (component, column)
             away = values - loc[place]
             bins = _bins(away / unit[place])
             mass[place] = np.bincount(bins, u, shape[-1])
@@ -148,18 +149,23 @@ class Laplace(Iterative):
         flat = (np.asarray(stack.scale) <= spread_floor(np.asarray(stack.loc))) & (stats.weight > 0)
         if "scale" in self.fixed or not flat.any():
             return super().alerts(stats)
+        value = float(np.asarray(stack.loc)[flat][0])
         text = (
-            f"every value equals {np.asarray(stack.loc)[flat][0]:g}, or differs from it by less than is resolved, so "
-            "the scale is 0 and no density exists; it was set to the smallest that is resolved there. Add data, "
-            "multiply very small ones, or fix scale."
+            "every value",
+            in_columns(flat),
+            (
+                f" equals {value:g}, or differs from it by less than is resolved, so the scale is 0 and no density "
+                "exists; it was set to the smallest that is resolved there. Add data, multiply very small ones, or fix "
+                "scale."
+            ),
         )
-        return (*super().alerts(stats), ("collapsed", text))
+        return (*super().alerts(stats), Alert("collapsed", text, value=value))
 
     @property
-    def sharpness(self) -> Array:
+    def peak_precision(self) -> Array:
         return np.asarray(np.square(1 / self.scale))
 
-    def blunted(self, by: Array) -> Self:
+    def widen(self, by: Array) -> Self:
         return replace(self, scale=self.scale * np.sqrt(by))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:

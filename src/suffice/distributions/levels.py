@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.errors import ParameterError
-from suffice.core.labels import in_order, is_missing, plain
-from suffice.core.parameters import UNIT, Array, Domain, parameter
+from suffice.core.parameters import UNIT, Domain, described, parameter
 from suffice.distributions.indicators import Indicators, short, uniform
 from suffice.engines.once import cached_property
+from suffice.errors import ParameterError
+from suffice.tables.labels import in_order, is_missing, plain
+from suffice.types import Array
 
 Levels = tuple[tuple[Any, ...], ...]
 POOL = "(other)"  # what `sf.infer` calls the level that stands for all rare ones
@@ -28,12 +29,22 @@ PROBABILITIES = Domain("probabilities that sum to 1", 0.0, 1.0, closed=(True, Tr
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Levelled(Indicators, register=False):
-    """Members with probabilities of the levels of each column."""
+    """Components with probabilities of the levels of each column."""
 
-    levels: Any = None
+    levels: Any = field(
+        default=None,
+        metadata=described(
+            "sequence, or one for each column, optional",
+            "The labels there can be, in order; by default those of the data.",
+        ),
+    )
     probs: Any = parameter(PROBABILITIES, typical=(0.1, 0.9))
-    unseen: Any = parameter(UNIT, typical=(0.0, 0.1), learned=False)
-    pool: Any = field(default=None, kw_only=True)
+    unseen: Any = parameter(UNIT, typical=(0.0, 0.1), learned=False, estimated=True)
+    pool: Any = field(
+        default=None,
+        kw_only=True,
+        metadata=described("label, optional", "The level that stands for every label that is none of the levels."),
+    )
 
     def __post_init__(self) -> None:
         """Bring levels and probabilities together: a tuple for one column, a tuple of tuples for several."""
@@ -95,7 +106,7 @@ class Levelled(Indicators, register=False):
         """The levels of each column."""
         return () if self.levels is None else _columns(self.levels)
 
-    def shaped(self, rows: Any) -> Self:
+    def for_data(self, rows: Any) -> Self:
         if self.levels is not None:
             return self.widened(rows.shape[1])
         return self._over(tuple(column.seen for column in rows.columns))
@@ -114,9 +125,9 @@ class Levelled(Indicators, register=False):
         padded = np.pad(model.probs, [(0, 0)] * (model.probs.ndim - 1) + [(0, max(missing, 0))])
         return replace(model, levels=named if model.batch else named[0], probs=padded)
 
-    def adopted(self, members: Any, shares: Array) -> Any:
-        found = [self._renamed(one) if isinstance(one, Levelled) else one for one in members]
-        return super().adopted(found, shares)
+    def with_parameters_of(self, components: Any, proportions: Array) -> Any:
+        found = [self._renamed(one) if isinstance(one, Levelled) else one for one in components]
+        return super().with_parameters_of(found, proportions)
 
     def _renamed(self, other: Self) -> Self:
         """The same probabilities, by the names and in the order of these levels."""
@@ -146,9 +157,9 @@ class Levelled(Indicators, register=False):
 
     @property
     def n_parameters(self) -> int:
-        """One less than the levels of each column, for each member."""
+        """One less than the levels of each column, for each component."""
         own = sum(max(len(column) - 1, 0) for column in self.named)
-        return 0 if not self.free else own * (1 if self.tied else self.members)
+        return 0 if not self.free else own * (1 if self.tied else self.n_components)
 
     def label(self, name: str, place: tuple[int, ...]) -> str:
         levels = self.named[place[-2] if len(place) > 1 else 0]

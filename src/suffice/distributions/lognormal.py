@@ -8,15 +8,15 @@ from typing import Any, Self
 import numpy as np
 
 from suffice import kernels
-from suffice.core.cells import Part, expect_alone
-from suffice.core.distribution import Alert
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.latent import Expectation
-from suffice.core.moments import Moments
-from suffice.core.parameters import POSITIVE, REAL, Array, parameter
-from suffice.core.readings import Reading, factor
-from suffice.core.weights import Weights
+from suffice.core.column_blocks import Part, e_step_alone
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.parameters import POSITIVE, REAL, parameter
+from suffice.core.responsibilities import EStep
+from suffice.display.values import ColumnSummary, factor
 from suffice.distributions.normal import HALF_LOG_TAU, Normal
+from suffice.statistics.moments import Moments
+from suffice.statistics.weights import Weights
+from suffice.types import Alert, Array
 
 SKEWED = 0.25  # of sigma: below it mean ± standard deviation says the same as median ×÷ factor
 
@@ -70,7 +70,7 @@ class LogNormal(ExponentialFamily):
         return self.logarithm.mean_statistic()
 
     def gather(self, x: Array, w: Weights) -> Moments:
-        x, seen = self.admit(x, w)
+        x, seen = self.check_support(x, w)
         with np.errstate(all="ignore"):
             logs = np.log(x, dtype=np.float64)
         return Moments(*kernels.moments(logs if seen is None else np.where(seen, logs, np.nan), **w.arguments))
@@ -81,8 +81,8 @@ class LogNormal(ExponentialFamily):
         base = np.where(inside, -logs, np.where(missing, 0.0, -np.inf)).sum(axis=1)
         return np.asarray(kernels.normal_log_prob(logs, self.mu, self.sigma) + base[:, None])
 
-    def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
-        return expect_alone(self, x, log_weights, weights)
+    def e_step(self, x: Array, log_weights: Array, weights: Array | None = None) -> EStep:
+        return e_step_alone(self, x, log_weights, weights)
 
     def in_cells(self, x: Array) -> Part | None:
         inside, missing = self.support.contains(x), np.isnan(x)
@@ -91,7 +91,7 @@ class LogNormal(ExponentialFamily):
         logs = np.log(x, dtype=np.float64)
         base = -np.where(missing, 0.0, logs).sum(axis=1, keepdims=True)
         normals = logs, np.asarray(self.mu), np.asarray(self.sigma)
-        return Part(lambda learned: Moments(*learned.moments), normals, ([base], np.ones((self.members, 1))))
+        return Part(lambda learned: Moments(*learned.moments), normals, ([base], np.ones((self.n_components, 1))))
 
     def log_cell(self, x: Array) -> Array:
         logs = np.log(x, dtype=np.float64)
@@ -102,6 +102,19 @@ class LogNormal(ExponentialFamily):
 
     def maximise(self, stats: Any) -> Self:
         return self._of(self.logarithm.maximise(stats))
+
+    def estimate(self, stats: Any, prior: Any = None) -> Self:
+        """As of the Normal of log x; so is a :class:`NormalInverseGamma` of (mu, sigma), and ``"weak"``."""
+        if prior is None or not self.free or callable(prior):
+            return super().estimate(stats, prior)
+        self.check_family(stats)
+        return self._of(self.logarithm.estimate(replace(stats, family=""), prior))
+
+    def weak_prior(self, stats: Any, part: float = 1.0) -> Any:
+        return self.logarithm.weak_prior(stats, part)
+
+    def log_prior(self, prior: Any) -> Array:
+        return self.logarithm.log_prior(prior)
 
     def unbiased(self, stats: Any, ddof: float) -> Self:
         return self._of(self.logarithm.unbiased(stats, ddof))
@@ -117,13 +130,13 @@ class LogNormal(ExponentialFamily):
             "every value is the same, so sigma is 0 and no density exists; it was set to the smallest that float64 "
             "resolves there. Add data, or fix sigma."
         )
-        return (("collapsed", text),)
+        return (Alert("collapsed", text),)
 
     @property
-    def sharpness(self) -> Array:
+    def peak_precision(self) -> Array:
         return np.asarray(1 / np.square(self.sigma))
 
-    def blunted(self, by: Array) -> Self:
+    def widen(self, by: Array) -> Self:
         return replace(self, sigma=self.sigma * np.sqrt(by))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
@@ -135,9 +148,9 @@ class LogNormal(ExponentialFamily):
     def inverse(self, q: Array) -> Array:
         return np.exp(self.logarithm.inverse(q))
 
-    def readings(self) -> list[list[Reading]]:
+    def column_summaries(self) -> list[list[ColumnSummary]]:
         """Median ×÷ factor; where the factor is small, so that ± says the same, mean ± standard deviation."""
-        stack, plain = self.stacked, super().readings()
+        stack, plain = self.stacked, super().column_summaries()
         skewed = np.asarray(stack.sigma).max(axis=0) >= SKEWED
         factors = [factor(np.exp(mu), np.exp(sigma)) for mu, sigma in zip(stack.mu.T, stack.sigma.T, strict=True)]
         return [other if far else near for near, other, far in zip(plain, factors, skewed, strict=True)]

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
-from suffice.core.errors import UnsupportedError
-from suffice.core.parameters import NONNEGATIVE, POSITIVE, Array, parameter
+from suffice.core.family import Family
+from suffice.core.parameters import NONNEGATIVE, POSITIVE, parameter
+from suffice.errors import UnsupportedError
+from suffice.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Lomax(Distribution, register=False):
+class Lomax(Family, register=False):
     r"""A waiting time whose rate is Gamma(shape, scale): :math:`p(x) = \frac{a}{s} (1 + x/s)^{-a-1}`.
 
     The predictive of :class:`Exponential` under a :class:`Gamma` belief: scored and sampled, not fitted.

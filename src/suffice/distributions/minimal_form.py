@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import ParameterError
-from suffice.core.lazy import special
-from suffice.core.parameters import Array
+from suffice.errors import ParameterError
+from suffice.numerics.lazy import special
+from suffice.types import Array
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.distribution import Alert
-from suffice.core.errors import DataError, ParameterError
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.lazy import special
-from suffice.core.parameters import COUNT_VECTOR, NATURAL, SIMPLEX, Array, parameter
-from suffice.core.readings import Reading, levels_of
-from suffice.core.special import ratio_excess
-from suffice.core.statistics import share
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.parameters import COUNT_VECTOR, NATURAL, SIMPLEX, described, parameter
+from suffice.display.values import ColumnSummary, levels_of
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.dirichlet_multinomial import DirichletMultinomial
 from suffice.distributions.minimal_form import MinimalForm
 from suffice.distributions.weak_priors import shared_row
+from suffice.errors import DataError, ParameterError
+from suffice.numerics.lazy import special
+from suffice.numerics.special import ratio_excess
+from suffice.statistics.sums import share
+from suffice.types import Alert, Array
 
 STIRLING = 40.0  # from here on four terms of Stirling's series are exact
 REACH, POINTS = 12.0, 1 << 16  # standard deviations beyond which a count is negligible, and points of the grid
@@ -38,7 +38,9 @@ class Multinomial(ExponentialFamily):
 
     trials: Any = parameter(NATURAL, typical=(3, 9), learned=False)
     probs: Any = parameter(SIMPLEX, typical=(0.1, 0.9))
-    levels: tuple[Any, ...] | None = None
+    levels: tuple[Any, ...] | None = field(
+        default=None, metadata=described("tuple, optional", "The labels that are counted, by position.")
+    )
 
     support = COUNT_VECTOR
     discrete = True
@@ -63,7 +65,7 @@ class Multinomial(ExponentialFamily):
             raise DataError(msg)
         return model
 
-    def shaped(self, rows: Any) -> Self:
+    def for_data(self, rows: Any) -> Self:
         model = self._wide(rows.shape[-1])
         if model.trials is None and len(rows):
             totals = rows.sum(axis=-1)
@@ -128,7 +130,7 @@ class Multinomial(ExponentialFamily):
         if not ((stats.weight > 0) & (stats.total.sum(axis=-1) == 0)).any():
             return super().alerts(stats)
         text = "every row counts 0 trials, so the data say nothing about probs; they were left as they were. Add data."
-        return (*super().alerts(stats), ("unidentified", text))
+        return (*super().alerts(stats), Alert("unidentified", text))
 
     def label(self, name: str, place: tuple[int, ...]) -> str:
         if self.levels is None:
@@ -142,10 +144,10 @@ class Multinomial(ExponentialFamily):
             raise ParameterError(msg)
         return np.asarray(self.trials)
 
-    def readings(self) -> list[list[Reading]]:
+    def column_summaries(self) -> list[list[ColumnSummary]]:
         probs = np.asarray(self.stacked.probs)
         levels = tuple(range(probs.shape[-1])) if self.levels is None else self.levels
-        return [[levels_of(levels, member) for member in column] for column in np.moveaxis(probs, 1, 0)]
+        return [[levels_of(levels, component) for component in column] for column in np.moveaxis(probs, 1, 0)]
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         trials = self._known("draw rows").astype(np.int64)
@@ -190,7 +192,7 @@ class Multinomial(ExponentialFamily):
     def predict_with(self, belief: Any) -> DirichletMultinomial:
         return DirichletMultinomial(self.trials, belief.alpha, self.levels)
 
-    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Any) -> tuple[Self, Array]:
         probs, offset = belief.geometric_mean()
         return replace(self, probs=probs), offset
 

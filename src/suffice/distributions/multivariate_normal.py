@@ -7,17 +7,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.compact import Compact, replace
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
-from suffice.core.foretold import Foretold
-from suffice.core.lazy import special
-from suffice.core.parameters import Array
 from suffice.distributions.covariance import given_some, root
 from suffice.distributions.gaussian_learning import GaussianLearning
 from suffice.distributions.holes import Patterns
 from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.weak_priors import MEAN_ROWS, ROWS, spanning
+from suffice.errors import DataError, ParameterError, UnsupportedError
+from suffice.numerics.lazy import special
+from suffice.numerics.low_rank import LowRank, replace
+from suffice.queries.conditional import ConditionalColumn
+from suffice.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,11 +26,15 @@ class MultivariateNormal(GaussianLearning):
 
     Statistic (x, xxᵀ), natural parameter (Σ⁻¹μ, −½Σ⁻¹), log-partition ½(μᵀΣ⁻¹μ + log|Σ|); conjugate prior
     :class:`NormalInverseWishart`. ``structure`` restricts the covariance: "full", "diag", "spherical", "identity"
-    (fixed), "tied" (one for all members), or three letters for volume, shape and orientation, each equal in all
-    members (E), variable (V) or the identity (I): "EII" … "VVV". A singular estimate is floored, with an alert:
+    (fixed), "tied" (one for all components), or three letters for volume, shape and orientation, each equal in all
+    components (E), variable (V) or the identity (I): "EII" … "VVV". A singular estimate is floored, with an alert:
     variances at four times the resolution of float64 around the mean, eigenvalues of the correlation matrix at
     d·10⁻¹². A row without any cell is missing; ``log_prob`` of a row with holes is that of the cells that it has. A fit
     of such rows maximises the likelihood of those cells, by EM: the others are expected given what was seen.
+
+    References
+    ----------
+    Celeux, G. and Govaert, G. (1995). Gaussian parsimonious clustering models. Pattern Recognition 28, 781-793.
 
     >>> sf.fit(sf.MultivariateNormal(), [[0.0, 1.0], [2.0, 1.0], [1.0, 4.0]]).distribution.mean
     array([1., 2.])
@@ -40,11 +44,11 @@ class MultivariateNormal(GaussianLearning):
     belief_about = "mean"
 
     # ---- some columns -------------------------------------------------------------------------------------------
-    def of_columns(self, columns: list[int]) -> Self:
+    def marginal_columns(self, columns: list[int]) -> Self:
         """The marginal of some columns, by position."""
         mean, kept = np.asarray(self.mean)[..., columns], self.matrices
-        if isinstance(kept, Compact):
-            cov: Any = Compact(kept.diagonal[..., columns], [own[:, columns] for own in kept.factors])
+        if isinstance(kept, LowRank):
+            cov: Any = kept.marginal_columns(columns)
         else:
             cov = kept[..., columns, :][..., columns]
         return replace(self, mean=mean, cov=cov, structure=self.form.marginal or self.structure)
@@ -54,7 +58,7 @@ class MultivariateNormal(GaussianLearning):
         stack = self.stacked
         return Normal(np.asarray(stack.mean), np.sqrt(stack.var))
 
-    def of_column(self, label: int) -> Normal:
+    def marginal_column(self, label: int) -> Normal:
         """The marginal of one column: a Normal number."""
         place = label if self.lone else [label]
         return Normal(np.asarray(self.mean)[..., place], np.asarray(self.std)[..., place])
@@ -67,14 +71,14 @@ class MultivariateNormal(GaussianLearning):
         moved = mean[rest] + slopes[0] @ (np.array(list(known.values()), dtype=float) - mean[list(known)])
         form = self.form.marginal or self.structure
         found = replace(self, mean=moved, cov=left[0] @ left[0].T, structure=form)
-        return found if rest[1:] else found.of_column(0)
+        return found if rest[1:] else found.marginal_column(0)
 
-    def foretell(self, x: Array, label: int) -> list[Foretold]:
+    def conditional_column(self, x: Array, label: int) -> list[ConditionalColumn]:
         """Normal, around a linear function of the cells that a row has; one for each set of them."""
-        means, stds = np.empty((2, self.members, len(x)))
+        means, stds = np.empty((2, self.n_components, len(x)))
         seen = ~np.isnan(x)
         seen[:, label] = False
-        for rows, columns in Patterns.where(seen).each:
+        for rows, columns in Patterns.where(seen).unstacked:
             known = columns.tolist()
             slopes, left, _ = given_some(np.asarray(self.cov), known, [label])
             part = x[rows][:, known]
@@ -82,7 +86,7 @@ class MultivariateNormal(GaussianLearning):
             for j, mean in enumerate(np.asarray(self.mean)):
                 means[j, rows] = mean[label] + (part - mean[known]) @ slopes[j, 0]
             stds[:, rows] = left[:, 0]
-        return [Foretold.of(len(x), Normal(mean, std)) for mean, std in zip(means, stds, strict=True)]
+        return [ConditionalColumn.of(len(x), Normal(mean, std)) for mean, std in zip(means, stds, strict=True)]
 
     def _refuse_infinite(self, part: Array, known: list[int]) -> None:
         """Name a cell from which nothing follows."""
@@ -97,7 +101,7 @@ class MultivariateNormal(GaussianLearning):
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         z = rng.standard_normal((n, *np.shape(self.mean)))
         cov = self.matrices
-        if isinstance(cov, Compact):
+        if isinstance(cov, LowRank):
             x = self.mean + np.sqrt(cov.diagonal) * z
             for index, own in enumerate(cov.factors):
                 x[:, index] += rng.standard_normal((n, len(own))) @ own
@@ -123,10 +127,10 @@ class MultivariateNormal(GaussianLearning):
         return np.asarray(np.shape(self.mean)[-1] * (HALF_LOG_TAU + 0.5) - log_det)[..., None]
 
     def kl(self, other: Any) -> Any:
-        """D(self‖other) in closed form; a float, or (k,) member by member."""
+        """D(self‖other) in closed form; a float, or (k,) component by component."""
         self.require_ready("be compared")
         if not isinstance(other, MultivariateNormal) or other.columns != self.columns or other.batch != self.batch:
-            msg = f"{self.name} is compared with one of as many members and columns; got {other!r:.80}."
+            msg = f"{self.name} is compared with one of as many components and columns; got {other!r:.80}."
             raise UnsupportedError(msg)
         whiten, log_det = other.whitening
         away = np.einsum("kij,kj->ki", whiten, np.asarray(other.stacked.mean) - self.stacked.mean)
@@ -146,7 +150,7 @@ class MultivariateNormal(GaussianLearning):
     def update(self, stats: Any, prior: Any) -> Any:
         if self.fixed or self.tied or not prior.suits(self.form):
             msg = (
-                "NormalInverseWishart is the belief about a free mean and a full covariance of each member; with "
+                "NormalInverseWishart is the belief about a free mean and a full covariance of each component; with "
                 f"{self!r:.60} it has no closed posterior. Use sf.fit(…, prior=…) for the mode."
             )
             raise UnsupportedError(msg)
@@ -161,18 +165,18 @@ class MultivariateNormal(GaussianLearning):
     def predict_with(self, belief: Any) -> Any:
         return belief.predictive_of(self)
 
-    def expected_member(self, belief: Any) -> tuple[Self, Array]:
-        member, offset = belief.expected_of(self)
-        return member, offset
+    def expected_component(self, belief: Any) -> tuple[Self, Array]:
+        component, offset = belief.expected_of(self)
+        return component, offset
 
     def log_prior(self, prior: Any) -> Array:
         stack, belief = self.stacked, getattr(prior, "belief", prior).stacked
         about_mean, about_cov = belief.relative_parts({"mean": stack.mean, "cov": stack.cov})
         return np.asarray(about_mean.sum() + (about_cov[0] if self.shared else about_cov.sum()))
 
-    def settle_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
+    def resolve_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
         """A name stands for what the first look at the rows says: it may not change from pass to pass."""
-        return self.settle_part(prior, rows, weights) if isinstance(prior, str) else prior
+        return self.resolve_block_prior(prior, rows, weights) if isinstance(prior, str) else prior
 
     def weak_prior(self, stats: Any, part: float = 1.0) -> NormalInverseWishart:
         """A hundredth of a row at the mean of the data, and one row of a ``part`` of their covariance."""

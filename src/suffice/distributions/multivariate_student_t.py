@@ -7,20 +7,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
-from suffice.core.errors import ParameterError, UnsupportedError
-from suffice.core.foretold import Foretold
-from suffice.core.lazy import special
-from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, parameter
-from suffice.core.special import t_quantile
+from suffice.core.family import Family
+from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, parameter
 from suffice.distributions.covariance import given_some, root, whitening
 from suffice.distributions.holes import Patterns, score_by_marginals
 from suffice.distributions.student_t import StudentT
 from suffice.engines.once import cached_property
+from suffice.errors import ParameterError, UnsupportedError
+from suffice.numerics.lazy import special
+from suffice.numerics.special import t_quantile
+from suffice.queries.conditional import ConditionalColumn
+from suffice.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MultivariateStudentT(Distribution, register=False):
+class MultivariateStudentT(Family, register=False):
     r"""A Normal vector of uncertain scale: :math:`p(x) \propto (1 + (x-m)^T S^{-1} (x-m)/\nu)^{-(\nu+d)/2}`.
 
     The predictive of :class:`MultivariateNormal` under a :class:`NormalInverseWishart` belief: scored and sampled, not
@@ -54,7 +55,7 @@ class MultivariateStudentT(Distribution, register=False):
     def _whitening(self) -> tuple[Array, Array]:
         return whitening(np.asarray(self.stacked.scale))
 
-    def of_columns(self, columns: list[int]) -> Self:
+    def marginal_columns(self, columns: list[int]) -> Self:
         """The marginal of some columns, by position."""
         return replace(
             self, loc=np.asarray(self.loc)[..., columns], scale=np.asarray(self.scale)[..., columns, :][..., columns]
@@ -66,7 +67,7 @@ class MultivariateStudentT(Distribution, register=False):
         scale = np.sqrt(np.diagonal(stack.scale, axis1=-2, axis2=-1))
         return StudentT(np.asarray(stack.df)[:, None], np.asarray(stack.loc), scale)
 
-    def of_column(self, label: int) -> StudentT:
+    def marginal_column(self, label: int) -> StudentT:
         """The marginal of one column: Student's t."""
         place: Any = label if self.lone else [label]
         df = np.asarray(self.df) if self.lone else np.asarray(self.df)[:, None]
@@ -80,14 +81,14 @@ class MultivariateStudentT(Distribution, register=False):
         away = np.array(list(known.values()), dtype=float) - loc[list(known)]
         wider = (df + np.square(whiten[0] @ away).sum()) / (df + len(known))
         found = replace(self, df=df + len(known), loc=loc[rest] + slopes[0] @ away, scale=wider * (left[0] @ left[0].T))
-        return found if rest[1:] else found.of_column(0)
+        return found if rest[1:] else found.marginal_column(0)
 
-    def foretell(self, x: Array, label: int) -> list[Foretold]:
+    def conditional_column(self, x: Array, label: int) -> list[ConditionalColumn]:
         """Student's t, by the cells that a row has; one regression for each set of them."""
-        df, loc, scale = np.empty((3, self.members, len(x)))
+        df, loc, scale = np.empty((3, self.n_components, len(x)))
         seen = ~np.isnan(x)
         seen[:, label] = False
-        for rows, columns in Patterns.where(seen).each:
+        for rows, columns in Patterns.where(seen).unstacked:
             known = columns.tolist()
             slopes, left, whiten = given_some(np.asarray(self.scale), known, [label])
             part = x[rows][:, known]
@@ -97,18 +98,18 @@ class MultivariateStudentT(Distribution, register=False):
                 df[j, rows] = degrees + len(known)
                 loc[j, rows] = middle[label] + away @ slopes[j, 0]
                 scale[j, rows] = left[j, 0] * np.sqrt((degrees + squares) / (degrees + len(known)))
-        return [Foretold.of(len(x), StudentT(*one)) for one in zip(df, loc, scale, strict=True)]
+        return [ConditionalColumn.of(len(x), StudentT(*one)) for one in zip(df, loc, scale, strict=True)]
 
     def log_density(self, x: Array) -> Array:
         whiten, log_det = self._whitening
         df, d = np.asarray(self.df), x.shape[1]
-        out = np.empty((len(x), self.members))
+        out = np.empty((len(x), self.n_components))
         constant = special.gammaln((df + d) / 2) - special.gammaln(df / 2) - 0.5 * d * np.log(np.pi * df) + log_det
-        for j in range(self.members):
+        for j in range(self.n_components):
             with np.errstate(invalid="ignore", over="ignore"):
                 z = (x - self.loc[j]) @ whiten[j].T
                 out[:, j] = constant[j] - 0.5 * (df[j] + d) * np.log1p(np.einsum("nd,nd->n", z, z) / df[j])
-        return score_by_marginals(out, x, self.of_columns)
+        return score_by_marginals(out, x, self.marginal_columns)
 
     def gather(self, x: Any, w: Any) -> Any:
         msg = (

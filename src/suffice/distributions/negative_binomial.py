@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from suffice.core import calculus
-from suffice.core.distribution import Alert, Distribution
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.iterative import Iterative, newton_step
-from suffice.core.lazy import special
-from suffice.core.names import columns_of, in_columns
-from suffice.core.parameters import COUNT, POSITIVE, SUCCESS, Array, parameter
-from suffice.core.special import (
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.family import Family
+from suffice.core.iterative_family import IterativeFamily, newton_step
+from suffice.core.parameters import COUNT, POSITIVE, SUCCESS, parameter
+from suffice.distributions.negative_binomial_belief import SizeBelief
+from suffice.distributions.negative_binomial_pass import count_log_density, count_sums, log_probability
+from suffice.numerics import derivatives
+from suffice.numerics.lazy import special
+from suffice.numerics.special import (
     FARTHEST,
     MANY,
     binary_divergence,
@@ -23,16 +24,20 @@ from suffice.core.special import (
     tabulated,
     whole_quantile,
 )
-from suffice.core.streamed import read
-from suffice.distributions.negative_binomial_pass import count_log_density, count_sums, log_probability
+from suffice.tables.column_names import in_columns
+from suffice.tables.streams import read
+from suffice.types import Alert, Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from suffice.core.statistics import Sums
-    from suffice.core.weights import Weights
+    from suffice.statistics.sums import Sums
+    from suffice.statistics.weights import Weights
 
 LARGEST = 1e6  # size/mean from which on the family cannot be told from a Poisson in float64
+RESOLVED = 1e-4  # of the standard deviation √mean: how far p, next to 1, may be off the mean by rounding
+NORMAL = 1e7  # a mean from which on mean and variance are as good as the likelihood, where size is large too
+LOST = 1e10  # a size from which on sums of Γ(x + size)/Γ(size) lose what the likelihood depends on
 SMALLEST = 1e-100  # size whose reciprocal still has a square
 LONGEST = 5.0  # the largest step of log size in one pass
 TURNS = 20  # of Newton's method for a step of log size
@@ -40,7 +45,7 @@ STILL = 1e-13  # move of log size by Newton after which the next one is rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NegativeBinomial(Iterative, ExponentialFamily):
+class NegativeBinomial(SizeBelief, IterativeFamily, ExponentialFamily):
     r"""Failures before the ``size``-th success: :math:`P(x) = \frac{\Gamma(x+r)}{\Gamma(r)\, x!} p^r (1-p)^x`.
 
     With size fixed an exponential family of one pass: statistic x, natural parameter log(1−p), log-partition
@@ -90,10 +95,10 @@ class NegativeBinomial(Iterative, ExponentialFamily):
         return np.asarray(self.mean)
 
     def log_density(self, x: Array) -> Array:
-        if self.members > 1:
+        if self.n_components > 1:
             return count_log_density(self, x)
         large = max(np.max(self.size, initial=0.0), np.nanmax(x, initial=0.0)) > MANY  # there η·u − A would cancel
-        return Distribution.log_density(self, x) if large else super().log_density(x)
+        return Family.log_density(self, x) if large else super().log_density(x)
 
     def log_cell(self, x: Array) -> Array:
         return tabulated(lambda counts: log_probability(counts, np.asarray(self.size), np.asarray(self.p)), x)
@@ -102,17 +107,17 @@ class NegativeBinomial(Iterative, ExponentialFamily):
 
     def gather(self, x: Array, w: Weights) -> Sums:
         if not self.exact:
-            return count_sums(self, *self.admit(x, w), w)
+            return count_sums(self, *self.check_support(x, w), w)
         stats: Sums = ExponentialFamily.gather(self, x, w)
         return stats
 
     def likelihood_cells(self, stats: Any) -> Array:
-        return (ExponentialFamily if self.exact else Iterative).likelihood_cells(self, stats)
+        return (ExponentialFamily if self.exact else IterativeFamily).likelihood_cells(self, stats)
 
     def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
         """The size and p that match mean and variance."""
         rows = read(self, x)
-        model = self.shaped(rows)
+        model = self.for_data(rows)
         if self.exact or "p" in self.fixed:
             return super().start(x, weights, rng)
         stats = model.suffstats(rows, weights)
@@ -120,7 +125,7 @@ class NegativeBinomial(Iterative, ExponentialFamily):
         stack = model.stacked
         mean, excess = stack.overdispersion(stats)
         with np.errstate(all="ignore"):
-            size = np.where(excess * LARGEST > mean, np.square(mean) / excess, LARGEST * mean)
+            size = _size_of_moments(mean, excess)
         size = np.where((stats.weight > 0) & (mean > 0), size, stack.size)
         size = _shared(size, stats.weight) if "size" in self.tied else size
         p = _pooled_p(stats.weight, size, mean) if self.tied == {"p"} else size / (size + mean)
@@ -136,37 +141,44 @@ class NegativeBinomial(Iterative, ExponentialFamily):
             excess = np.broadcast_to((stats.weight * excess).sum(axis=0) / np.maximum(total, 1e-300), mean.shape)
         return mean, excess
 
-    def maximise(self, stats: Any) -> Self:
-        if self.exact:  # a mean per unit of size: members may differ in size
+    def maximise(self, stats: Any, belief: Any = None) -> Self:
+        if self.exact:  # a mean per unit of size: components may differ in size
             unit = replace(stats, weight=stats.weight * self.size)
-            return replace(super(Iterative, replace(self, size=1.0)).maximise(unit), size=self.size)
+            return replace(super(IterativeFamily, replace(self, size=1.0)).maximise(unit), size=self.size)
         weight, size, p = stats.weight, np.asarray(self.size), np.asarray(self.p)
         mean, excess = self.overdispersion(stats)
         if {"size", "p"} <= self.tied:
             total = (weight * mean).sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300)
             mean = np.broadcast_to(total, mean.shape)
         profiled = "p" not in self.fixed and ("p" not in self.tied or "size" in self.tied)
-        step = self._step(stats, size, mean if profiled else None)
+        step = self._step(stats, size, mean if profiled else None, belief)
         size = size * np.exp(step)
         size = _shared(size, weight) if "size" in self.tied else size
         if profiled:
             top = np.broadcast_to(mean.max(axis=0), mean.shape) if "size" in self.tied else mean
-            size = np.where((excess * LARGEST <= top) & (top > 0), LARGEST * top, size)
+            ratio = _largest_ratio(top)
+            if belief is not None:
+                excess, size = np.full(mean.shape, np.inf), np.where(top > 0, np.minimum(size, ratio * top), size)
+            elif "size" not in self.tied:
+                moments = _size_of_moments(mean, excess)
+                size = np.where((moments > LOST) & (mean > NORMAL), moments, size)
+            size = np.where((excess * ratio <= top) & (top > 0), ratio * top, size)
             p = size / (size + mean)
         elif "p" not in self.fixed:
             size, p = self._together(stats, size, _pooled_p(weight, size, mean))
-            size = np.where(mean > 0, np.minimum(size, LARGEST * mean), size)
-            p = np.where((size == LARGEST * mean).any(axis=0), _pooled_p(weight, size, mean), p)
+            most = _largest_ratio(mean) * mean
+            size = np.where(mean > 0, np.minimum(size, most), size)
+            p = np.where((size == most).any(axis=0), _pooled_p(weight, size, mean), p)
         size = np.maximum(size, SMALLEST)
         return self.choose(np.broadcast_to(weight == 0, size.shape), replace(self, size=size, p=p))
 
-    def _step(self, stats: Any, size: Array, mean: Array | None) -> Array:
+    def _step(self, stats: Any, size: Array, mean: Array | None, belief: Any = None) -> Array:
         """The step of log size that maximises a lower bound of the likelihood, (k, d).
 
         The slope of log Γ(x+r)/Γ(r) in log r is Σ s over j < x with s = r/(r+j). Given Σ 1, Σ s and Σ s², its values at
         other r lie beyond those of one s, the same for all j, and one that is 0 or 1 (:func:`_bound`): a bound that
         touches to second order. So the step climbs as surely as EM and converges as fast as Newton. What is left,
-        r·log p, is exact, with p = r/(r + mean) where p is learned.
+        r·log p, is exact, with p = r/(r + mean) where p is learned, and so is the density of a ``belief`` about r.
         """
         sums, weight, tied = stats.mean, stats.weight, "size" in self.tied
         log_p = np.log(self.p)
@@ -178,7 +190,8 @@ class NegativeBinomial(Iterative, ExponentialFamily):
             cells = cells * weight
             return np.broadcast_to(cells.sum(axis=0), cells.shape) if tied else cells
 
-        way = np.sign(total(sums[..., 1] + rest(size)))
+        power, rate = (0.0, 0.0) if belief is None else (np.asarray(belief.shape) - 1, np.asarray(belief.rate))
+        way = np.sign(total(sums[..., 1] + rest(size)) + power - rate * size)
         bend, s = _bound(sums, way)
 
         def slopes(step: Array) -> tuple[Array, Array]:
@@ -187,12 +200,13 @@ class NegativeBinomial(Iterative, ExponentialFamily):
             below = 1 + more * s
             left = rest(r)
             turn = left if mean is None else left + r * mean / (r + mean)
-            return total(sums[..., 1] + bend * more / below + left), total(bend * (1 + more) / below**2 + turn)
+            slope = total(sums[..., 1] + bend * more / below + left) + power - rate * r
+            return slope, total(bend * (1 + more) / below**2 + turn) - rate * r
 
         return _crossing(slopes, way)
 
     def _together(self, stats: Any, size: Array, p: Array) -> tuple[Array, Array]:
-        """Sizes and the p that members share: Newton's joint step where it gains more than ``size`` and ``p`` do.
+        """Sizes and the p that components share: Newton's joint step where it gains more than ``size`` and ``p`` do.
 
         One after the other they creep. Gains are those of the lower bound of :meth:`_step`, so neither can fall.
         """
@@ -237,22 +251,29 @@ class NegativeBinomial(Iterative, ExponentialFamily):
             rows = [[of_size, -weight / p], [-weight / p, of_p]]
             information = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
         pick = [("size", "p").index(name) for name in self.free]
-        return calculus.errors_from_information(information[..., pick, :][..., pick], self.free, self.tied)
+        return derivatives.errors_from_information(information[..., pick, :][..., pick], self.free, self.tied)
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         found = super().alerts(stats)
         if self.exact or "p" in self.fixed:
             return found
         mean, excess = self.stacked.overdispersion(stats)
-        flat = (excess * LARGEST <= mean) & (mean > 0)
+        ratio = _largest_ratio(mean)
+        flat = (excess * ratio <= mean) & (mean > 0) & (np.asarray(self.stacked.size) >= 0.99 * ratio * mean)
         if not flat.any():
             return found
+        least = float(ratio[flat].min())
+        by = f" by more than 1/{least:.2g} of it, the least that float64 tells of such counts"
+        by = "" if least == LARGEST else by
         text = (
-            f"the variance does not exceed the mean{in_columns(*columns_of(flat))}, so the likelihood rises for ever "
-            "with size, towards a Poisson; "
-            f"size was held at {LARGEST:g} times the mean. Use sf.Poisson(), or fix size."
+            "the variance does not exceed the mean",
+            in_columns(flat),
+            (
+                f"{by}, so the likelihood rises for ever with size, towards a Poisson; "
+                f"size was held at {least:.2g} times the mean. Use sf.Poisson(), or fix size."
+            ),
         )
-        return (*found, ("boundary", text))
+        return (*found, Alert("boundary", text))
 
     # ---- asking -------------------------------------------------------------------------------------------------
     def draw(self, n: int, rng: np.random.Generator) -> Array:
@@ -328,14 +349,27 @@ def _bound(sums: Array, step: Array) -> tuple[Array, Array]:
     return np.where(inside, bend, 0.0), np.where(inside, s, 0.5)
 
 
+def _largest_ratio(mean: Array) -> Array:
+    """size/mean from which on the family is held: p = size/(size + mean) next to 1 must still tell the mean."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.minimum(LARGEST, RESOLVED / (np.finfo(float).eps * np.sqrt(mean))))
+
+
+def _size_of_moments(mean: Array, excess: Array) -> Array:
+    """The size that matches the mean and by how much the variance exceeds it, held at its largest."""
+    ratio = _largest_ratio(mean)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.where(excess * ratio > mean, np.square(mean) / excess, ratio * mean))
+
+
 def _pooled_p(weight: Array, size: Array, mean: Array) -> Array:
-    """The best p that members of these sizes can share."""
+    """The best p that components of these sizes can share."""
     whole = (weight * size).sum(axis=0)
     return np.broadcast_to(whole / np.maximum(whole + (weight * mean).sum(axis=0), 1e-300), size.shape)
 
 
 def _shared(size: Array, weight: Array) -> Array:
-    """One size for all members of a column: where they differ, between them."""
+    """One size for all components of a column: where they differ, between them."""
     if (size == size[:1]).all():
         return size
     total = np.maximum(weight.sum(axis=0), 1e-300)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.core.lazy import special
-from suffice.core.special import MANY, digamma_rise, log_binomial, log_rising, repeated_counts, trigamma_fall
-from suffice.core.statistics import Sums
+from suffice.numerics.lazy import special
+from suffice.numerics.special import MANY, digamma_rise, log_binomial, log_rising, repeated_counts, trigamma_fall
+from suffice.statistics.sums import Sums
 
 if TYPE_CHECKING:
-    from suffice.core.parameters import Array
-    from suffice.core.weights import Weights
+    from suffice.statistics.weights import Weights
+    from suffice.types import Array
 
 
 def log_probability(x: Array, size: Array, p: Array) -> Array:
@@ -46,7 +46,7 @@ def _terms(x: Array, size: Array, mean: Array) -> Array:
 
 def count_log_density(stack: Any, x: Array) -> Array:
     """Log probability (n, k) of rows (n, d) of counts."""
-    out = np.zeros((len(x), stack.members))
+    out = np.zeros((len(x), stack.n_components))
     inside, missing = stack.support.contains(x), np.isnan(x)
     size, p = np.asarray(stack.size), np.asarray(stack.p)
     for column in range(x.shape[1]):
@@ -65,7 +65,7 @@ def count_log_density(stack: Any, x: Array) -> Array:
 
 def count_sums(stack: Any, x: Array, seen: Array | None, w: Weights) -> Sums:
     """Σ w of the terms and of the log probability under each component's parameters."""
-    weights, (k, d) = w.dense(), (w.members, x.shape[1])
+    weights, (k, d) = w.dense(), (w.n_components, x.shape[1])
     size, p, mean = (np.asarray(value) for value in (stack.size, stack.p, stack.mean))
     weight, base, total = np.zeros((k, d)), np.zeros((k, d)), np.zeros((k, d, 4))
     for column in range(d):

@@ -8,28 +8,29 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from suffice import kernels
-from suffice.core.cells import Part, expect_alone
-from suffice.core.data import too_large
-from suffice.core.distribution import Alert
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.latent import Expectation
-from suffice.core.lazy import special
-from suffice.core.moments import Moments
-from suffice.core.names import columns_of, in_columns
-from suffice.core.parameters import POSITIVE, REAL, Array, parameter
-from suffice.core.separation import Separation, of_columns
-from suffice.core.special import ratio_excess
+from suffice.core.column_blocks import Part, e_step_alone
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.parameters import POSITIVE, REAL, parameter
+from suffice.core.responsibilities import EStep
 from suffice.distributions.normal_inverse_gamma import NormalInverseGamma
 from suffice.distributions.weak_priors import MEAN_ROWS, ROWS
+from suffice.errors import ParameterError, UnsupportedError
 from suffice.kernels import choosing
+from suffice.messages import Cell
+from suffice.numerics.lazy import special
+from suffice.numerics.special import ratio_excess
+from suffice.statistics.moments import Moments
+from suffice.statistics.separation import Separation, of_columns
+from suffice.tables.column_names import in_columns
+from suffice.tables.rows import too_large
+from suffice.types import Alert, Array
 
 if TYPE_CHECKING:
-    from suffice.core.weights import Weights
+    from suffice.statistics.weights import Weights
 
 HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
 TINY = 1e-150  # its square is still a number: less is 0
-FLOOR = 1e-5  # of the spread of all rows: no member of a mixture may be narrower
+FLOOR = 1e-5  # of the spread of all rows: no component of a mixture may be narrower
 
 
 def spread_floor(centre: Array, least: float = TINY) -> Array:
@@ -41,7 +42,7 @@ def spread_floor(centre: Array, least: float = TINY) -> Array:
 
 
 def wide_floor(mean: Array, std: Array) -> Array:
-    """The least spread of a member where all rows have this one; a column that is constant has any."""
+    """The least spread of a component where all rows have this one; a column that is constant has any."""
     least = np.maximum(FLOOR * std, spread_floor(mean))
     size = np.abs(mean)
     return np.where(std <= 2 * spread_floor(mean), 1e-6 * np.where(size < TINY, 1.0, size), least)
@@ -61,7 +62,7 @@ class Normal(ExponentialFamily):
     mean: Any = parameter(REAL, default=0.0, typical=(-3.0, 3.0))
     std: Any = parameter(POSITIVE, default=1.0, typical=(0.3, 3.0))
 
-    in_place = True
+    _in_place = True
 
     def statistic(self, x: Array) -> Array:
         return np.stack([x, x * x], axis=-1)
@@ -89,13 +90,13 @@ class Normal(ExponentialFamily):
     def gather(self, x: Array, w: Weights) -> Any:
         stats = Moments(*kernels.moments(x, **w.arguments))
         if not np.isfinite(stats.scatter).all():
-            x, seen = self.admit(x, w)  # names an infinite cell, unless its row counts for nobody
+            x, seen = self.check_support(x, w)  # names an infinite cell, unless its row counts for nobody
             if seen is not None:
                 x = np.where(seen, x, np.nan)
             stats = Moments(*kernels.moments(x, **w.arguments))
             if not np.isfinite(stats.scatter).all():
                 row, column = np.unravel_index(np.nanargmax(np.abs(x)), x.shape)
-                raise DataError(too_large(self.name, x[row, column], int(row) + w.offset, column))
+                raise too_large(self.name, x[row, column], Cell(int(row) + w.offset, int(column)))
         return stats
 
     def log_density(self, x: Array) -> Array:
@@ -104,13 +105,13 @@ class Normal(ExponentialFamily):
     def best(self, x: Array, log_weights: Array) -> Array:
         return choosing.normal_best(x, self.mean, self.std, log_weights)
 
-    def expect(self, x: Array, log_weights: Array, weights: Array | None = None) -> Expectation:
-        found = kernels.normal_expect(x, self.mean, self.std, log_weights, weights)
+    def e_step(self, x: Array, log_weights: Array, weights: Array | None = None) -> EStep:
+        found = kernels.normal_e_step(x, self.mean, self.std, log_weights, weights)
         likelihood, entropy, count, centre, shift, scatter = found
-        if not np.isfinite(likelihood):  # holes, or rows that are far from every member
-            return expect_alone(self, x, log_weights, weights)
+        if not np.isfinite(likelihood):  # holes, or rows that are far from every component
+            return e_step_alone(self, x, log_weights, weights)
         weight = np.repeat(count[:, None], x.shape[1], axis=1)
-        return Expectation(likelihood, entropy, Moments(weight, centre, shift, scatter), count)
+        return EStep(likelihood, entropy, Moments(weight, centre, shift, scatter), count)
 
     def in_cells(self, x: Array) -> Part:
         return Part(lambda learned: Moments(*learned.moments), normals=(x, self.mean, self.std))
@@ -119,7 +120,7 @@ class Normal(ExponentialFamily):
         """A hundred-thousandth of the spread of all rows, in each column."""
         return wide_floor(self.stacked.mean[0], self.stacked.std[0])
 
-    def raised(self, floor: Any) -> Self:
+    def apply_floor(self, floor: Any) -> Self:
         if floor is None or "std" in self.fixed or not (np.asarray(self.std) < floor).any():
             return self
         return self.like(replace(self.stacked, std=np.maximum(self.stacked.std, floor)))
@@ -132,9 +133,9 @@ class Normal(ExponentialFamily):
         var = np.where(stats.weight > 0, stats.var, np.square(self.std))
         return replace(self, std=np.maximum(np.sqrt(var + noise), self.std))
 
-    def held(self, floor: Any) -> Array:
+    def on_floor(self, floor: Any) -> Array:
         if floor is None or "std" in self.fixed:
-            return super().held(floor)
+            return super().on_floor(floor)
         return np.asarray((self.stacked.std <= floor * (1 + 1e-9)).any(axis=1))
 
     def floor_columns(self, floor: Any, index: int) -> tuple[Any, ...]:
@@ -144,7 +145,7 @@ class Normal(ExponentialFamily):
 
     def degenerate(self, floor: Any, stats: Any) -> Array:
         if floor is None or "std" in self.fixed:
-            return self.held(floor)
+            return self.on_floor(floor)
         held = self.stacked.std <= floor * (1 + 1e-9)
         varies = self._varying(stats, floor)
         return np.asarray((held & varies).any(axis=1) if varies.any() else held.any(axis=1))
@@ -183,7 +184,10 @@ class Normal(ExponentialFamily):
         return self.choose(weight == 0, replace(self, mean=mean, std=std))
 
     def _shared_mean(self, stats: Any) -> Array:
-        """The mean (d,) that members share: rows count by their member's precision, which depends on it in turn."""
+        """The mean (d,) that components share.
+
+        Rows count by their component's precision, which depends on it in turn.
+        """
         weight, origin = stats.weight, stats.centre[:1]
         place = (stats.centre - origin) + stats.shift  # about one centre, so that no digit is lost far from 0
 
@@ -232,7 +236,7 @@ class Normal(ExponentialFamily):
         pooled = {name: np.broadcast_to(stats.weight.sum(axis=0), stats.weight.shape) for name in self.tied}
         with np.errstate(divide="ignore"):
             mean = self.std / np.sqrt(pooled.get("mean", stats.weight))
-            if "mean" in self.tied:  # members of known spreads
+            if "mean" in self.tied:  # components of known spreads
                 mean = np.broadcast_to(1 / np.sqrt((stats.weight / np.square(self.std)).sum(axis=0)), mean.shape)
             return {"mean": mean, "std": self.std / np.sqrt(2 * pooled.get("std", stats.weight))}
 
@@ -243,12 +247,15 @@ class Normal(ExponentialFamily):
             return super().alerts(stats)
         value = np.asarray(stack.mean)[flat][0]
         text = (
-            f"every value{in_columns(*columns_of(flat))} equals {value:g}, or differs from it by less than squares in "
-            "float64 resolve, so the "
-            "standard deviation is 0 and no density exists; it was set to the smallest that is resolved there. Add "
-            "data, multiply very small ones, fix std, or give a prior."
+            "every value",
+            in_columns(flat),
+            (
+                f" equals {value:g}, or differs from it by less than squares in float64 resolve, so the standard "
+                "deviation is 0 and no density exists; it was set to the smallest that is resolved there. Add data, "
+                "multiply very small ones, fix std, or give a prior."
+            ),
         )
-        return (*super().alerts(stats), ("collapsed", text))
+        return (*super().alerts(stats), Alert("collapsed", text, value=float(value)))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return rng.normal(self.mean, self.std, (n, *self.batch))
@@ -281,11 +288,11 @@ class Normal(ExponentialFamily):
 
     # ---- believing ----------------------------------------------------------------------------------------------
     def estimate(self, stats: Any, prior: Any = None) -> Self:
-        """As every family does; members that share std, too, have a mode under NormalInverseGamma."""
-        self.check_owner(stats)
+        """As every family does; components that share std, too, have a mode under NormalInverseGamma."""
+        self.check_family(stats)
         belief = getattr(prior, "belief", prior)
         model = self.for_statistics(stats)
-        if not isinstance(belief, NormalInverseGamma) or model.members == 1 or self.fixed or self.tied != {"std"}:
+        if not isinstance(belief, NormalInverseGamma) or model.n_components == 1 or self.fixed or self.tied != {"std"}:
             return super().estimate(stats, prior)
         mean, std = belief.stacked.together(model, stats)
         return model.like(replace(model.stacked, mean=mean, std=std))
@@ -309,24 +316,29 @@ class Normal(ExponentialFamily):
         if self.fixed or not (stats.var > np.square(spread_floor(stats.mean))).all():
             msg = "the mean is fixed." if self.fixed else "all values are equal, or there is only one."
             raise ParameterError(msg)
-        return NormalInverseGamma(stats.mean, stats.weight, (stats.weight - 1) / 2, stats.scatter / 2)
+        return NormalInverseGamma(stats.mean, stats.weight, (stats.weight - 1) / 2, stats.scatter / 2, mode_offset=2)
 
     def predict_with(self, belief: Any) -> Any:
         return belief.predictive_of(self)
 
-    def expected_member(self, belief: Any) -> tuple[Normal, Array]:
-        member, offset = belief.expected_of(self)
-        return member, offset
+    def expected_component(self, belief: Any) -> tuple[Normal, Array]:
+        component, offset = belief.expected_of(self)
+        return component, offset
 
     def weak_alerts(self, stats: Any) -> tuple[Alert, ...]:
         flat = (stats.weight > 0) & (stats.var <= np.square(spread_floor(stats.mean)))
         if not flat.any():
             return ()
+        value = float(np.asarray(stats.mean)[flat][0])
         text = (
-            f"every value equals {np.asarray(stats.mean)[flat][0]:g}: the weak prior takes its scale from the spread "
-            "of the data, and there is none, so the belief is nearly a point. Give a prior with a scale of its own."
+            "every value",
+            in_columns(flat),
+            (
+                f" equals {value:g}: the weak prior takes its scale from the spread of the data, and there is none, so "
+                "the belief is nearly a point. Give a prior with a scale of its own."
+            ),
         )
-        return (("collapsed", text),)
+        return (Alert("collapsed", text, value=value),)
 
     def weak_prior(self, stats: Any, part: float = 1.0) -> Any:
         """A hundredth of a row at the mean of the data, and one row of a ``part`` of their variance.

@@ -7,13 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
-from suffice.core.lazy import special
-from suffice.core.parameters import POSITIVE, REAL, Array, check_count, check_level, parameter
-from suffice.core.posterior import plain
-from suffice.core.special import ratio_excess
+from suffice.arguments import check_count, check_level
+from suffice.bayes.posterior import plain
+from suffice.core.family import Family
+from suffice.core.parameters import POSITIVE, REAL, described, parameter
 from suffice.distributions.gamma import Gamma
+from suffice.errors import DataError, ParameterError, UnsupportedError
+from suffice.numerics.lazy import special
+from suffice.numerics.special import ratio_excess
+from suffice.types import Array
 
 
 def check_offset(name: str, offset: Any, df: Array) -> None:
@@ -63,20 +65,24 @@ def parameters_in(belief: Any, x: Any, *axes: int) -> dict[str, Array]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NormalInverseGamma(Distribution, register=False):
+class NormalInverseGamma(Family, register=False):
     r"""Belief about mean and variance: σ² ~ InverseGamma(shape, scale), μ | σ² ~ Normal(mean, σ²/count).
 
     ``count`` is the number of rows that the belief about the mean is worth. The mode is that of (mean, variance),
     σ² = scale/(shape + 3/2). With a ``mode_offset`` it is σ² = 2 scale/(2 shape + mode_offset) instead, the greatest
-    density relative to σ^(mode_offset − 3) dμ dσ²: with 1 − 2 shape of the prior it is the estimate from the rows and
-    one pseudo-row of variance 2 scale.
+    density relative to σ^(mode_offset − 3) dμ dσ²: with 2 it is the mode of (mean, std), and with 1 − 2 shape of the
+    prior the estimate from the rows and one pseudo-row of variance 2 scale.
     """
 
     mean: Any = parameter(REAL, default=0.0, typical=(-1.0, 1.0))
     count: Any = parameter(POSITIVE, default=1.0, typical=(0.5, 3.0))
     shape: Any = parameter(POSITIVE, default=1.0, typical=(2.5, 5.0))
     scale: Any = parameter(POSITIVE, default=1.0, typical=(0.5, 3.0))
-    mode_offset: float | None = field(default=None, kw_only=True)
+    mode_offset: float | None = field(
+        default=None,
+        kw_only=True,
+        metadata=described("float, optional", "Of which density the mode is taken, as above."),
+    )
 
     speaks_of: ClassVar[tuple[str, ...]] = ("mean", "std")
 
@@ -109,8 +115,8 @@ class NormalInverseGamma(Distribution, register=False):
 
     def expected_of(self, likelihood: Any) -> tuple[Any, Array]:
         """The ``likelihood`` at the expected precision, and what is lost by not being sure of it and of the mean."""
-        member = replace(likelihood, mean=self.mean, std=np.sqrt(self.scale / self.shape))
-        return member, 0.5 * (special.digamma(self.shape) - np.log(self.shape) - 1 / np.asarray(self.count))
+        component = replace(likelihood, mean=self.mean, std=np.sqrt(self.scale / self.shape))
+        return component, 0.5 * (special.digamma(self.shape) - np.log(self.shape) - 1 / np.asarray(self.count))
 
     def divergence_cells(self, other: Any) -> Array:
         """D(self‖other) of each column: that of the precisions, and that of the means given the precision."""
@@ -120,13 +126,16 @@ class NormalInverseGamma(Distribution, register=False):
         return np.asarray(precision + 0.5 * (away + known))
 
     def kl(self, other: Any) -> Any:
-        """D(self‖other): a float, or (k,) member by member."""
+        """D(self‖other): a float, or (k,) component by component."""
         total = np.asarray(self.divergence_cells(other))
         total = total.sum(axis=-1) if total.ndim else total
         return float(total) if total.ndim == 0 else total
 
     def together(self, likelihood: Any, stats: Any) -> tuple[Array, Array]:
-        """The mode of the means of members that share one variance, and its root: the belief about it counts once."""
+        """The mode of the means of components that share one variance, and its root.
+
+        The belief about it counts once.
+        """
         after, weight = self.after(likelihood, stats), stats.weight
         scatter = (after.scale - self.scale).sum(axis=0) + np.broadcast_to(self.scale, weight.shape)[0]
         of_mean, of_spread = self.mode_rows
@@ -167,7 +176,8 @@ class NormalInverseGamma(Distribution, register=False):
     def expected(self) -> dict[str, Any]:
         ratio = np.exp(special.gammaln(self.shape - 0.5) - special.gammaln(self.shape))
         std = np.where(np.asarray(self.shape) > 0.5, np.sqrt(self.scale) * ratio, np.inf)
-        return {"mean": self.mean, "std": plain(std)}
+        mean = np.where(np.asarray(self.shape) > 0.5, self.mean, np.nan)  # a Student-t of one degree has none
+        return {"mean": plain(mean), "std": plain(std)}
 
     def spread(self) -> dict[str, Any]:
         with np.errstate(all="ignore"):

@@ -7,20 +7,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
-from suffice.core.lazy import special
-from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, Array, check_count, check_level, parameter
-from suffice.core.special import ratio_excess
-from suffice.core.statistics import share
+from suffice.arguments import check_count, check_level
+from suffice.core.family import Family
+from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, described, parameter
 from suffice.distributions.covariance import root, traces, whitening
 from suffice.distributions.multivariate_student_t import MultivariateStudentT
 from suffice.distributions.normal import HALF_LOG_TAU
 from suffice.distributions.normal_inverse_gamma import check_offset, density_of_std, parameters_in
+from suffice.errors import DataError, ParameterError, UnsupportedError
+from suffice.numerics.lazy import special
+from suffice.numerics.special import ratio_excess
+from suffice.statistics.sums import share
+from suffice.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NormalInverseWishart(Distribution, register=False):
+class NormalInverseWishart(Family, register=False):
     r"""Belief about mean and covariance: Σ ~ InverseWishart(df, scale), μ | Σ ~ Normal(mean, Σ/count).
 
     ``count`` is the number of rows that the belief about the mean is worth, ``df`` (above d − 1) those of the belief
@@ -38,7 +40,11 @@ class NormalInverseWishart(Distribution, register=False):
     count: Any = parameter(POSITIVE, default=1.0, typical=(0.5, 3.0))
     df: Any = parameter(POSITIVE, typical=(7.5, 10.0))
     scale: Any = parameter(COVARIANCE, typical=(0.5, 3.0))
-    mode_offset: float | None = field(default=None, kw_only=True)
+    mode_offset: float | None = field(
+        default=None,
+        kw_only=True,
+        metadata=described("float, optional", "Of which density the mode is taken, as above."),
+    )
 
     row_vector = True
     speaks_of: ClassVar[tuple[str, ...]] = ("mean", "cov")
@@ -67,7 +73,7 @@ class NormalInverseWishart(Distribution, register=False):
         return bool(form.free)
 
     def after(self, stats: Any) -> NormalInverseWishart:
-        """The belief after the statistics, member by member."""
+        """The belief after the statistics, component by component."""
         if stats.centre.shape[1] != self.columns:
             msg = f"the prior speaks of {self.columns} columns, but the data have {stats.centre.shape[1]}."
             raise DataError(msg)
@@ -75,7 +81,7 @@ class NormalInverseWishart(Distribution, register=False):
         away = (stats.centre - self.mean) + stats.shift
         factor = (self.count * stats.weight / count)[:, None, None]
         scatter = stats.scatter
-        if len(scatter) < len(stats.weight):  # kept of all members together: each by its weight
+        if len(scatter) < len(stats.weight):  # kept of all components together: each by its weight
             scatter = scatter * share(stats.weight, stats.weight.sum())[:, None, None]
         scale = self.scale + scatter + factor * away[:, :, None] * away[:, None, :]
         mean = self.mean + away * (stats.weight / count)[:, None]
@@ -110,7 +116,7 @@ class NormalInverseWishart(Distribution, register=False):
         return np.asarray(covariances + means)[:, None]
 
     def kl(self, other: Any) -> Any:
-        """D(self‖other): a float, or (k,) member by member."""
+        """D(self‖other): a float, or (k,) component by component."""
         total = self.stacked.divergence_cells(other.stacked)[:, 0]
         return float(total[0]) if self.lone else total
 
@@ -220,7 +226,7 @@ class NormalInverseWishart(Distribution, register=False):
         """Draw pairs: a dictionary of ``mean`` (n, d) and ``cov`` (n, d, d); the Wishart by Bartlett's triangle."""
         check_count(n)
         rng, stack, d = np.random.default_rng(random_state), self.stacked, self.columns
-        k = stack.members
+        k = stack.n_components
         triangle = np.tril(rng.standard_normal((n, k, d, d)), -1)
         squares = 2 * rng.standard_gamma(0.5 * (np.asarray(stack.df)[:, None] - np.arange(d)), (n, k, d))
         triangle[..., np.arange(d), np.arange(d)] = np.sqrt(squares)

@@ -1,4 +1,4 @@
-"""Two shared matrices that no formula gives: axes common to all members, and one matrix up to a factor for each.
+"""Two shared matrices that no formula gives: axes common to all components, and one matrix up to a factor for each.
 
 Both are found by Newton steps on the manifold, each step solved by conjugate gradients and halved until it climbs.
 """
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.core.parameters import Array
 from suffice.distributions.covariance import (
     RELATIVE_FLOOR,
     built,
@@ -21,6 +20,7 @@ from suffice.distributions.covariance import (
     symmetric,
 )
 from suffice.distributions.spectra import TINY, Spectrum, lifted
+from suffice.types import Array
 
 STEPS, INNER = 50, 40
 LOST = 1e-3  # of the least covariance
@@ -28,7 +28,7 @@ ENOUGH = 1e-13  # relative gain of a step, beneath which there is nothing left t
 SHORTEST = 1e-8  # part of a step that is tried
 ANGLES = np.linspace(-0.25, 0.25, 17)[:-1] * np.pi  # a quarter turn exchanges a pair of axes
 MOST_STARTS, CLIMBED, MOST_PROBES, WIDEST_PROBE = 8, 3, 10, 12
-MIX = 0.6180339887498949  # weights of members that no accident makes equal
+MIX = 0.6180339887498949  # weights of components that no accident makes equal
 
 
 def conjugate_gradients(product: Callable[[Array], Array], target: Array, scale: Array, inner: int) -> Array:
@@ -64,7 +64,7 @@ def turned(axes: Array, skew: Array) -> Array:
 class Table:
     """What common axes are judged by: scatter (k, d, d), weight (k,), the rule of the variances along the axes.
 
-    ``least`` (d, d) is what is told from none: of a member's scatter along an axis there is at least that.
+    ``least`` (d, d) is what is told from none: of a component's scatter along an axis there is at least that.
     """
 
     scatter: Array
@@ -171,10 +171,10 @@ def generic_axes(cov: Array) -> Array:
 
 
 def common_axes(table: Table, begin: Array | None) -> Array:
-    """Axes (d, d) on which the members' best variances by the rule are most likely.
+    """Axes (d, d) on which the components' best variances by the rule are most likely.
 
-    There may be several maxima. With ``begin`` (d, d) the climb stays in its basin; without, it sets out from the most
-    likely axes of members and of their sums, and each summit is probed by turning pairs of axes.
+    There may be several maxima. With ``begin`` (d, d) the run stays in its basin; without, it sets out from the most
+    likely axes of components and of their sums, and each summit is probed by turning pairs of axes.
     """
     scatter, weight = table.scatter, table.weight
     if begin is not None:
@@ -199,7 +199,7 @@ def proportional(scatter: Array, weight: Array, begin: Array) -> tuple[Array, Ar
     """λ (k,) and C (d, d), |C| = 1, for which the covariances λ_k C are most likely.
 
     With λ at its best, d Σ w_k log tr(C⁻¹ S_k) + Σ w log|C| remains, which is convex along C = L exp(X) Lᵀ, X
-    symmetric: the climb from any ``begin`` (d, d) ends at the one maximum. All in units of the least covariance.
+    symmetric: the run from any ``begin`` (d, d) ends at the one maximum. All in units of the least covariance.
     """
     d, total = len(begin), float(weight.sum())
 
@@ -241,7 +241,7 @@ def proportional(scatter: Array, weight: Array, begin: Array) -> tuple[Array, Ar
             break
         gained, c, (value, lower, inner, traces) = value - tried[0], 0.5 * (moved + moved.T), tried
         flat = np.linalg.eigvalsh(c)[0] * float((traces / (d * weight)).min()) < LOST
-        if flat or gained <= ENOUGH * total * d:  # a member too flat for a maximum: the rest is the floor's
+        if flat or gained <= ENOUGH * total * d:  # a component too flat for a maximum: the rest is the floor's
             break
     root = float(np.exp(2 * np.log(np.diag(lower)).sum() / d))
     return np.asarray(traces * root / (d * weight)), c / root

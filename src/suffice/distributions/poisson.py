@@ -7,15 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.lazy import special
-from suffice.core.parameters import COUNT, NONNEGATIVE, Array, parameter
-from suffice.core.readings import Reading, single
-from suffice.core.special import MANY, excess, log_factorial, log_poisson, poisson_draws, whole_quantile
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.family import Family
+from suffice.core.parameters import COUNT, NONNEGATIVE, parameter
+from suffice.display.values import ColumnSummary, single
 from suffice.distributions.gamma import Gamma
 from suffice.distributions.negative_binomial import NegativeBinomial
 from suffice.distributions.weak_priors import EVENTS
+from suffice.numerics.lazy import special
+from suffice.numerics.special import MANY, excess, log_factorial, log_poisson, poisson_draws, whole_quantile
+from suffice.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +63,7 @@ class Poisson(ExponentialFamily):
         return bool(np.max(self.rate, initial=0.0) <= MANY)  # beyond, η·u − A would cancel
 
     def log_density(self, x: Array) -> Array:
-        return super().log_density(x) if self.plain_score else Distribution.log_density(self, x)
+        return super().log_density(x) if self.plain_score else Family.log_density(self, x)
 
     def log_cell(self, x: Array) -> Array:
         if not self.plain_score:
@@ -85,7 +86,7 @@ class Poisson(ExponentialFamily):
     def inverse(self, q: Array) -> Array:
         return whole_quantile(self.cumulative, q, 0)
 
-    def readings(self) -> list[list[Reading]]:
+    def column_summaries(self) -> list[list[ColumnSummary]]:
         return single("mean", self.stacked.mean)
 
     @property
@@ -112,7 +113,7 @@ class Poisson(ExponentialFamily):
     def predict_with(self, belief: Any) -> NegativeBinomial:
         return NegativeBinomial(belief.shape, belief.rate / (belief.rate + 1.0))
 
-    def expected_member(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Any) -> tuple[Self, Array]:
         rate = np.exp(belief.mean_statistic()[..., 0])
         return replace(self, rate=rate), np.asarray(rate - belief.mean)
 

@@ -1,4 +1,4 @@
-"""Covariances drawn towards a multiple of the identity: how far, and the result. Arrays lead with the members."""
+"""Covariances drawn towards a multiple of the identity: how far, and the result. Arrays lead with the components."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.compact import Compact, diagonals
-from suffice.core.parameters import Array, surely_above
-from suffice.core.statistics import share
-from suffice.core.weights import Weights
+from suffice.core.parameters import surely_above
 from suffice.distributions.covariance import RELATIVE_FLOOR
 from suffice.engines import local
+from suffice.numerics.low_rank import LowRank, diagonals
+from suffice.statistics.sums import share
+from suffice.statistics.weights import Weights
+from suffice.types import Array
 
 
 def shrunk(cov: Any, amount: Array | float) -> Any:
-    """(1 − amount) Σ + amount · (tr Σ / d) · I, for an amount of each member (k,) or of all."""
+    """(1 − amount) Σ + amount · (tr Σ / d) · I, for an amount of each component (k,) or of all."""
     d = cov.shape[-1]
-    if isinstance(cov, Compact):
+    if isinstance(cov, LowRank):
         each = np.broadcast_to(amount, len(cov))
         less = cov.scaled(1 - each)
-        return Compact(less.diagonal + (each * cov.variances.mean(axis=1))[:, None], less.factors)
+        return LowRank(less.diagonal + (each * cov.variances.mean(axis=1))[:, None], less.factors)
     part = np.broadcast_to(amount, len(cov))[:, None, None]
     level = np.einsum("kii->k", cov)[:, None, None] / d
     return np.asarray((1 - part) * cov + part * level * np.eye(d))
@@ -30,21 +31,21 @@ def in_units(cov: Any) -> tuple[Any, Array]:
     """Covariances of columns divided by their spread (k, d), and that spread; 1 for columns that have none."""
     variance = diagonals(cov)
     spread = np.sqrt(np.where(variance > 0, variance, 1.0))
-    if isinstance(cov, Compact):
+    if isinstance(cov, LowRank):
         return cov.in_units(1 / spread), spread
     return cov / (spread[:, :, None] * spread[:, None, :]), spread
 
 
 def outside_units(cov: Any, spread: Array) -> Any:
     """The inverse of `in_units`."""
-    if isinstance(cov, Compact):
+    if isinstance(cov, LowRank):
         return cov.in_units(spread)
     return np.asarray(cov * (spread[:, :, None] * spread[:, None, :]))
 
 
 def _squares(cov: Any) -> Array:
     """The sum of the squares of all entries, (k,)."""
-    return cov.squared_norm() if isinstance(cov, Compact) else np.asarray((cov**2).sum(axis=(1, 2)))
+    return cov.squared_norm() if isinstance(cov, LowRank) else np.asarray((cov**2).sum(axis=(1, 2)))
 
 
 def oas(cov: Any, weight: Array) -> Array:
@@ -67,7 +68,7 @@ def ledoit_wolf(cov: Any, weight: Array, fourth: Array) -> Array:
 
 
 def fourth_moments(x: Array, owners: Weights, mean: Array, spread: Array) -> Array:
-    """Σ w ‖(x − mean) / spread‖⁴ of the rows of each member, (k,); mean and spread are (k, d)."""
+    """Σ w ‖(x − mean) / spread‖⁴ of the rows of each component, (k,); mean and spread are (k, d)."""
 
     def part(where: slice) -> Any:
         mine = owners[where]
@@ -75,7 +76,7 @@ def fourth_moments(x: Array, owners: Weights, mean: Array, spread: Array) -> Arr
         away = (x[where] - mean[codes]) / spread[codes]
         squares = np.einsum("ij,ij->i", away, away)
         held = 1.0 if mine.values is None else mine.values
-        return np.bincount(codes, held * squares**2, owners.members)
+        return np.bincount(codes, held * squares**2, owners.n_components)
 
     return np.asarray(local.reduce(part, len(x), 4 * x.shape[1]))
 
@@ -108,7 +109,7 @@ def regularise_wide(scatter: Any, weight: Array, rows: Array, least: Array) -> t
     tuple of Array
         The scatter matrices, and how far each was drawn, (k,): 0 where there are rows enough.
     """
-    if isinstance(scatter, Compact):
+    if isinstance(scatter, LowRank):
         return _regularise_rows(scatter, weight, rows, least)
     found, amounts = scatter, np.zeros(len(scatter))
     for index in np.flatnonzero((weight > 0) & (rows > 0)):
@@ -126,7 +127,7 @@ def regularise_wide(scatter: Any, weight: Array, rows: Array, least: Array) -> t
     return found, amounts
 
 
-def _regularise_rows(scatter: Compact, weight: Array, rows: Array, least: Array) -> tuple[Compact, Array]:
+def _regularise_rows(scatter: LowRank, weight: Array, rows: Array, least: Array) -> tuple[LowRank, Array]:
     """The same of scatter matrices that are kept by their rows."""
     diagonal, factors = np.array(scatter.diagonal), list(scatter.factors)
     variances, amounts = scatter.variances, np.zeros(len(scatter))
@@ -136,9 +137,9 @@ def _regularise_rows(scatter: Compact, weight: Array, rows: Array, least: Array)
             continue
         spread = np.sqrt(np.where(varies, variances[index], np.inf))
         own = factors[index][:, varies] / spread[varies]
-        units = Compact((diagonal[index] / spread**2)[None, varies], [own])
+        units = LowRank((diagonal[index] / spread**2)[None, varies], [own])
         amount = amounts[index] = oas(units, weight[index : index + 1])[0]
         drawn = (1 - amount) * diagonal[index] + amount * variances[index]
         diagonal[index] = np.where(varies, drawn, variances[index])
         factors[index] = np.where(varies, np.sqrt(1 - amount) * factors[index], 0.0)
-    return (Compact(diagonal, factors) if amounts.any() else scatter), amounts
+    return (LowRank(diagonal, factors) if amounts.any() else scatter), amounts

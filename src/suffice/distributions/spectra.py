@@ -1,4 +1,4 @@
-"""Variances along the axes of members: what volume and shape may share, solved for a (k, d) table.
+"""Variances along the axes of components: what volume and shape may share, solved for a (k, d) table.
 
 Σ_k = D_k diag(v_k) D_kᵀ with v_k = λ_k a_k, Π_j a_kj = 1. Given the axes D_k, all that the likelihood knows of the
 rows is s_kj = (D_kᵀ S_k D_k)_jj; each rule here finds the v that minimises Σ_k (w_k Σ_j log v_kj + Σ_j s_kj/v_kj),
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from suffice.core.parameters import Array
+from suffice.types import Array
 
 TOLERANCE = 1e-8  # relative: how far from the rule a given value may be
 LIFT = 1e-3  # above the floor, to begin behind a barrier
@@ -22,7 +22,7 @@ MOST_STEPS, SHORTEST = 30, 1e-8  # of each
 
 
 def lifted(volume: Array, shape: Array, least: Array | float) -> Array:
-    """λ_k a_j ≥ least: a column that is too small even in the largest member rises in all, then each volume."""
+    """λ_k a_j ≥ least: a column that is too small even in the largest component rises in all, then each volume."""
     v = np.asarray(volume[:, None] * shape)
     if (v >= least).all():
         return v
@@ -32,7 +32,7 @@ def lifted(volume: Array, shape: Array, least: Array | float) -> Array:
 
 
 class Spectrum:
-    """Each member has its own volume and shape: VV."""
+    """Each component has its own volume and shape: VV."""
 
     equal_volume: ClassVar[bool] = False
     equal_shape: ClassVar[bool] = False
@@ -41,11 +41,11 @@ class Spectrum:
 
     @property
     def coupled(self) -> bool:
-        """Whether the variances of one member depend on those of another."""
+        """Whether the variances of one component depend on those of another."""
         return self.equal_volume or self.equal_shape
 
     def fit(self, s: Array, w: Array, least: Array | float, guess: Array | None = None) -> Array:
-        """The best variances (k, d), or (1, d) where all members have the same; ``guess`` (k, d) is a start."""
+        """The best variances (k, d), or (1, d) where all components have the same; ``guess`` (k, d) is a start."""
         return np.maximum(s / w[:, None], least)
 
     def count(self, k: int, d: int) -> int:
@@ -68,7 +68,7 @@ class Spectrum:
         return log_v
 
     def spread(self, k: int, d: int, w: Array) -> Array:
-        """The covariance of the logarithms of one member's estimated variances, (k, d, d)."""
+        """The covariance of the logarithms of one component's estimated variances, (k, d, d)."""
         return np.eye(d) * (2 / w)[:, None, None]
 
     def level(self, least: Array) -> Array:
@@ -85,7 +85,7 @@ class Spectrum:
 
 
 class VolumeOnly(Spectrum):
-    """Each member is round and has its own volume: VI."""
+    """Each component is round and has its own volume: VI."""
 
     round = True
 
@@ -107,7 +107,7 @@ class VolumeOnly(Spectrum):
 
 
 class OneVolume(Spectrum):
-    """All members are round and of one volume: EI."""
+    """All components are round and of one volume: EI."""
 
     equal_volume = equal_shape = round = True
 
@@ -128,7 +128,7 @@ class OneVolume(Spectrum):
 
 
 class OneSpectrum(Spectrum):
-    """All members have one volume and one shape: EE."""
+    """All components have one volume and one shape: EE."""
 
     equal_volume = equal_shape = True
 
@@ -149,7 +149,7 @@ class OneSpectrum(Spectrum):
 
 
 class OneShape(Spectrum):
-    """All members have one shape, each its own volume: VE.
+    """All components have one shape, each its own volume: VE.
 
     With v_kj = λ_k a_j and λ at its best, d Σ w_k log Σ_j s_kj/a_j + Σ w Σ_j log a_j remains: convex in log a.
     """
@@ -203,7 +203,7 @@ class OneShape(Spectrum):
     def above(self, s: Array, w: Array, least: Array, v: Array) -> Array:
         """The best variances under an active floor, from some above it: Newton steps behind a falling barrier.
 
-        The barrier of a member weighs as much as the member does, so that one without rows is not pushed away.
+        The barrier of a component weighs as much as the component does, so that one without rows is not pushed away.
         """
         (k, d), part = s.shape, (w / w.sum())[:, None]
         log_v = np.log(v)
@@ -255,7 +255,7 @@ class OneShape(Spectrum):
 
 
 class OneSize(Spectrum):
-    """All members have one volume, each its own shape: EV.
+    """All components have one volume, each its own shape: EV.
 
     Without a floor v_k = λ s_k/g_k with g_k the geometric mean of s_k and λ = Σ g/Σ w. Under a floor
     v_kj = max(least, s_kj/μ_k), where Π_j v_kj = λᵈ fixes μ_k and Σ μ = Σ w fixes λ.
@@ -272,7 +272,7 @@ class OneSize(Spectrum):
         return np.exp(log_v if (log_v >= log_least).all() else self.above(log_s, float(w.sum()), log_least))
 
     def above(self, log_s: Array, total: float, log_least: Array) -> Array:
-        """Log variances under an active floor: bisection on Σ_j log v_kj, the same for all members."""
+        """Log variances under an active floor: bisection on Σ_j log v_kj, the same for all components."""
         rise = np.sort(log_least - log_s, axis=1)  # where each axis leaves the floor as −log μ grows
         order = np.argsort(log_least - log_s, axis=1)
         d = log_s.shape[1]

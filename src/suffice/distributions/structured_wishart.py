@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.parameters import Array
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
+from suffice.types import Array
 
 
 def _mean_diagonal(scatter: Array) -> Array:
@@ -30,10 +30,11 @@ KEPT: dict[str, Callable[[Array], Array]] = {
 class StructuredWishart(NormalInverseWishart, register=False):
     """A :class:`NormalInverseWishart` whose scale has the ``structure`` of the covariances.
 
-    With "full" it is that belief. With "tied" all members have the mean of their scales and degrees of freedom, which
-    is the best belief that they can have in common. With "diag" and "spherical" degrees of freedom are counted as for
-    full matrices: no density of such covariances, but as good a bound to climb, and scikit-learn's numbers. ``ridge``
-    is added to the variances of rows, as its ``reg_covar``; rows are scored without it, so the bound may fall a little.
+    With "full" it is that belief. With "tied" all components have the mean of their scales and degrees of freedom,
+    which is the best belief that they can have in common. With "diag" and "spherical" degrees of freedom are counted as
+    for full matrices: no density of such covariances, but as good a bound to climb, and scikit-learn's numbers.
+    ``ridge`` is added to the variances of rows, as its ``reg_covar``; rows are scored without it, so the bound may fall
+    a little.
     """
 
     structure: str = "full"
@@ -49,7 +50,7 @@ class StructuredWishart(NormalInverseWishart, register=False):
         (k, d), count = stats.centre.shape, self.count + weight
         away = (stats.centre - self.mean) + stats.shift
         between = (self.count * weight / count)[:, None, None] * away[:, :, None] * away[:, None, :]
-        pooled = len(stats.scatter) < k  # one matrix for all members: each has an equal part
+        pooled = len(stats.scatter) < k  # one matrix for all components: each has an equal part
         within = np.broadcast_to(stats.scatter / k, (k, d, d)) if pooled else stats.scatter
         scatter = within + between + (self.ridge * weight)[:, None, None] * np.eye(d)
         shared = self.structure == "tied"

@@ -1,10 +1,10 @@
 """Covariance structures: objects that know their M-step, their number of parameters and their standard errors.
 
 Σ_k = λ_k D_k A_k D_kᵀ with |A_k| = 1: a volume, a shape and an orientation. Three letters name a structure, each E
-(equal in all members), V (variable) or I (the identity): the fourteen models of Banfield and Raftery, Celeux and
+(equal in all components), V (variable) or I (the identity): the fourteen models of Banfield and Raftery, Celeux and
 Govaert. A rule of :mod:`suffice.distributions.spectra` knows volume and shape; a class here knows one kind of
 orientation. A structure is found by its name in ``STRUCTURES``; nothing else asks for the name. Arrays lead with the
-members: a scatter is (k, d, d), a weight (k,).
+components: a scatter is (k, d, d), a weight (k,).
 
 Over 400 lines: fourteen models in one registry, each with its own maximum, floor and count.
 """
@@ -15,10 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.core.compact import Compact, broadcast, diagonal, diagonals, summed
-from suffice.core.errors import ParameterError
-from suffice.core.names import guessed
-from suffice.core.parameters import Array, surely_above
+from suffice.core.parameters import surely_above
 from suffice.distributions import compact_covariance
 from suffice.distributions.covariance import (
     RELATIVE_FLOOR,
@@ -46,6 +43,10 @@ from suffice.distributions.orientation import (
     proportional_above,
 )
 from suffice.distributions.spectra import SPECTRA, TOLERANCE, Spectrum
+from suffice.errors import ParameterError
+from suffice.numerics.low_rank import LowRank, broadcast, diagonal, diagonals, summed
+from suffice.tables.column_names import guessed
+from suffice.types import Array
 
 STRUCTURES: dict[str, Structure] = {}
 ON_FLOOR = 1e-4  # relative: variances that are no farther above the floor lie on it
@@ -70,12 +71,12 @@ def over_axes(vectors: Array, v: Array, floor: Array) -> tuple[Array, Array]:
 
 
 class Structure:
-    """One model of the covariances of all members; the base class is any covariance for each member, VVV."""
+    """One model of the covariances of all components; the base class is any covariance for each component, VVV."""
 
     letters: str = "VVV"
     learned: ClassVar[bool] = True
-    keeps: ClassVar[str] = "full"  # of the scatter: "full", its "diagonal", or "pooled" over the members
-    compact: ClassVar[bool] = True  # takes matrices as `Compact` too: else they come as arrays
+    keeps: ClassVar[str] = "full"  # of the scatter: "full", its "diagonal", or "pooled" over the components
+    compact: ClassVar[bool] = True  # takes matrices as `LowRank` too: else they come as arrays
     marginal: ClassVar[str] = ""  # the name of the structure that some of the columns have, where it is another
 
     def __init__(self, letters: str = "VVV") -> None:
@@ -93,27 +94,27 @@ class Structure:
 
     @property
     def free(self) -> bool:
-        """Whether nothing restricts or links the members, so that an inverse Wishart belief stays one."""
+        """Whether nothing restricts or links the components, so that an inverse Wishart belief stays one."""
         return self.letters == "VVV"
 
     @property
     def coupled(self) -> bool:
-        """Whether the covariance of one member depends on the rows of another."""
+        """Whether the covariance of one component depends on the rows of another."""
         return self.rule.coupled or self.letters[2] == "E"
 
     @property
     def equal_volume(self) -> bool:
-        """Whether all members have one volume."""
+        """Whether all components have one volume."""
         return self.letters[0] == "E"
 
     @property
     def shared(self) -> bool:
-        """Whether all members have one covariance."""
+        """Whether all components have one covariance."""
         return self.letters[:2] in {"EE", "EI"} and self.letters[2] != "V"
 
     @property
     def joint(self) -> Structure:
-        """The structure of one covariance for all members."""
+        """The structure of one covariance for all components."""
         return STRUCTURES["EEE"]
 
     # ---- the M-step ---------------------------------------------------------------------------------------------
@@ -123,17 +124,17 @@ class Structure:
         Parameters
         ----------
         scatter, weight
-            (k, d, d) and (k,). Where all members share one covariance, the scatter may be pooled, (1, d, d), and so is
-            the answer always.
+            (k, d, d) and (k,). Where all components share one covariance, the scatter may be pooled, (1, d, d), and so
+            is the answer always.
         begin
-            The present covariances (k, d, d), from which iterations set out and below which none ends. A member of
+            The present covariances (k, d, d), from which iterations set out and below which none ends. A component of
             weight 0 keeps of them what it does not share.
         floor
-            A matrix (d, d) which no covariance may fall under, in the sense of :meth:`raised`.
+            A matrix (d, d) which no covariance may fall under, in the sense of :meth:`apply_floor`.
         """
         seen = weight > 0
         if not seen.any():
-            unit = diagonal(np.ones(scatter.shape[:2]), compact=isinstance(scatter, Compact))
+            unit = diagonal(np.ones(scatter.shape[:2]), compact=isinstance(scatter, LowRank))
             return unit if begin is None else begin[: len(scatter)]
         if not (self.shared or seen.all()):
             scatter, weight = with_unseen(scatter, weight, seen, begin)
@@ -149,11 +150,11 @@ class Structure:
         return begin if worse and (floor is None or self.above(begin, floor)) else found
 
     def best(self, scatter: Any, weight: Array, begin: Any, floor: Any) -> Any:
-        """The M-step where every member has rows."""
+        """The M-step where every component has rows."""
         cov = scatter / weight[:, None, None]
         if floor is None:
             return cov
-        if isinstance(cov, Compact):
+        if isinstance(cov, LowRank):
             raised = compact_covariance.raised(cov, compact_covariance.least_variances(cov, floor))
             if raised is not None:
                 return raised
@@ -179,7 +180,7 @@ class Structure:
         keep = np.asarray(allowed & (objectives(usable, scatter, weight) > objectives(found, scatter, weight)))
         return np.where(keep[:, None, None], begin, found)
 
-    def raised(self, cov: Any, floor: Any) -> Any:
+    def apply_floor(self, cov: Any, floor: Any) -> Any:
         """The covariances of the structure nearest to ``cov`` (k, d, d) with none under ``floor`` (d, d).
 
         Σ ⪰ floor where each linear map of a structure's covariances has it too; along the axes of the covariances
@@ -195,8 +196,8 @@ class Structure:
         height, doubt = self.over(cov, floor)
         return bool((height >= 1 - 1e-12 - doubt).all())
 
-    def held(self, cov: Any, floor: Any) -> Array:
-        """Which members (k,) lie on the floor."""
+    def on_floor(self, cov: Any, floor: Any) -> Array:
+        """Which components (k,) lie on the floor."""
         height, doubt = self.over(cov, floor)
         return np.asarray((height <= 1 + ON_FLOOR + doubt).any(axis=1))
 
@@ -205,7 +206,7 @@ class Structure:
 
         Where a root tells that all are well above it, twice the floor is answer enough.
         """
-        if isinstance(cov, Compact):
+        if isinstance(cov, LowRank):
             height = compact_covariance.heights(cov, compact_covariance.least_variances(cov, floor))
             if height is not None:
                 return height, np.zeros((len(cov), 1))
@@ -222,7 +223,7 @@ class Structure:
 
     def floored(self, cov: Any, least: Array) -> Any:
         """Covariances of the structure that can be inverted; ``least`` (k, d) are standard deviations."""
-        if isinstance(cov, Compact):
+        if isinstance(cov, LowRank):
             found = compact_covariance.floored(cov, least)
             if found is not None and (found is cov or not self.coupled or self.shared):
                 return found
@@ -232,7 +233,7 @@ class Structure:
             return mended
         for factor in 4.0 * 100.0 ** np.arange(5):
             relative = factor * RELATIVE_FLOOR * cov.shape[-1] * np.einsum("kii->ki", cov).max(axis=0)
-            cov = self.raised(cov, np.diag(np.maximum(relative, np.square(least).max(axis=0))))
+            cov = self.apply_floor(cov, np.diag(np.maximum(relative, np.square(least).max(axis=0))))
             if floored(cov, least) is cov:
                 break
         return cov
@@ -264,7 +265,7 @@ class Composed(Structure):
     compact = False
 
     def axes(self, cov: Array) -> tuple[Array, Array]:
-        """The axes (k, d, d) of the members and the variances (k, d) along them."""
+        """The axes (k, d, d) of the components and the variances (k, d) along them."""
         values, vectors = eigen(cov)
         return vectors, values
 
@@ -296,15 +297,15 @@ class Axes(Composed):
 
     def project(self, scatter: Any, weight: Array, begin: Any = None, floor: Any = None) -> Any:
         """On diagonals alone."""
-        start = None if begin is None else Compact(diagonals(begin))
-        return super().project(Compact(diagonals(scatter)), weight, start, floor)
+        start = None if begin is None else LowRank(diagonals(begin))
+        return super().project(LowRank(diagonals(scatter)), weight, start, floor)
 
     def best(self, scatter: Any, weight: Array, begin: Any, floor: Any) -> Any:
         s = np.maximum(diagonals(scatter), 0.0)
         if floor is None and self.rule.needs_least:
             floor = resolved(scatter, weight)
         least: Array | float = 0.0 if floor is None else diagonals(floor)
-        return Compact(self.rule.fit(s, weight, least, None if begin is None else diagonals(begin)))
+        return LowRank(self.rule.fit(s, weight, least, None if begin is None else diagonals(begin)))
 
     def floored(self, cov: Any, least: Array) -> Any:
         v = diagonals(cov)
@@ -312,11 +313,11 @@ class Axes(Composed):
         if not low.any():
             return cov
         if not self.coupled or self.shared:
-            return Compact(np.where(low, least**2, v))
-        raised = Compact(v)
+            return LowRank(np.where(low, least**2, v))
+        raised = LowRank(v)
         for factor in 4.0 * 100.0 ** np.arange(5):
             relative = factor * RELATIVE_FLOOR * v.shape[1] * raised.diagonal.max(axis=0)
-            raised = self.raised(raised, Compact(np.maximum(relative, np.square(least).max(axis=0))))
+            raised = self.apply_floor(raised, LowRank(np.maximum(relative, np.square(least).max(axis=0))))
             if not (raised.diagonal < least**2).any():
                 break
         return raised
@@ -330,7 +331,7 @@ class Axes(Composed):
 
     def holds(self, cov: Any) -> bool:
         v = diagonals(cov)
-        if isinstance(cov, Compact) and not cov.factors:
+        if isinstance(cov, LowRank) and not cov.factors:
             return self.rule.holds(v)
         cov = np.asarray(cov)
         apart, spread = np.abs(cov * (1 - np.eye(cov.shape[-1]))), np.sqrt(v)
@@ -344,7 +345,7 @@ class Axes(Composed):
 
 
 class OneSizeAxes(Axes):
-    """Uncorrelated columns, members of one volume, EVI: some of the columns have any volume."""
+    """Uncorrelated columns, components of one volume, EVI: some of the columns have any volume."""
 
     marginal = "VVI"
 
@@ -364,13 +365,13 @@ class Identity(Axes):
         return self
 
     def best(self, scatter: Any, weight: Array, begin: Any, floor: Any) -> Any:
-        return Compact(np.ones(scatter.shape[:-1]))
+        return LowRank(np.ones(scatter.shape[:-1]))
 
     def count(self, k: int, d: int) -> int:
         return 0
 
     def holds(self, cov: Any) -> bool:
-        if isinstance(cov, Compact) and not cov.factors:
+        if isinstance(cov, LowRank) and not cov.factors:
             return bool((np.abs(cov.diagonal - 1.0) <= TOLERANCE).all())
         return bool((np.abs(np.asarray(cov) - np.eye(cov.shape[-1])) <= TOLERANCE).all())
 
@@ -379,7 +380,7 @@ class Identity(Axes):
 
 
 class OwnAxes(Composed):
-    """Each member has its own axes; EEV, VEV: the scatter's, the longest with the longest."""
+    """Each component has its own axes; EEV, VEV: the scatter's, the longest with the longest."""
 
     marginal = "VVV"
 
@@ -399,7 +400,7 @@ class OwnAxes(Composed):
 
 
 class OwnShapes(OwnAxes):
-    """Members of one volume and nothing else in common, EVV: whatever the units of the columns."""
+    """Components of one volume and nothing else in common, EVV: whatever the units of the columns."""
 
     over = Structure.over
 
@@ -416,7 +417,7 @@ class OwnShapes(OwnAxes):
 
 
 class CommonAxes(Composed):
-    """All members have the same axes, EVE and VVE: common principal components."""
+    """All components have the same axes, EVE and VVE: common principal components."""
 
     marginal = "VVV"
 
@@ -452,7 +453,7 @@ class CommonAxes(Composed):
 
 
 class Proportional(CommonAxes):
-    """One covariance up to a factor for each member, VEE."""
+    """One covariance up to a factor for each component, VEE."""
 
     marginal = ""
     over = Structure.over
@@ -489,7 +490,7 @@ class Proportional(CommonAxes):
 
 
 class Pooled(Structure):
-    """One covariance, any, for all members: EEE."""
+    """One covariance, any, for all components: EEE."""
 
     keeps = "pooled"
 
@@ -500,7 +501,7 @@ class Pooled(Structure):
         return self.rule.level(least)
 
     def holds(self, cov: Any) -> bool:
-        if isinstance(cov, Compact):
+        if isinstance(cov, LowRank):
             if cov.shared:
                 return True
             cov = cov.dense()

@@ -7,14 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.calculus import errors_from_information
-from suffice.core.distribution import Alert
-from suffice.core.iterative import Iterative, newton_step, weighted_median
-from suffice.core.lazy import special
-from suffice.core.parameters import POSITIVE, REAL, Array, parameter
-from suffice.core.readings import Reading, number, spreads
-from suffice.core.special import t_quantile
+from suffice.core.iterative_family import IterativeFamily, newton_step, weighted_median
+from suffice.core.parameters import POSITIVE, REAL, parameter
+from suffice.display.values import ColumnSummary, decimals, number, rounded, spreads
 from suffice.distributions.normal import HALF_LOG_TAU, spread_floor
+from suffice.numerics.derivatives import errors_from_information
+from suffice.numerics.lazy import special
+from suffice.numerics.special import t_quantile
+from suffice.types import Alert, Array
 
 NAMES = ("df", "loc", "scale")
 OFFSETS = (0.0, -2.8, -0.6, 0.6, 2.8)  # candidates of log df around the current
@@ -44,12 +44,17 @@ def log_constant(df: Any) -> tuple[Array, Array, Array]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StudentT(Iterative):
+class StudentT(IterativeFamily):
     r"""A bell with heavy tails: :math:`p(x) \propto (1 + r^2/\nu)^{-(\nu+1)/2}`, r = (x − loc)/scale, ν = ``df``.
 
     A Normal whose precision differs from row to row. A pass gathers the sums of an EM step for a fan of df, and the
     exact gradient and Hessian at the current value; the step is Newton's when it is short, else the best EM step.
     Rows far out weigh little, so outliers hardly move loc.
+
+    References
+    ----------
+    Liu, C. and Rubin, D. B. (1995). ML estimation of the t distribution using EM and its extensions, ECM and ECME.
+    Statistica Sinica 5, 19-39.
 
     >>> sf.fit(sf.StudentT(df=3).fix("df"), [1.0, 2.0, 3.0, 4.0, 90.0]).distribution
     StudentT(df=3, loc=2.56174, scale=2.43795).fix('df')
@@ -106,7 +111,7 @@ class StudentT(Iterative):
 
     @property
     def _unit(self) -> Array:
-        """The length in which moves of loc are measured: the scale, one for all members where loc is tied."""
+        """The length in which moves of loc are measured: the scale, one for all components where loc is tied."""
         scale = np.asarray(self.scale)
         return np.broadcast_to(scale.min(axis=0), scale.shape) if "loc" in self.tied else scale
 
@@ -127,7 +132,7 @@ class StudentT(Iterative):
         return gradient[..., pick], hessian[..., pick, :][..., pick]
 
     def maximise(self, stats: Any) -> Self:
-        safe = self._expect(stats)
+        safe = self._e_step(stats)
         gradient, hessian = self._derivatives(stats)
         df, scale = np.asarray(self.df), np.asarray(self.scale)
         rest = safe["df"] == df
@@ -160,7 +165,7 @@ class StudentT(Iterative):
             values[name] = np.broadcast_to(values[name][:1], values[name].shape)
         return self.choose(stats.weight == 0, replace(self, **values))
 
-    def _expect(self, stats: Any) -> dict[str, Array]:
+    def _e_step(self, stats: Any) -> dict[str, Array]:
         """The best df of the fan, and loc and scale after an EM step that begins there."""
         weight, candidates = stats.weight, self.candidates
         sums = stats.total[..., : 4 * candidates.shape[-1]].reshape((*candidates.shape, 4))
@@ -210,21 +215,21 @@ class StudentT(Iterative):
                 f"the tails are no heavier than a Normal's, so df grows without bound; it was held at {HIGHEST:g}, "
                 "where loc and scale are the Normal's mean and std. Use sf.Normal(), or fix df."
             )
-            found = (*found, ("boundary", text))
+            found = (*found, Alert("boundary", text))
         flat = (np.asarray(stack.scale) <= spread_floor(np.asarray(stack.loc))) & (stats.weight > 0)
         if ("scale" in self.free and flat.any()) or ("df" in self.free and (df <= LOWEST).any()):
             text = (
                 "so many values are equal that the density grows without bound there; the scale was held at the "
                 "smallest that float64 resolves. Fix scale, or add data."
             )
-            found = (*found, ("collapsed", text))
+            found = (*found, Alert("collapsed", text))
         return found
 
     @property
-    def sharpness(self) -> Array:
+    def peak_precision(self) -> Array:
         return np.asarray(np.square(1 / self.scale))
 
-    def blunted(self, by: Array) -> Self:
+    def widen(self, by: Array) -> Self:
         return replace(self, scale=self.scale * np.sqrt(by))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
@@ -236,8 +241,8 @@ class StudentT(Iterative):
     def inverse(self, q: Array) -> Array:
         return np.asarray(self.loc + self.scale * t_quantile(self.df, q))
 
-    def readings(self) -> list[list[Reading]]:
-        """Location ± scale, which it has whatever its tails are, and how heavy these are."""
+    def column_summaries(self) -> list[list[ColumnSummary]]:
+        """Location and scale, which it has whatever its tails are, and how heavy these are."""
         stack = self.stacked
         columns = zip(spreads(stack.loc, stack.scale), np.asarray(stack.df).T, strict=True)
         return [[_with_tails(one, float(df)) for one, df in zip(*column, strict=True)] for column in columns]
@@ -269,6 +274,13 @@ class StudentT(Iterative):
         return self.scale
 
 
-def _with_tails(one: Reading, df: float) -> Reading:
+def _with_tails(one: ColumnSummary, df: float) -> ColumnSummary:
+    """Location, scale and df by their names, and the standard deviation where there is one."""
     loc, scale = one.numbers.values()
-    return Reading((*one.pieces, f"df {number(df, 2)}"), {"loc": loc, "scale": scale, "df": df})
+    places = decimals(scale)
+    told = (f"{rounded(loc, places)}, scale {rounded(scale, places)}", f"df {number(df, 2)}")
+    numbers = {"loc": loc, "scale": scale, "df": df}
+    if not df > 2:
+        return ColumnSummary(told, numbers)
+    std = scale * float(np.sqrt(df / (df - 2)))
+    return ColumnSummary((*told, f"std {number(std, 3)}"), {**numbers, "std": std})

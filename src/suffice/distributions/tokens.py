@@ -7,16 +7,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.latent import Expectation
-from suffice.core.parameters import Array, Domain
-from suffice.core.sketch import blank, points
-from suffice.core.sparse import Sparse
-from suffice.core.statistics import Sums
-from suffice.core.weights import Weights
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.parameters import Domain
+from suffice.core.responsibilities import EStep
 from suffice.distributions.bernoulli import Bernoulli
 from suffice.distributions.multinomial import Multinomial
 from suffice.kernels import choosing
+from suffice.statistics.sums import Sums
+from suffice.statistics.weights import Weights
+from suffice.tables.sketch import blank, points
+from suffice.tables.sparse import Sparse
+from suffice.types import Array
 
 AMOUNTS = Domain("a vector of numbers of at least 0", low=0.0, closed=(True, False), core=1)
 ROWS = 1024  # that are written out where zeros matter
@@ -65,7 +66,7 @@ class SparseSums(ExponentialFamily, register=False):
     def gather(self, x: Any, w: Weights) -> Any:
         if not isinstance(x, Sparse):
             return super().gather(x, w)
-        total = w.member_totals()[:, None]
+        total = w.component_totals()[:, None]
         weight = np.repeat(total, x.shape[1], axis=1)
         return Sums(weight, np.zeros(weight.shape), x.sums(w).reshape(len(total), *x.shape[1:]))
 
@@ -73,8 +74,8 @@ class SparseSums(ExponentialFamily, register=False):
         """Long slices: each has sums of all words, which cost more to add than many cells to gather."""
         return -(-rows.cells // 4) if isinstance(rows, Sparse) else super().gather_width(rows)
 
-    def _width(self, rows: Any) -> int:
-        return rows.cells + self.members if isinstance(rows, Sparse) else super()._width(rows)
+    def score_width(self, rows: Any) -> int:
+        return rows.cells + self.n_components if isinstance(rows, Sparse) else super().score_width(rows)
 
     def log_density(self, x: Any) -> Array:
         if not isinstance(x, Sparse):
@@ -91,10 +92,10 @@ class SparseSums(ExponentialFamily, register=False):
             return super().best(x, log_weights)
         return x.best(eta.reshape(len(eta), -1), log_weights - partition.sum(axis=1))
 
-    def expect(self, x: Any, log_weights: Array, weights: Array | None = None) -> Expectation:
+    def e_step(self, x: Any, log_weights: Array, weights: Array | None = None) -> EStep:
         if isinstance(x, Sparse):
-            return super(ExponentialFamily, self).expect(x, log_weights, weights)
-        return super().expect(x, log_weights, weights)
+            return super(ExponentialFamily, self).e_step(x, log_weights, weights)
+        return super().e_step(x, log_weights, weights)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,18 +115,18 @@ class Tokens(SparseSums, Multinomial, register=False):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.where(x > 0, x * np.log(self.probs), 0.0).sum(axis=-1))
 
-    def pieces(self, x: Any) -> list[tuple[Any, Array]]:
+    def log_prob_by_column(self, x: Any) -> list[tuple[Any, Array]]:
         rows = x.matrix.toarray() if isinstance(x, Sparse) else x[:, 0]
         rows = np.where(np.isnan(rows).any(axis=1, keepdims=True), 0.0, rows)
         with np.errstate(invalid="ignore"):
             cells = np.where(rows[:, None] > 0, rows[:, None] * self.natural()[:, 0], 0.0)
         return [((column,), cells[:, :, column]) for column in range(rows.shape[1])]
 
-    def shaped(self, rows: Any) -> Self:
+    def for_data(self, rows: Any) -> Self:
         return self._wide(rows.shape[-1]).widened(1)
 
     @property
-    def owner(self) -> str:
+    def _statistics_family(self) -> str:
         return self.name
 
 
@@ -159,12 +160,12 @@ class Flags(SparseSums, Bernoulli, register=False):
             return super().best(x, log_weights)
         return choosing.above_best(x.matrix, x.threshold, eta, partition, log_weights)
 
-    def expect(self, x: Any, log_weights: Array, weights: Array | None = None) -> Expectation:
-        return super().expect(x.flags if isinstance(x, Above) else x, log_weights, weights)
+    def e_step(self, x: Any, log_weights: Array, weights: Array | None = None) -> EStep:
+        return super().e_step(x.flags if isinstance(x, Above) else x, log_weights, weights)
 
-    def pieces(self, x: Any) -> list[tuple[Any, Array]]:
+    def log_prob_by_column(self, x: Any) -> list[tuple[Any, Array]]:
         plain = x.flags if isinstance(x, Above) else x.matrix.toarray() if isinstance(x, Sparse) else x
-        return super().pieces(plain)
+        return super().log_prob_by_column(plain)
 
 
 @points.register

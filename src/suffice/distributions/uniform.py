@@ -8,19 +8,21 @@ from typing import Any, Self
 import numpy as np
 
 from suffice import kernels
-from suffice.core.distribution import Alert, Distribution
-from suffice.core.errors import DataError, ParameterError
-from suffice.core.parameters import REAL, Array, parameter
-from suffice.core.readings import Reading, between
-from suffice.core.statistics import Extremes
-from suffice.core.weights import Weights
+from suffice.core.family import Family
+from suffice.core.parameters import REAL, parameter
+from suffice.display.values import ColumnSummary, between
 from suffice.distributions.normal import spread_floor
+from suffice.errors import DataError, ParameterError
+from suffice.statistics.sums import Extremes
+from suffice.statistics.weights import Weights
+from suffice.tables.column_names import in_columns
+from suffice.types import Alert, Array
 
 FARTHEST = 1e307  # of a bound that is moved: its distance to another one is finite
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Uniform(Distribution):
+class Uniform(Family):
     r"""Every value from ``low`` to ``high`` alike: :math:`p(x) = 1/(b-a)`.
 
     Not an exponential family: its statistics are the smallest and the largest value, so rows can be added but not
@@ -33,7 +35,7 @@ class Uniform(Distribution):
     low: Any = parameter(REAL, typical=(-3.0, -0.5))
     high: Any = parameter(REAL, typical=(0.5, 3.0))
 
-    in_place = True
+    _in_place = True
 
     def __post_init__(self) -> None:
         """Give a bound that was left out the place one beside the other, and check their order."""
@@ -51,7 +53,7 @@ class Uniform(Distribution):
     def gather(self, x: Array, w: Weights) -> Extremes:
         stats = Extremes(*kernels.extremes(x, **w.arguments))
         if not np.isfinite(np.where(stats.weight > 0, stats.high - stats.low, 0.0)).all():
-            self.admit(x, w)  # names the infinite cell
+            self.check_support(x, w)  # names the infinite cell
         return stats
 
     def maximise(self, stats: Any) -> Self:
@@ -80,10 +82,10 @@ class Uniform(Distribution):
                 raise DataError(msg)
 
     @property
-    def rigid(self) -> bool:
+    def learns_bounds(self) -> bool:
         return bool(self.free)
 
-    def loosened(self, factor: float) -> Self:
+    def with_wider_bounds(self, factor: float) -> Self:
         by = np.subtract(self.high, self.low) * (factor - 1) / 2
         low = self.low if "low" in self.fixed else np.maximum(self.low - by, -FARTHEST)
         high = self.high if "high" in self.fixed else np.minimum(self.high + by, FARTHEST)
@@ -104,13 +106,19 @@ class Uniform(Distribution):
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         flat = (stats.weight > 0) & (stats.low == stats.high)
         stack = self.stacked
-        if not (flat & (np.subtract(stack.high, stack.low) <= 4 * spread_floor(np.asarray(stack.high), 1e-300))).any():
+        flat = flat & (np.subtract(stack.high, stack.low) <= 4 * spread_floor(np.asarray(stack.high), 1e-300))
+        if not flat.any():
             return super().alerts(stats)
+        value = float(stats.low[flat][0])
         text = (
-            f"every value equals {stats.low[flat][0]:g}, so the bounds meet and no density exists; they were held "
-            "apart by the least that float64 resolves there. Add data, or fix a bound."
+            "every value",
+            in_columns(flat),
+            (
+                f" equals {value:g}, so the bounds meet and no density exists; they were held apart by the least that "
+                "float64 resolves there. Add data, or fix a bound."
+            ),
         )
-        return (*super().alerts(stats), ("collapsed", text))
+        return (*super().alerts(stats), Alert("collapsed", text, value=value))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return rng.uniform(self.low, self.high, (n, *self.batch))
@@ -121,7 +129,7 @@ class Uniform(Distribution):
     def inverse(self, q: Array) -> Array:
         return np.asarray(self.low + q * np.subtract(self.high, self.low))
 
-    def readings(self) -> list[list[Reading]]:
+    def column_summaries(self) -> list[list[ColumnSummary]]:
         columns = zip(np.asarray(self.stacked.low).T, np.asarray(self.stacked.high).T, strict=True)
         return [[between(low, high) for low, high in zip(*ends, strict=True)] for ends in columns]
 

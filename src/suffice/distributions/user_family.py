@@ -8,12 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core import exponential, quadrature
-from suffice.core.calculus import first_derivative, hessian
-from suffice.core.distribution import Alert
-from suffice.core.errors import ParameterError
-from suffice.core.parameters import REAL, VECTOR, Array, parameter
-from suffice.distributions.user_support import domain_of, inside, shown
+from suffice.core import exponential_family
+from suffice.core.parameters import REAL, VECTOR, parameter
+from suffice.distributions.user_support import display_name, domain_of, inside
+from suffice.errors import ParameterError
+from suffice.numerics import quadrature
+from suffice.numerics.derivatives import first_derivative, hessian
+from suffice.types import Alert, Array
 
 # Lengths on which A may be smooth around η, in units of |η| and of 1; the one on which halving changes least is taken.
 RATIOS = (4.0, 1.0, 0.25)
@@ -22,7 +23,7 @@ LENGTHS = (4.0, 1.0, 0.25, 2.0**-6, 2.0**-10, 2.0**-14)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExponentialFamily(exponential.ExponentialFamily, register=False):
+class ExponentialFamily(exponential_family.ExponentialFamily, register=False):
     r"""A family of your own: :math:`p(x) = h(x)\, e^{\eta \cdot u(x) - A(\eta)}`.
 
     Fitting, weights, missing cells, stacks, standard errors, sampling, moments, entropy and quantiles follow from the
@@ -42,6 +43,10 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
         Finite ends belong to the support where h is positive and u finite.
     start
         A natural parameter η at which A is finite: a number, or a list for several statistics. Fitting begins there.
+    eta
+        The natural parameter itself, where it is known; a fit sets it.
+    fixed, tied : set of str
+        Names of parameters that are not learned, and that components share; ``fix`` and ``tie`` set them.
 
     Examples
     --------
@@ -178,7 +183,7 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
 
     # ---- learning -----------------------------------------------------------------------------------------------
     def maximise(self, stats: Any) -> Self:
-        if "eta" not in self.tied or self.members == 1:
+        if "eta" not in self.tied or self.n_components == 1:
             return super().maximise(stats)
         pooled = replace(stats, weight=_pooled(stats.weight), total=_pooled(stats.total), base=_pooled(stats.base))
         return super().maximise(pooled)
@@ -203,7 +208,7 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
                 "no finite η reproduces the mean of u in the data: it lies on the edge of what the family can mean, "
                 "and η runs off. Add data, or fix eta."
             )
-            found.append(("boundary", text))
+            found.append(Alert("boundary", text))
         if (
             "eta" not in self.fixed
             and self._numbers
@@ -213,14 +218,14 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
                 "the statistics depend on each other linearly (Cov u is singular), so only some combinations of eta "
                 "are identified; the others keep their start. Leave a statistic out."
             )
-            found.append(("not identified", text))
+            found.append(Alert("not identified", text))
         total = np.max(np.abs(np.log(np.asarray(quadrature.cellwise(self, _mass)))))
         if total > 1e-6:
             text = (
                 f"at the estimate h·exp(η·u − A) adds up to {np.exp(total):.6g} or its inverse instead of 1: A does "
                 "not belong to u and h there, so neither the estimate nor its likelihood is to be trusted."
             )
-            found.append(("not normalised", text))
+            found.append(Alert("not normalised", text))
         return tuple(found)
 
     def runs_off(self, stats: Any) -> Array:
@@ -316,10 +321,10 @@ class ExponentialFamily(exponential.ExponentialFamily, register=False):
         functions = (getattr(f, "__name__", repr(f)) for f in (self.u, self.h, self.A))
         eta = np.array2string(np.asarray(self.eta), precision=6, separator=", ", threshold=12)
         marks = "".join(f".{verb}('eta')" for verb, names in (("fix", self.fixed), ("tie", self.tied)) if names)
-        return f"ExponentialFamily({', '.join(functions)}, support={shown(self.support)}, eta={eta}){marks}"
+        return f"ExponentialFamily({', '.join(functions)}, support={display_name(self.support)}, eta={eta}){marks}"
 
 
-ExponentialFamily.start = exponential.ExponentialFamily.start  # type: ignore[method-assign]
+ExponentialFamily.start = exponential_family.ExponentialFamily.start  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import ParameterError
-from suffice.core.parameters import Array, Domain
+from suffice.core.parameters import Domain
+from suffice.errors import ParameterError
+from suffice.types import Array
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def inside(support: Domain) -> Array:
     return np.asarray(high - steps if np.isfinite(high) else (low if np.isfinite(low) else 0.0) + steps)
 
 
-def shown(support: Domain) -> str:
+def display_name(support: Domain) -> str:
     """The support as it was given, in words."""
     ends = f"{support.low:g}, {support.high:g}"
     return f"({ends}, int)" if support.integer else f"({ends})"

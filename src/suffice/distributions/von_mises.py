@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.calculus import errors_from_information
-from suffice.core.distribution import Alert, Distribution
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.lazy import special
-from suffice.core.parameters import NONNEGATIVE, REAL, Array, parameter
-from suffice.core.special import bregman
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.family import Family
+from suffice.core.parameters import NONNEGATIVE, REAL, parameter
+from suffice.numerics.derivatives import errors_from_information
+from suffice.numerics.lazy import special
+from suffice.numerics.special import bregman
+from suffice.types import Alert, Array
 
 SHARPEST = 1e10  # the largest concentration that sums of cosines can tell from a point
 CHANCE = 3.0  # n·R² below which uniform angles look as concentrated in one sample out of twenty
@@ -55,10 +56,9 @@ class VonMises(ExponentialFamily):
     VonMises(loc=0.785398, concentration=1).fix('concentration')
     """
 
-    loc: Any = parameter(REAL, default=0.0, typical=(-3.0, 3.0))
+    loc: Any = parameter(REAL, default=0.0, typical=(-3.0, 3.0), period=2 * np.pi)
     concentration: Any = parameter(NONNEGATIVE, default=1.0, typical=(0.5, 8.0))
 
-    periods: ClassVar[dict[str, float]] = {"loc": 2 * np.pi}
     quick_quantiles = False
 
     def statistic(self, x: Array) -> Array:
@@ -90,7 +90,7 @@ class VonMises(ExponentialFamily):
         return bool(np.max(self.concentration, initial=0.0) <= 1e3)  # beyond, η·u − A would cancel
 
     def log_density(self, x: Array) -> Array:
-        return super().log_density(x) if self.plain_score else Distribution.log_density(self, x)
+        return super().log_density(x) if self.plain_score else Family.log_density(self, x)
 
     def from_mean(self, mean: Array) -> Self:
         return self._solve(mean, np.ones(mean.shape[:-1]))
@@ -142,20 +142,21 @@ class VonMises(ExponentialFamily):
                 "the angles point no more to one side than uniform ones would by chance, so loc means little and the "
                 "concentration may be 0. Add data, or fix one of them."
             )
-            found.append(("boundary" if (np.asarray(self.concentration) == 0).any() else "unidentified", text))
+            code = "boundary" if (np.asarray(self.concentration) == 0).any() else "unidentified"
+            found.append(Alert(code, text))
         if (seen & (np.asarray(self.stacked.concentration) >= 0.9 * SHARPEST)).any():
             text = (
                 "the angles are nearly all the same, so the concentration grows without bound; it was held at "
                 f"{SHARPEST:g}. Add data, or fix concentration."
             )
-            found.append(("collapsed", text))
+            found.append(Alert("collapsed", text))
         return tuple(found)
 
     @property
-    def sharpness(self) -> Array:
+    def peak_precision(self) -> Array:
         return np.asarray(np.maximum(self.concentration, 1e-6))
 
-    def blunted(self, by: Array) -> Self:
+    def widen(self, by: Array) -> Self:
         return replace(self, concentration=self.concentration / by)
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:

@@ -16,11 +16,17 @@ mean of a Normal or a         a hundredth of a row, because components      the 
 MultivariateNormal            lie far from it
 spread of a Normal, or        one row: the estimate is (S + Σ)/(n + 1)      the spread Σ of the data, correlations and
 covariance of d columns                                                     all; within the groups, where there are any
-values of a Hurdle that are   as of their family; of a Gamma's shape one    as of their family; the shape of the data
-not zero                      row: Gamma(3/2, …), of a LogNormal as of
-                              the Normal of its logarithms
+LogNormal                     as of the Normal of its logarithms            as of that Normal
+shape of a Gamma              one row: Gamma(3/2, …); nothing about the     the shape of the data
+                              mean
+size of a NegativeBinomial    one row: Gamma(3/2, …); nothing about the     the size of the data, or the largest that n
+                              mean                                          rows tell from a Poisson: mean·√(n/2)
+values of a Hurdle that are   as of their family                            as of their family
+not zero
 weights of a mixture of k     one row, shared equally: Dirichlet(1 + 1/k)   every component as probable as the others
 ============================  ============================================  ===========================================
+
+Priors of a LogNormal, a Gamma and a NegativeBinomial give the mode of the posterior alone, in :func:`suffice.fit`.
 
 *Labels of classes.* A classifier multiplies what every column says, and a level that a class happened to lack would
 decide alone: there probabilities have one row of each outcome (Laplace's rule), Beta(2, 2) and Dirichlet(2).
@@ -47,10 +53,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.parameters import Array
 from suffice.distributions.beta import Beta
 from suffice.distributions.covariance import RELATIVE_FLOOR
 from suffice.distributions.dirichlet import Dirichlet
+from suffice.types import Array
 
 ROWS = 1.0  # of evidence about probabilities and spreads
 MEAN_ROWS = 0.01  # about a mean
@@ -64,7 +70,7 @@ def shared_row(outcomes: float) -> float:
 
 
 def of_classes(prior: Any) -> Any:
-    """The weak prior of a family where its members are classes: one row of each outcome."""
+    """The weak prior of a family where its components are classes: one row of each outcome."""
     if isinstance(prior, dict):  # of a hurdle: the probability of zero, and the others
         return {name: of_classes(one) for name, one in prior.items()}
     if isinstance(prior, Beta):

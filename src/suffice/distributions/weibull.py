@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.calculus import errors_from_information
-from suffice.core.distribution import Alert
-from suffice.core.iterative import Iterative, newton_step
-from suffice.core.lazy import special
-from suffice.core.parameters import POSITIVE, Array, parameter
+from suffice.core.iterative_family import IterativeFamily, newton_step
+from suffice.core.parameters import POSITIVE, parameter
+from suffice.numerics.derivatives import errors_from_information
+from suffice.numerics.lazy import special
+from suffice.types import Alert, Array
 
 OFFSETS = np.array([0.0, -1.6, -0.5, -0.15, -0.05, 0.05, 0.15, 0.5, 1.6])  # candidates of log shape around the current
 SHORT = 0.08  # a Newton step this short in log shape and shape·log scale needs no candidates
@@ -21,7 +21,7 @@ NAMES = ("shape", "scale")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Weibull(Iterative):
+class Weibull(IterativeFamily):
     r"""A life time that ages: :math:`p(x) = \frac{c}{s} (x/s)^{c-1} e^{-(x/s)^c}`; c is ``shape``, s ``scale``.
 
     Not an exponential family while the shape is learned. A pass at the current value gathers the exact gradient and
@@ -125,13 +125,13 @@ class Weibull(Iterative):
             "the values are nearly all the same, so the shape grows without bound and the density becomes a point; it "
             f"was held below {STEEPEST:g}. Add data, or fix shape."
         )
-        return (*super().alerts(stats), ("collapsed", text))
+        return (*super().alerts(stats), Alert("collapsed", text))
 
     @property
-    def sharpness(self) -> Array:
+    def peak_precision(self) -> Array:
         return np.asarray(np.square(self.shape))
 
-    def blunted(self, by: Array) -> Self:
+    def widen(self, by: Array) -> Self:
         return replace(self, shape=self.shape / np.sqrt(by))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
@@ -171,7 +171,7 @@ def _exp(log_scale: Array) -> Array:
 
 
 def _shared_shift(weight: Array, shape: Array, power: Array) -> Array:
-    """The move t of a log scale that members of different shapes share: it maximises −Σ w (c·t + power·e^(−c·t))."""
+    """The move t of a log scale that components of different shapes share: it maximises −Σ w (c·t + power·e^(−c·t))."""
     t = np.zeros(weight.shape[1:])
     for _ in range(100):
         decay = np.where(weight > 0, power * np.exp(-shape * t), 0.0)

@@ -1,1 +1,1 @@
-"""Where work runs: the same sum of statistics, on threads here or on a cluster elsewhere."""
+"""Where work runs: threads over blocks of rows, whose statistics are added in a fixed order."""

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import suffice.engines.forks  # noqa: F401 (handlers run in reverse: a fork waits for imports last, our lock held)
+
 _lock = threading.RLock()
 _found: dict[bool, list[Any]] = {}
 _users = 0
@@ -52,7 +54,7 @@ def _set(counts: Iterable[tuple[Any, int]]) -> None:
             library.set_num_threads(count)
 
 
-def _free(library: Any) -> None:
+def _free(library: object) -> None:
     """Let any thread ask again: for OpenBLAS, threadpoolctl heeds only the first that did, for as long as it lives."""
     clear = getattr(library, "clear_controlling_thread", None)
     if clear:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.engines import blas
+from suffice.errors import ParameterError
 
 SLICE_CELLS = 1 << 20  # 8 MB of float64, some 0.25 ms: more work than handing it out and adding its result
 SLICE_ROWS = 256  # wide rows: a slice's statistics, perhaps d × d, must cost less to add than to gather
@@ -39,7 +40,7 @@ def threads() -> int:
         if asked.isdecimal() and int(asked) > 0:
             return int(asked)
         msg = f"SUFFICE_THREADS must be a whole number of at least 1, got {asked!r}; unset it to use every CPU"
-        raise ValueError(msg)
+        raise ParameterError(msg)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -63,6 +64,9 @@ def partition(n: int, width: int, effort: int = 0) -> list[slice]:
 def reduce(gather: Callable[[slice], S], n: int, width: int, effort: int = 0) -> S:
     """Sum of ``gather(rows)`` over the slices of ``n`` rows, added as a binary tree over the slices."""
     slices = partition(n, width, effort)
+    if len(slices) == 1:
+        with kernels.job(n * width):
+            return gather(slices[0])
     return total(lambda index: gather(slices[index]), len(slices), n * width)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 __all__ = ["cached_property"]
 
@@ -19,7 +19,7 @@ else:
     class cached_property(functools.cached_property):  # noqa: N801 (as the one it stands for)
         """As of Python 3.12."""
 
-        def __get__(self, instance: Any, owner: Any = None) -> Any:
+        def __get__(self, instance: object, owner: type | None = None) -> object:
             """Compute the value and keep it where the next look finds it first."""
             if instance is None:
                 return self

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.core.errors import UnsupportedError
-from suffice.core.parameters import Array
+from suffice.errors import UnsupportedError
 from suffice.estimators.validation import check_mergeable
+from suffice.types import Array, Data, Rows
 
 
 class Adding:
@@ -39,7 +39,7 @@ class Adding:
         self._adopt(self._template(), other.statistics_, more=True)
         return self
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def unlearn(self, X: Data, y: Data, sample_weight: Data = None) -> Self:
         """Remove rows: as if they had never been seen."""
         check_is_fitted(self)
         _refuse_inexact(self, "unlearn")
@@ -56,7 +56,7 @@ class Adding:
         self._adopt(template, left, more=False)
         return self
 
-    def _needs_cells(self, what: str, rows: Any) -> str:
+    def _needs_cells(self, what: str, rows: Rows) -> str:
         where = ""
         if isinstance(rows, np.ndarray):
             missing = np.isnan(rows)

@@ -6,6 +6,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.types import Data, Seed
+
 
 class Asking:
     """The verbs of ``distribution_``, by the names of the columns where the rows of the fit had names."""
@@ -26,11 +28,11 @@ class Asking:
         return self._joint.given(mapping, **columns)
 
     def impute(
-        self, X: Any, *, n: int | None = None, draw: bool = False, uncertainty: bool = False, random_state: Any = None
+        self, X: Data, *, n: int | None = None, draw: bool = False, uncertainty: bool = False, random_state: Seed = None
     ) -> Any:
         """Fill the missing cells of rows from the cells that they have; see :meth:`Distribution.impute`."""
         return self._joint.impute(X, n=n, draw=draw, uncertainty=uncertainty, random_state=random_state)
 
-    def surprisal(self, X: Any) -> Any:
+    def surprisal(self, X: Data) -> Any:
         """How strange rows and cells are; see :meth:`Distribution.surprisal`."""
         return self._joint.surprisal(X)

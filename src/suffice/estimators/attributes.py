@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.core.parameters import Array
+from suffice.types import Array, Data, Rows
 
 BY_HAND = "_by_hand"  # names of the attributes that a caller set
 SHOWN = "_shown"  # copies of the attributes as they were shown; None while they are being set
@@ -91,19 +91,19 @@ class FittedAttributes:
         """The precision of the rows of the fit; everything is computed in double precision."""
         return np.dtype(self.__dict__.get("_precision", "float64"))
 
-    def _remember_precision(self, rows: Any) -> None:
+    def _remember_precision(self, rows: Rows) -> None:
         """Keep the precision of the rows of a fit, where it is single."""
         self.__dict__.pop("_precision", None)
         if getattr(rows, "dtype", None) == np.float32:
             self._precision = "float32"
 
-    def _in_precision(self, found: Any, X: Any) -> Array:
+    def _in_precision(self, found: Any, X: Data) -> Array:
         """An answer in the precision of the rows of the fit and of those that are asked about."""
         single = self._dtype == np.float32 and is_single(X)
         return np.asarray(found, dtype=np.float32 if single else None)
 
 
-def is_single(X: Any) -> bool:
+def is_single(X: Data) -> bool:
     """Whether rows are of single precision, as an array, a sparse matrix or a table."""
     kind = getattr(X, "dtype", None)
     if kind is not None:
@@ -122,7 +122,7 @@ def _same(one: Any, other: Any) -> bool:
     return np.array_equal(one, other) or np.array_equal(one, other, equal_nan=True)
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     return type(value)(map(_copied, value)) if isinstance(value, (list, tuple)) else np.array(value)
 
 

@@ -1,4 +1,4 @@
-"""What the scikit-learn shells of mixtures share: options, the climb, and questions to the learned mixture."""
+"""What the scikit-learn shells of mixtures share: options, the run, and questions to the learned mixture."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.combinators.course import belief
-from suffice.combinators.merging import added
-from suffice.core.distribution import Alert
-from suffice.core.doubts import under
-from suffice.core.em import Climb, InterruptedStart, climb
-from suffice.core.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
-from suffice.core.names import with_names
-from suffice.core.parameters import Array
-from suffice.core.ranking import discarded, drop_in_rank
-from suffice.core.readings import count
-from suffice.core.weights import Weights
+from suffice.display.values import count
+from suffice.em.alerts import under
+from suffice.em.init.short_runs import belief
+from suffice.em.loop import EMResult, InterruptedStart, run_em
+from suffice.em.merge import added
+from suffice.em.restarts import best_of_restarts, discarded, drop_in_rank
+from suffice.em.training import TrainingData
+from suffice.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
 from suffice.estimators.attributes import FittedAttributes
 from suffice.estimators.validation import (
     AT_LEAST_ONE,
@@ -35,6 +32,8 @@ from suffice.estimators.validation import (
     validate_data,
 )
 from suffice.estimators.verbose import Told
+from suffice.statistics.weights import Weights
+from suffice.types import Alert, Array
 
 FORGETTING = 0.6  # step of online EM: (weight of the new rows / weight of all rows so far) to this power
 
@@ -74,20 +73,20 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         raise NotImplementedError
 
     def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> Any:
-        """The mixture with the parameters that a climb begins at."""
-        return model.begin(rows, weights, rng, None, prior)[0]
+        """The mixture with the parameters that a run begins at."""
+        return model.initialize(rows, weights, rng, None, prior)[0]
 
     def _check_learned(self) -> None:
         """Refuse what was learned, or warn of it, where ``distribution_`` and ``statistics_`` give reason to."""
 
     @property
     def _accelerated(self) -> bool:
-        """Whether steps of the climb are extrapolated."""
+        """Whether steps of the run are extrapolated."""
         return True
 
     @property
     def _care(self) -> float:
-        """How much less than ``tol`` a pass must gain before the climb ends."""
+        """How much less than ``tol`` a pass must gain before the run ends."""
         return 1.0
 
     def _per(self, weights: Weights) -> float:
@@ -101,7 +100,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
 
     @property
     def _given_order(self) -> bool:
-        """Whether the caller gave the members an order, which they then keep."""
+        """Whether the caller gave the components an order, which they then keep."""
         return False
 
     # ---- rows -----------------------------------------------------------------------------------------------------
@@ -144,7 +143,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
             raise ValueError(msg)
         weights = row_weights(sample_weight, rows)
         model = self._prototype(rows)
-        prior = model.settle_prior(self.prior, rows, weights)
+        prior = model.resolve_prior(self.prior, rows, weights)
         last = self._resume(model, rows, weights) if self.warm_start and hasattr(self, "converged_") else None
         before = self.lower_bound_ * self._per(weights) if last is not None and self._unchanged else float("nan")
         rng = generator(self.random_state)
@@ -168,36 +167,36 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         return getattr(self, "_learned_with", None) == self._model_options
 
     def _resume(self, model: Any, rows: Any, weights: Weights) -> Any:
-        """What was learned, as a start of ``model``; None where it has other members or columns."""
+        """What was learned, as a start of ``model``; None where it has other components or columns."""
         del weights
         if self._unchanged and self.distribution_.columns == model.columns:
             return self.distribution_
         try:
-            return model.adopted([self.distribution_.shaped(rows)], np.ones(1))
+            return model.with_parameters_of([self.distribution_.for_data(rows)], np.ones(1))
         except SufficeError:
             return None
 
     def _keep(self, firsts: Any, rows: Any, weights: Weights, prior: Any, before: float, *, again: bool) -> None:
         """Climb from each start, keep the best, and tell how it went."""
-        climbs: list[Climb] = []
         if self.max_iter == 0:
             self.__dict__.pop("statistics_", None)
             self.distribution_, self.converged_, self.n_iter_ = next(firsts), False, 0
             self.lower_bound_, self.lower_bounds_ = np.float64(-np.inf), []
             self._display()
             return
-        try:
-            for number, first in enumerate(firsts):
-                climbs.append(self._climb(first, rows, weights, prior, before, number))
-                climbs[-1].heeded()
-        except InterruptedStart as stopped:  # one pass, to know how good it is
-            climbs.append(self._climb(stopped.best, rows, weights, prior, before, len(climbs), stopped=True))
-        except KeyboardInterrupt:  # of a climb, or while a further start was sought
-            if not climbs:
-                raise
-            warn_of_interruption(self, len(climbs), 1 if again else self.n_init, 6)
-        best = max(climbs, key=drop_in_rank)
-        told = dict(discarded(climbs, best)).get("spurious", "")
+
+        def run(earlier: tuple[EMResult, ...]) -> EMResult:
+            try:
+                first = next(firsts)
+            except InterruptedStart as stopped:  # one pass, to know how good it is
+                return self._climb(stopped.best, rows, weights, prior, before, len(earlier), stopped=True)
+            return self._climb(first, rows, weights, prior, before, len(earlier))
+
+        restarts = best_of_restarts(run, 1 if again else self.n_init, drop_in_rank)
+        best = restarts.best
+        if restarts.interrupted:
+            warn_of_interruption(self, len(restarts.runs), restarts.asked, 6)
+        told = next((alert.text for alert in discarded(restarts.runs, best)), "")
         self.__dict__.update(_discarded=told) if told else self.__dict__.pop("_discarded", None)
         here, stats = best.distribution, best.statistics
         if not (self._given_order or again):
@@ -218,18 +217,14 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
 
     def _climb(
         self, first: Any, rows: Any, weights: Weights, prior: Any, before: float, number: int, *, stopped: bool = False
-    ) -> Climb:
+    ) -> EMResult:
         told = Told(self.verbose, self.verbose_interval, self._per(weights), number) if self.verbose else None
         tol = self.tol * self._per(weights)
-        path = climb(
+        path = run_em(
             first,
-            first.staged(rows),
-            weights,
-            prior,
-            1 if stopped else self.max_iter,
-            None,
+            TrainingData(first.preprocess(rows), weights, prior, belief(prior)),
+            max_iter=1 if stopped else self.max_iter,
             accelerate=self._accelerated,
-            log_prior=belief(prior),
             callback=told,
             gain=self._care * tol,
             before=before,
@@ -249,10 +244,10 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         rows = self._rows(X, reset=first)
         weights = row_weights(sample_weight, rows)
         model = self._prototype(rows) if first else self.distribution_
-        prior = model.settle_prior(self.prior, rows, weights)
+        prior = model.resolve_prior(self.prior, rows, weights)
         here = self._begin(model, rows, weights, generator(self.random_state), prior) if first else model
         stats = here.suffstats(rows, weights)
-        bound = (here.evidence(stats) + _log_prior(here, prior)) / self._per(weights)
+        bound = (here.measured_log_likelihood(stats) + _log_prior(here, prior)) / self._per(weights)
         seen = self.n_seen_ if hasattr(self, "statistics_") else 0.0
         total = seen + weights.total
         if seen:
@@ -273,7 +268,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
 
     @checked
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Learn from rows (n, d), and tell the most probable member of each, (n,)."""
+        """Learn from rows (n, d), and tell the most probable component of each, (n,)."""
         del y
         rows = self._learn(X, sample_weight)
         return np.asarray(self.distribution_.predict(rows))
@@ -291,7 +286,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         return self
 
     def merge(self, other: Any) -> Self:
-        """Add what another fit with the same options learned: members are aligned, and one M-step is taken.
+        """Add what another fit with the same options learned: components are aligned, and one M-step is taken.
 
         Who made which row was decided by the parameters of each, so this comes near a fit of all rows, and is none.
         """
@@ -330,25 +325,25 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         """``(code, text)`` pairs: what a reader must know before trusting what was learned."""
         check_is_fitted(self)
         stats = getattr(self, "statistics_", None)
-        found = () if stats is None else self.distribution_.alerts(stats)
+        found = () if stats is None else self.distribution_.alerts_under(stats, self.prior)
         found = tuple(under(self.prior, alert) for alert in found)
-        found = (("spurious", vars(self)["_discarded"]), *found) if "_discarded" in vars(self) else found
+        found = (Alert("spurious", vars(self)["_discarded"]), *found) if "_discarded" in vars(self) else found
         if not self.converged_:
             text = (
                 f"it stopped after {count(self.n_iter_, 'pass')}, before the lower bound was flat; raise max_iter, or "
                 "go on with warm_start=True."
             )
-            found = (*found, ("not converged", text))
+            found = (*found, Alert("not converged", text))
         names = getattr(self, "feature_names_in_", None)
-        return found if names is None else tuple((code, with_names(text, tuple(names))) for code, text in found)
+        return found if names is None else tuple(alert.with_names(tuple(names)) for alert in found)
 
     def predict(self, X: Any) -> Array:
-        """The most probable member of each row, (n,)."""
+        """The most probable component of each row, (n,)."""
         mixture, rows = self._asked(X)
         return np.asarray(mixture.predict(rows))
 
     def predict_proba(self, X: Any) -> Array:
-        """The probability that each member made a row, (n, k)."""
+        """The probability that each component made a row, (n, k)."""
         mixture, rows = self._asked(X)
         return self._in_precision(mixture.predict_proba(rows), X)
 
@@ -363,12 +358,12 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         return float(np.mean(self.score_samples(X)))
 
     def sample(self, n_samples: int = 1) -> tuple[Any, Array]:
-        """Draw rows, member after member, and who made each of them."""
+        """Draw rows, component after component, and who made each of them."""
         check_is_fitted(self)
         if n_samples < 1:
             msg = f"Invalid value for 'n_samples': {n_samples}. The sampling requires at least one sample."
             raise ValueError(msg)
-        rows, who = self._source.sample_with_members(n_samples, generator(self.random_state))
+        rows, who = self._source.sample_with_components(n_samples, generator(self.random_state))
         order = np.argsort(who, kind="stable")
         return _taken(rows, order), who[order]
 
@@ -384,9 +379,9 @@ def _log_prior(mixture: Any, prior: Any) -> float:
     return 0.0 if measure is None else measure(mixture)
 
 
-def warn_of_interruption(estimator: Any, climbs: int, asked: int, level: int) -> None:
+def warn_of_interruption(estimator: Any, runs: int, asked: int, level: int) -> None:
     """Tell the caller of ``fit``, so many levels up, that the user stopped it: what there is stands."""
-    text = f"interrupted after {climbs} of {asked} starts; what stands here is the best of them."
+    text = f"interrupted after {runs} of {asked} starts; what stands here is the best of them."
     warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=level)
 
 

@@ -11,22 +11,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from suffice.combinators.classes import Classes
-from suffice.combinators.labelled import Labelled, LabelledFiles
-from suffice.core.beside import Codes, weights_of
-from suffice.core.data import cells, numbers
-from suffice.core.distribution import Alert
-from suffice.core.errors import DataError, SufficeWarning, UnsupportedError
-from suffice.core.parameters import Array
-from suffice.core.sketch import taken
-from suffice.core.streamed import Source, few, located, streamed
-from suffice.core.weights import Weights
 from suffice.engines import blas
+from suffice.errors import DataError, SufficeWarning, UnsupportedError
 from suffice.estimators.adding import Adding
 from suffice.estimators.attributes import FittedAttributes
 from suffice.estimators.deciding import Deciding
 from suffice.estimators.rows import keep_names, refuse_files, with_target
-from suffice.estimators.targets import Targets, checked_priors, targets
+from suffice.estimators.targets import Targets, checked_priors, targets, warn_of_numeric_target
 from suffice.estimators.validation import (
     checked,
     generator,
@@ -35,7 +26,16 @@ from suffice.estimators.validation import (
     telling_text,
     validate_data,
 )
-from suffice.frames.table import Frame
+from suffice.models.classifier import Classes
+from suffice.models.labelled_rows import Labelled, LabelledFiles
+from suffice.statistics.sums import Statistics
+from suffice.statistics.weights import Weights
+from suffice.tables.deferred_columns import Codes, weights_of
+from suffice.tables.frame import Frame
+from suffice.tables.rows import cells, numbers
+from suffice.tables.sketch import take_rows
+from suffice.tables.streams import Source, few, located, streamed
+from suffice.types import Alert, Array, Data, Rows
 
 MISLED = 0.05  # of the labelled rows: what rows of unknown class may cost before an alert tells
 
@@ -76,21 +76,21 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
     def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
         """Settle what the first rows decide: nothing, unless families are chosen by them."""
 
-    def _settled(self, template: Classes, stats: Any) -> Classes:
+    def _settled(self, template: Classes, stats: Statistics) -> Classes:
         """The classes before they have parameters, with the columns and levels that the statistics know."""
         return template.for_statistics(stats)
 
-    def _begun(self, template: Classes, rows: Any) -> Classes:
+    def _begun(self, template: Classes, rows: Rows) -> Classes:
         """The classes before several passes over these rows."""
         del rows
         return template
 
-    def _refined(self, model: Classes, stats: Any, seen: tuple[Labelled, Weights] | None) -> Classes:
+    def _refined(self, model: Classes, stats: Statistics, seen: tuple[Labelled, Weights] | None) -> Classes:
         """The estimate as this classifier wants it; ``seen``: all rows and their weights, where they are at hand."""
         del stats, seen
         return model
 
-    def _regularise(self, stats: Any, seen: tuple[Labelled, Weights] | None) -> Any:
+    def _regularise(self, stats: Statistics, seen: tuple[Labelled, Weights] | None) -> Any:
         """The statistics that are estimated from, where too few rows tell too little."""
         del seen
         return stats
@@ -108,15 +108,15 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
             self.class_count_ = self.statistics_.count.copy()
         super()._display()
 
-    def _with_members(self, members: Any, columns: int, weights: Any = None) -> Classes:
-        """The classes with other members, and other probabilities p(y) where they are given."""
+    def _with_components(self, components: Any, columns: int, weights: Any = None) -> Classes:
+        """The classes with other components, and other probabilities p(y) where they are given."""
         last, labels = self.__dict__.get("distribution_"), tuple(self.classes_.tolist())
         if last is not None and last.labels == labels and columns == self.n_features_in_:
-            model: Classes = replace(last, components=members)
+            model: Classes = replace(last, components=components)
         else:
             given = self.__dict__.pop("class_prior_", None) if weights is None else weights
             shares = np.full(len(labels), 1.0 / len(labels)) if given is None else given
-            model = Classes(members, weights=checked_priors(shares, self.classes_), labels=labels)
+            model = Classes(components, weights=checked_priors(shares, self.classes_), labels=labels)
             self.__dict__.pop("statistics_", None)
             self.n_features_in_, self.converged_, self.n_iter_, self.alerts_ = columns, True, 0, ()
         return model if weights is None else model.reweighted(weights)
@@ -132,7 +132,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         return False
 
     # ---- rows -----------------------------------------------------------------------------------------------------
-    def _validated(self, X: Any, *, reset: bool) -> Any:
+    def _validated(self, X: Data, *, reset: bool) -> Any:
         """What the caller gave, checked as scikit-learn does; families name cells that they do not take."""
         if self._words:
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
@@ -156,7 +156,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         model = Classes(prototype, None if several else k, weights=weights, labels=labels)
         return model if given is None else model.fix("weights")
 
-    def _labelled(self, template: Classes, rows: Any, found: Targets, sample_weight: Any) -> tuple[Labelled, Weights]:
+    def _labelled(self, template: Classes, rows: Rows, found: Targets, sample_weight: Data) -> tuple[Labelled, Weights]:
         """Rows with their classes and weights; those of weight 0 are none, and bring no level of a label."""
         data = Labelled.of(template.components.read(rows), found.codes, found.allowed)
         weights = row_weights(sample_weight, data)
@@ -164,7 +164,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
             return data, weights
         kept = np.flatnonzero(weights.values)
         allowed = None if data.allowed is None else data.allowed[kept]
-        some = Labelled.of(taken(data.rows, kept), data.codes[kept], allowed)
+        some = Labelled.of(take_rows(data.rows, kept), data.codes[kept], allowed)
         return some, Weights.of(weights.values[kept], len(kept))
 
     # ---- learning -------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         return all(one.exact for one in (prototype if isinstance(prototype, list) else [prototype]))
 
     @checked
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Data, sample_weight: Data = None) -> Self:
         """Learn from rows (n, d) and their classes; weight 2 is the row twice.
 
         Parameters
@@ -196,6 +196,8 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         X, y, sample_weight = with_target(type(self).__name__, X, y, sample_weight)
         rows = self._validated(X, reset=True)
         found = targets(type(self).__name__, y, None, self.unlabeled)
+        if found.allowed is None:
+            warn_of_numeric_target(type(self).__name__, found.classes, int((found.codes >= 0).sum()), 3)
         self._forget(found.classes)
         self._learn(rows, found, sample_weight)
         return self
@@ -209,7 +211,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         for name in ("statistics_", "target_name_", "class_prior_"):
             self.__dict__.pop(name, None)
 
-    def _fit_files(self, X: Source, y: Any, sample_weight: Any) -> Self:
+    def _fit_files(self, X: Source, y: Data, sample_weight: Data) -> Self:
         """Learn from files; those that are small are read at once."""
         if not isinstance(y, str) or not (sample_weight is None or isinstance(sample_weight, str)):
             msg = f"{type(self).__name__}: of files, y and sample_weight are names of columns; got {y!r:.60}."
@@ -230,6 +232,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
             raise DataError(msg)
         keep_names(self, dict.fromkeys(names))
         self._forget(np.array(codes.levels))
+        warn_of_numeric_target(type(self).__name__, self.classes_, len(X), 4)
         features, weights = X.only(names), weights_of(X, sample_weight, len(X))
         with located(X):
             self._choose(features, Targets(codes, self.classes_), weights)
@@ -259,7 +262,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
 
     @available_if(lambda self: self._adds)
     @checked
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Data, y: Data, classes: Any = None, sample_weight: Data = None) -> Self:
         """Add rows; the first call names all ``classes``. Any split of rows gives what ``fit`` of all would."""
         refuse_files(type(self).__name__, "partial_fit", X, "fit(scan, name of the target) reads files part by part.")
         X, y, sample_weight = with_target(type(self).__name__, X, y, sample_weight)
@@ -279,10 +282,10 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         self._learn(rows, self._targets(y), sample_weight, more=True)
         return self
 
-    def _targets(self, y: Any) -> Targets:
+    def _targets(self, y: Data) -> Targets:
         return targets(type(self).__name__, y, self.classes_, self.unlabeled)
 
-    def _learn(self, rows: Any, found: Targets, sample_weight: Any, *, more: bool = False) -> None:
+    def _learn(self, rows: Rows, found: Targets, sample_weight: Data, *, more: bool = False) -> None:
         if not hasattr(self, "statistics_"):
             self._choose(rows, found, sample_weight)
         template = self._template()
@@ -339,7 +342,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         known = np.flatnonzero(data.codes >= 0)
         if not template.exact or not len(known):
             return ()
-        some = Labelled.of(taken(data.rows, known), data.codes[known])
+        some = Labelled.of(take_rows(data.rows, known), data.codes[known])
         w = None if weights.values is None else weights.values[known]
         stats = template.suffstats(some, Weights.of(w, len(known)))
         if not stats.count.all() or not stats.exact:
@@ -354,13 +357,13 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
             f"right, and {before:.0%} without the others. Rows of a class are not as the prototype has them; describe "
             "columns together (joint=True, MultivariateNormal; see dependence), or leave out the rows without a class."
         )
-        return (("unlabelled", text),)
+        return (Alert("unlabelled", text),)
 
     def _gathered(self, template: Classes, data: Labelled, weights: Weights) -> Any:
         """The statistics of rows whose classes are known."""
         return template.suffstats(data, weights)
 
-    def _adopt(self, template: Classes, stats: Any, *, more: bool, seen: Any = None) -> None:
+    def _adopt(self, template: Classes, stats: Statistics, *, more: bool, seen: Any = None) -> None:
         """Estimate from exact statistics, added to those of earlier rows."""
         if more and hasattr(self, "statistics_"):
             stats = self.statistics_ + stats

@@ -7,15 +7,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from suffice.combinators.classes import Classes
 from suffice.core.distribution import Distribution
-from suffice.core.errors import ParameterError, naming
+from suffice.core.family import Family
 from suffice.distributions.normal import Normal
+from suffice.errors import ParameterError, naming
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import as_table, columns_of, is_mapping, keep_names
 from suffice.estimators.targets import checked_priors
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, RANDOM_STATE, rules_of
+from suffice.models.classifier import Classes
 
 
 class BayesClassifier(BayesShell):
@@ -44,7 +45,7 @@ class BayesClassifier(BayesShell):
     classes_, class_count_, class_prior_
         The labels, the weight of the rows of each, and p(y). Setting ``class_prior_`` changes the decisions.
     distribution_, statistics_
-        p(x, y) as a value, a mixture with named members, and all that it kept of the rows.
+        p(x, y) as a value, a mixture with named components, and all that it kept of the rows.
     converged_, alerts_
         Whether the passes came to rest, and what to know before trusting the fit.
 
@@ -114,7 +115,7 @@ class BayesClassifier(BayesShell):
         """
         given = {label: getattr(one, "distribution", one) for label, one in distributions.items()}
         for label, one in given.items():
-            if not isinstance(one, Distribution) or not one.lone:
+            if not isinstance(one, Family) or not one.lone:
                 msg = f"{cls.__name__}: class {label!r} needs a distribution, such as Normal(0, 1); got {one!r:.60}."
                 raise ParameterError(msg)
             with naming(f"class {label!r}", ParameterError):

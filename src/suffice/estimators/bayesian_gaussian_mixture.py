@@ -8,22 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.combinators.centres import Centres
-from suffice.combinators.mixture import Mixture
-from suffice.combinators.shares import DirichletShares, StickBreaking, shares_of
-from suffice.combinators.variational import VariationalMixture, largest_first, owned, posterior_of
-from suffice.core.doubts import refuse_large
-from suffice.core.draws import RowDraws
-from suffice.core.parameters import Array
-from suffice.core.posterior import Posterior
-from suffice.core.scales import scale_of
-from suffice.core.sketch import picture
-from suffice.core.weights import OneHot, Weights
+from suffice.bayes.posterior import Posterior
 from suffice.distributions.covariance import floored
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import spread_floor
 from suffice.distributions.structured_wishart import KEPT, StructuredWishart
+from suffice.em.alerts import refuse_large
+from suffice.em.init.k_means import Centres
 from suffice.estimators.base import MixtureShell
 from suffice.estimators.gaussians import (
     GAUSSIAN,
@@ -36,6 +28,14 @@ from suffice.estimators.gaussians import (
     show,
 )
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ZERO, one_of, rules_of
+from suffice.models.mixture import Mixture
+from suffice.models.variational import VariationalMixture, largest_first, posterior_of, tag_assignments
+from suffice.models.weight_posterior import DirichletShares, StickBreaking, shares_of
+from suffice.statistics.weights import OneHot, Weights
+from suffice.tables.row_draws import RowDraws
+from suffice.tables.scales import scale_of
+from suffice.tables.sketch import subsample_rows
+from suffice.types import Array, Data, Rows, Seed
 
 SHARES: dict[str, Callable[[Any], Any]] = {
     "dirichlet_process": StickBreaking,
@@ -68,7 +68,7 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
     reg_covar
         Added to every variance.
     max_iter, n_init
-        Most passes of a climb, and number of climbs, of which the best stands.
+        Most passes of a run, and number of runs, of which the best stands.
     init_params
         "kmeans": rows belong to their nearest centre; "k-means++" and "random_from_data": each cluster begins with one
         row; "random": shares at random, of a sketch of the rows.
@@ -103,6 +103,13 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
     distribution_, statistics_, n_seen_
         The belief as a value, whose ``predictive`` is the distribution of a new row, the statistics of the last pass,
         and the weight of the rows behind them.
+
+    References
+    ----------
+    Attias, H. (2000). A variational Bayesian framework for graphical models. Advances in Neural Information
+    Processing Systems 12, 209-215.
+    Blei, D. M. and Jordan, M. I. (2006). Variational inference for Dirichlet process mixtures. Bayesian Analysis 1,
+    121-143.
 
     Examples
     --------
@@ -140,7 +147,7 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         mean_prior: Any = None,
         degrees_of_freedom_prior: float | None = None,
         covariance_prior: Any = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         warm_start: bool = False,
         verbose: int = 0,
         verbose_interval: int = 10,
@@ -173,8 +180,8 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         found: Mixture = self.distribution_.at_expected
         return found
 
-    def _prototype(self, rows: Any) -> Mixture:
-        return Mixture(MultivariateNormal(structure=self.covariance_type), self.n_components).shaped(rows)
+    def _prototype(self, rows: Rows) -> Mixture:
+        return Mixture(MultivariateNormal(structure=self.covariance_type), self.n_components).for_data(rows)
 
     _of_model = (
         *("n_components", "covariance_type", "reg_covar", "weight_concentration_prior_type"),
@@ -196,7 +203,7 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
 
     # ---- the prior ------------------------------------------------------------------------------------------------
     def _believed(self, rows: Array, weights: Weights) -> dict[str, Any]:
-        """The prior of the weights and of the members."""
+        """The prior of the weights and of the components."""
         (_, d), k = rows.shape, self.n_components
         shape, every = SHAPES[self.covariance_type], MultivariateNormal().first_statistics(rows, weights)
         total = float(every.weight[0])
@@ -217,7 +224,9 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         alpha = 1.0 / k if self.weight_concentration_prior is None else self.weight_concentration_prior
         self.weight_concentration_prior_, self.mean_precision_prior_ = alpha, count
         self.mean_prior_, self.degrees_of_freedom_prior_ = mean, degrees
-        self.covariance_prior_ = shape.shown(scale)[0] if self.covariance_type != "tied" else shape.shown(scale)
+        self.covariance_prior_ = (
+            shape.display_name(scale)[0] if self.covariance_type != "tied" else shape.display_name(scale)
+        )
         belief = StructuredWishart(
             mean, count, float(degrees), floored(scale, least)[0], self.covariance_type, float(self.reg_covar)
         )
@@ -228,7 +237,7 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
     def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> VariationalMixture:
         del prior
         refuse_large(model, rows, weights)
-        stats = owned(model, *self._first(rows, weights, rng))
+        stats = tag_assignments(model, *self._first(rows, weights, rng))
         believed = self._believed(rows, weights)
         return posterior_of(model, stats if self._given_order else largest_first(stats), believed)
 
@@ -236,7 +245,7 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         """Rows, and to whom they first belong."""
         k = self.n_components
         if self.init_params == "random":
-            small, held = picture(rows, weights, RANDOM_ROWS, int(rng.integers(1 << 62)))
+            small, held = subsample_rows(rows, weights, RANDOM_ROWS, int(rng.integers(1 << 62)))
             shares = RowDraws.of(small, scale_of(small, held)).uniform(k, rng)
             return small, Weights.of(shares / shares.sum(axis=1, keepdims=True) * held.dense(), len(small))
         places = at_means(rows, weights)
@@ -244,7 +253,7 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         if self.init_params != "kmeans":
             return centres.places, Weights.of(OneHot(np.arange(k), k), k)
         rest = KMEANS_REST * Centres.spread(places, weights)
-        found = Centres(centres.places, rest).climb(places, weights, KMEANS_PASSES).heeded().distribution
+        found = Centres(centres.places, rest).run_em(places, weights, KMEANS_PASSES).raise_if_interrupted().distribution
         return rows, Weights.of(OneHot(found.predict(places), k, weights.values), len(rows))
 
     # ---- what is shown --------------------------------------------------------------------------------------------
@@ -279,14 +288,14 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         last = held.get("distribution_")
         if last is None or np.shape(last.components.mean) != mean.shape:
             self._begin_by_hand(mean.shape[1])
-            prior, members = {"weights": shares, "components": belief}, MultivariateNormal(mean, cov)
-            members = replace(members, structure=self.covariance_type)
+            prior, components = {"weights": shares, "components": belief}, MultivariateNormal(mean, cov)
+            components = replace(components, structure=self.covariance_type)
         else:
-            prior, members = last.prior, last.beliefs.likelihood
-        posterior = Posterior(members, belief, np.zeros(len(mean)), prior=prior["components"])
+            prior, components = last.prior, last.beliefs.likelihood
+        posterior = Posterior(components, belief, np.zeros(len(mean)), prior=prior["components"])
         return VariationalMixture.of(posterior, shares, prior)
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Data) -> Array:
         """What each row adds to the bound, (n,), as scikit-learn scores it.
 
         That is less than its log density, which ``distribution_.predictive.log_prob(X)`` gives.

@@ -10,12 +10,14 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.core.labels import Whole
 from suffice.distributions.categorical import Categorical
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.estimators import validation as checks
 from suffice.estimators.discrete_nb import DiscreteShell, normalised
 from suffice.estimators.validation import AT_LEAST_ZERO, interval, rules_of, telling_text
+from suffice.statistics.weights import Weights
+from suffice.tables.labels import Whole
+from suffice.types import Data
 
 GLANCE = 4096  # rows that are looked at for the largest category
 
@@ -90,7 +92,7 @@ class CategoricalNB(DiscreteShell):
         return {"components": Dirichlet(np.array([1.0 + alpha]))} if alpha > 0 else None
 
     def _settled(self, template: Any, stats: Any) -> Any:
-        return self._declared(template, stats.members.levels).for_statistics(stats)
+        return self._declared(template, stats.components.levels).for_statistics(stats)
 
     def _begun(self, template: Any, rows: Any) -> Any:
         return self._declared(template, tuple(column.seen for column in rows.columns))
@@ -108,11 +110,10 @@ class CategoricalNB(DiscreteShell):
                 f"{least.shape} instead."
             )
             raise ValueError(msg)
-        self.n_categories_ = np.maximum(lengths, least)
-        levels = tuple(tuple(range(count)) for count in self.n_categories_.tolist())
+        levels = tuple(tuple(range(count)) for count in np.maximum(lengths, least).tolist())
         return replace(template, components=Categorical(levels=levels))
 
-    def _validated(self, X: Any, *, reset: bool) -> Any:
+    def _validated(self, X: Data, *, reset: bool) -> Any:
         rows = checks.validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         if rows.dtype.kind not in "iuf":
             with telling_text(X, type(self).__name__):
@@ -132,11 +133,11 @@ class CategoricalNB(DiscreteShell):
         Whole(matrix=rows).refuse_negative()
         return super()._labelled(template, rows, found, sample_weight)
 
-    def _gathered(self, template: Any, data: Any, weights: Any) -> Any:
+    def _gathered(self, template: Any, data: Data, weights: Weights) -> Any:
         stats = super()._gathered(template, data, weights)
         if not isinstance(data.rows, Whole):
             return stats
-        count = stats.members.count
+        count = stats.components.count
         if count.sum() < data.rows.matrix.size:  # the first rows did not show the largest
             data.rows.refuse_negative()
             rows = template.components.read(data.rows.matrix)
@@ -144,16 +145,16 @@ class CategoricalNB(DiscreteShell):
         seen = count.any(axis=0)
         lengths = [int(np.flatnonzero(column)[-1]) + 1 if column.any() else 0 for column in seen]
         levels = tuple(tuple(range(length)) for length in lengths)
-        return replace(stats, members=replace(stats.members, count=count[:, :, : max(lengths)], levels=levels))
+        return replace(stats, components=replace(stats.components, count=count[:, :, : max(lengths)], levels=levels))
 
-    def _asked(self, X: Any) -> Any:
+    def _asked(self, X: Data) -> Any:
         model, rows = super()._asked(X)
         for column in rows.columns:  # labels in order: the first is the least
             if column.seen and column.seen[0] < 0:
                 Whole(matrix=self._validated(X, reset=False)).refuse_negative()
         return model, rows
 
-    def _asked_quickly(self, X: Any) -> Any:
+    def _asked_quickly(self, X: Data) -> Any:
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
         if rows.dtype.kind == "i":
@@ -162,15 +163,17 @@ class CategoricalNB(DiscreteShell):
 
     def _show(self) -> None:
         super()._show()
-        members, sizes = self.distribution_.components, self.n_categories_.tolist()
+        components = self.distribution_.components
+        sizes = [len(levels) for levels in components.named]
+        self.n_categories_ = np.array(sizes)
         if "statistics_" in self.__dict__:
-            kept = self.statistics_.members.on(members.named)
+            kept = self.statistics_.components.on(components.named)
             self.category_count_ = [np.array(kept[:, column, :size]) for column, size in enumerate(sizes)]
         with np.errstate(divide="ignore"):
-            logs = np.log(members.probs)
+            logs = np.log(components.probs)
         self.feature_log_prob_ = [np.array(logs[:, column, :size]) for column, size in enumerate(sizes)]
 
-    def _members(self) -> Any:
+    def _components(self) -> Any:
         tables = [normalised(one, f"feature_log_prob_[{column}]") for column, one in enumerate(self.feature_log_prob_)]
         self.n_categories_ = np.array([one.shape[1] for one in tables])
         last = self.__dict__.get("distribution_")

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from suffice.core.distribution import Alert
-from suffice.core.errors import ParameterError
-from suffice.core.parameters import Array, generator
+from suffice.arguments import generator
+from suffice.errors import ParameterError
 from suffice.estimators.comparison import Boundary, Comparison, Curve, Lead, Reliability, Surface, standard_error
 from suffice.estimators.splits import Rows, sizes_of
 from suffice.estimators.twins import READ, Generative, Linear, discriminative, generative_of
-from suffice.frames.table import is_frame, like, names
+from suffice.tables.frame import is_frame, like, names
+from suffice.types import Alert, Array, Data, Seed
 
 BINS = 10  # of a probability
 DRAWN = 2000  # rows that a picture can hold
@@ -25,8 +25,8 @@ ROOM = 0.03  # around the rows, in parts of their range
 
 
 def compare(
-    X: Any,
-    y: Any,
+    X: Data,
+    y: Data,
     generative: Any = None,
     *,
     sizes: Iterable[int] | None = None,
@@ -34,8 +34,8 @@ def compare(
     test_size: float = 0.3,
     C: float = 1.0,
     missing: str = "error",
-    sample_weight: Any = None,
-    random_state: Any = None,
+    sample_weight: Data = None,
+    random_state: Seed = None,
 ) -> Comparison:
     """Compare a generative classifier with its discriminative twins on the same splits of the rows.
 
@@ -75,6 +75,11 @@ def compare(
     A :class:`~suffice.estimators.comparison.Comparison`: ``table``, ``curves``, ``crossover``, ``boundaries``,
     ``calibration``. Interrupted by Ctrl-C it holds the splits that were done, with an alert.
 
+    References
+    ----------
+    Ng, A. Y. and Jordan, M. I. (2002). On discriminative vs. generative classifiers: a comparison of logistic
+    regression and naive Bayes. Advances in Neural Information Processing Systems 14, 841-848.
+
     Examples
     --------
     >>> rows = np.random.default_rng(0).normal(size=(200, 2))
@@ -99,7 +104,8 @@ def compare(
             done = len(tallies[0].errors)
             if not done:
                 raise
-            alerts.append(("interrupted", f"stopped by the keyboard: {done} of {repeats} splits are here."))
+            text = f"stopped by the keyboard: {done} of {repeats} splits are here."
+            alerts.append(Alert("interrupted", text, interrupted=True))
         some = rng.permutation(len(data.codes))[:READ]
         drawn = some[:DRAWN]
         boundaries, surfaces = {}, {}
@@ -209,11 +215,11 @@ class _Tally:
                 f"{max(self.perfect):,} rows: the conditional likelihood then has no maximum, and w grows until the "
                 f"optimiser stops. Trust its log-loss from {f'{more[0]:,}' if len(more) else 'more'} rows on."
             )
-            found.append(("separable", text))
+            found.append(Alert("separable", text))
         if self.remarks:
             told = self.remarks[0].splitlines()[0]
             text = f"{self.model.name}: {len(self.remarks)} of {self.fits} fits warned, the first of them: {told}"
-            found.append(("warned", text))
+            found.append(Alert("warned", text))
         return found
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import Alert
-from suffice.core.parameters import Array
+from suffice.types import Alert, Array
 
 WIDTH = 80  # columns of a terminal, which no line is wider than
 SHOWN = 12  # columns of the data whose weights are printed
@@ -143,6 +142,12 @@ class Comparison:
     ----------
     models
         ``{name: what it is}``; the names are ``"generative"``, ``"logistic"`` and ``"svm"``.
+    classes, columns
+        The labels, and the names of the columns of x.
+    rows, held_out
+        Number of rows, and how many of them each split holds out.
+    plane, surfaces
+        Points and what models make of them, where x has two columns, for :func:`suffice.plot`.
     table
         One dictionary for each model: ``model``, ``error``, ``error_se``, ``log_loss``, ``log_loss_se`` and
         ``calibration_error`` on held-out rows, learned from the largest number of rows. The margins of the support

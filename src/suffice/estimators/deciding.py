@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Hashable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,23 +12,24 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.combinators.classes import Classes
-from suffice.combinators.dependence import Dependence, dependence
-from suffice.combinators.evidence import Explanation, explain
-from suffice.combinators.portraits import of_classes
-from suffice.core.decision import decide
-from suffice.core.errors import DataError, UnsupportedError
-from suffice.core.latent import share_out
-from suffice.core.names import with_all_columns
-from suffice.core.parameters import Array, check_count
-from suffice.core.portrait import Portrait
-from suffice.core.streamed import Source
-from suffice.core.summary import page
+from suffice.arguments import check_count
+from suffice.core.responsibilities import normalize
+from suffice.display.summary import Summary
+from suffice.display.text import page
+from suffice.errors import DataError, UnsupportedError
 from suffice.estimators.asking import Asking
+from suffice.estimators.decision import decide
 from suffice.estimators.rows import by_name, one_row
 from suffice.estimators.targets import checked_priors, in_order
 from suffice.estimators.validation import row_weights
-from suffice.frames.schema import infer
+from suffice.models.classifier import Classes
+from suffice.models.dependence import Dependence, dependence
+from suffice.models.explanation import Explanation, explain
+from suffice.models.summaries import of_classes
+from suffice.schema.infer import infer
+from suffice.tables.column_names import with_all_columns
+from suffice.tables.streams import Source
+from suffice.types import Array, Data, Seed
 
 LINEAR = 40  # rows for each coefficient, at which log-odds are read
 AFFINE = 1e-7  # of their size, by which log-odds may miss a plane and still be one
@@ -66,7 +68,7 @@ class Deciding(Asking):
     _validated: Any
 
     # ---- deciding ---------------------------------------------------------------------------------------------------
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Data, y: Data, sample_weight: Data = None) -> float:
         """Return the share of rows whose class is predicted; rows of unknown class (None, NaN) are left out.
 
         Parameters
@@ -96,13 +98,13 @@ class Deciding(Asking):
         seen = np.array(labels[~unknown].tolist())
         return float(accuracy_score(seen, self.predict(X)[~unknown], sample_weight=held))
 
-    def _asked(self, X: Any) -> tuple[Classes, Any]:
+    def _asked(self, X: Data) -> tuple[Classes, Any]:
         """The learned classes, and rows that they are asked about."""
         check_is_fitted(self)
         model = self.distribution_
         return model, model.read(with_all_columns(model, self._validated(X, reset=False)))
 
-    def _asked_quickly(self, X: Any) -> tuple[Classes, Any]:
+    def _asked_quickly(self, X: Data) -> tuple[Classes, Any]:
         """The same, in a form of which nothing but the most probable class is asked."""
         return self._asked(X)
 
@@ -114,7 +116,7 @@ class Deciding(Asking):
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return X.mapped(lambda frame: ask(self._of_frame(frame, names)), names)
 
-    def predict(self, X: Any, loss: Any = None, reject: float | None = None) -> Array:
+    def predict(self, X: Data, loss: Any = None, reject: float | None = None) -> Array:
         """The class of each row, (n,): the most probable, or with ``loss`` that of least expected loss.
 
         Parameters
@@ -147,27 +149,27 @@ class Deciding(Asking):
         labels[rejected] = -1 if numbers else None
         return labels
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Data) -> Array:
         """p(y | x) of each class, (n, k)."""
         if isinstance(X, Source):
             return self._each_frame(X, self.predict_proba)
         model, rows = self._asked(X)
         return np.asarray(self._in_precision(model.predict_proba(rows), X))
 
-    def predict_joint_log_proba(self, X: Any) -> Array:
+    def predict_joint_log_proba(self, X: Data) -> Array:
         """Log p(x, y) of each class, (n, k)."""
         model, rows = self._asked(X)
         return np.asarray(self._in_precision(model.log_joint(rows), X))
 
-    def _joint_log_likelihood(self, X: Any) -> Array:
+    def _joint_log_likelihood(self, X: Data) -> Array:
         """The same, under the name that public code uses."""
         return self.predict_joint_log_proba(X)
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Data) -> Array:
         """Log p(y | x) of each class, (n, k)."""
         model, rows = self._asked(X)
         joint = model.log_joint(rows)
-        total = share_out(joint).total[:, None]
+        total = normalize(joint).total[:, None]
         found = np.where(np.isfinite(total), joint - np.where(np.isfinite(total), total, 0.0), model.log_weights)
         return np.asarray(self._in_precision(found, X))
 
@@ -199,7 +201,7 @@ class Deciding(Asking):
 
     # ---- generating -----------------------------------------------------------------------------------------------
     @available_if(lambda self: self._draws_rows)
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Array]:
+    def sample(self, n_samples: int = 1, random_state: Seed = None) -> tuple[Any, Array]:
         """Draw rows with their classes from p(x, y).
 
         Parameters
@@ -219,7 +221,7 @@ class Deciding(Asking):
         check_is_fitted(self)
         check_count(n_samples)
         seed = getattr(self, "random_state", None) if random_state is None else random_state
-        rows, codes = self.distribution_.sample_with_members(int(n_samples), seed)
+        rows, codes = self.distribution_.sample_with_components(int(n_samples), seed)
         X = rows if isinstance(rows, dict) or np.ndim(rows) > 1 else np.asarray(rows)[:, None]
         return X, np.asarray(self.classes_[codes])
 
@@ -242,7 +244,7 @@ class Deciding(Asking):
         """
         check_is_fitted(self)
         model, d = self.distribution_, int(getattr(self, "n_features_in_", 1))
-        drawn, _ = model.sample_with_members(LINEAR * (d + 1), np.random.default_rng(0))
+        drawn, _ = model.sample_with_components(LINEAR * (d + 1), np.random.default_rng(0))
         columns = list(drawn.values()) if isinstance(drawn, dict) else [drawn]
         if any(np.asarray(column).dtype.kind not in "iufb" for column in columns):
             msg = f"{type(self).__name__}: a column holds labels, so that log-odds have no (w, b); see explain(row)."
@@ -260,11 +262,11 @@ class Deciding(Asking):
         return (w[0], float(b[0])) if len(w) == 1 else (w, b)
 
     # ---- explaining -----------------------------------------------------------------------------------------------
-    def with_class_column(self, name: Any = "class") -> Any:
+    def with_class_column(self, name: Hashable = "class") -> Any:
         """p(x, y) as a distribution in which the class is one more column, called ``name``: ask it anything."""
         return self._joint.with_class_column(name)
 
-    def explain(self, row: Any, label: Any = None, against: Any = None) -> Explanation:
+    def explain(self, row: Any, label: Hashable = None, against: Any = None) -> Explanation:
         """Why a row has its class: prior log-odds plus one term for each column, or block of columns.
 
         By default the most probable class is compared with the next; ``label`` and ``against`` choose others.
@@ -276,7 +278,7 @@ class Deciding(Asking):
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             _, rows = self._asked(given)
 
-        def name(column: Any) -> Any:
+        def name(column: Hashable) -> Any:
             return known[column] if known and isinstance(column, int) else column
 
         def value(column: Any) -> Any:
@@ -284,7 +286,7 @@ class Deciding(Asking):
 
         return explain(self.distribution_, rows, label, against, name, value)
 
-    def portrait(self) -> Portrait:
+    def summarize(self) -> Summary:
         """What there is to say about the classes, as values: what each says of every column, and what that tells."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
@@ -292,12 +294,12 @@ class Deciding(Asking):
 
     def summary(self, width: int | None = None) -> str:
         """The classes as a page of text: their shares, what each says of every column, and which columns tell most."""
-        return page(self.portrait(), width)
+        return page(self.summarize(), width)
 
-    def dependence(self, X: Any, y: Any, sample_weight: Any = None) -> Dependence:
+    def dependence(self, X: Data, y: Data, sample_weight: Data = None) -> Dependence:
         """What independent columns ignore: the information of every pair of columns given the class.
 
-        What is Categorical or Bernoulli by :func:`suffice.infer` is a label; see `suffice.combinators.dependence`.
+        What is Categorical or Bernoulli by :func:`suffice.infer` is a label; see `suffice.models.dependence`.
         """
         check_is_fitted(self)
         columns = by_name(X)

@@ -9,12 +9,11 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.combinators.merging import added
 from suffice.core.distribution import Distribution
-from suffice.core.errors import DataError, UnsupportedError
-from suffice.core.fit import fit, named_fit
-from suffice.core.parameters import Array
 from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.em.fit import fit, named_fit
+from suffice.em.merge import added
+from suffice.errors import DataError, UnsupportedError
 from suffice.estimators.asking import Asking
 from suffice.estimators.criteria import Criteria
 from suffice.estimators.prototypes import by_name, takes_labels
@@ -30,6 +29,8 @@ from suffice.estimators.validation import (
     telling_text,
     validate_data,
 )
+from suffice.statistics.sums import Statistics
+from suffice.types import Array, Data, Seed
 
 
 class Density(Asking, Criteria, DensityMixin, BaseEstimator):
@@ -68,13 +69,13 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
 
     def __init__(
         self,
-        prototype: Any = None,
+        prototype: Distribution | None = None,
         *,
         prior: Any = None,
         max_iter: int = 1000,
         tol: float | None = None,
         n_init: int = 1,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         """Keep the options."""
         self.prototype = prototype
@@ -88,7 +89,7 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
     def _given(self) -> Any:
         return _prototype(self)
 
-    def _rows(self, X: Any, *, reset: bool = False) -> Any:
+    def _rows(self, X: Data, *, reset: bool = False) -> Any:
         """Rows as the distribution takes them."""
         prototype = self._given if reset else self.distribution_
         named = columns_of(self, X, reset=reset) if by_name(self._given) or is_mapping(X) else None
@@ -101,7 +102,7 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
         return prototype.read(X)
 
     @checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Data = None, sample_weight: Data = None) -> Self:
         """Learn from rows (n, d); weight 2 is the row twice."""
         del y
         rows = self._rows(X, reset=True)
@@ -116,7 +117,7 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
 
     @available_if(lambda self: self._given.exact)
     @checked
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Data, y: Data = None, sample_weight: Data = None) -> Self:
         """Add rows; any split of rows gives what ``fit`` of all would."""
         del y
         first = not hasattr(self, "statistics_")
@@ -146,19 +147,19 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
         self._adopt(stats)
         return self
 
-    def _adopt(self, stats: Any) -> None:
+    def _adopt(self, stats: Statistics) -> None:
         """Estimate from exact statistics."""
         self.__dict__.pop("fit_", None)
         self.statistics_ = stats
         self.distribution_ = self._given.for_statistics(stats).estimate(stats, self.prior)
         self.n_iter_, self.converged_ = 1, True
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Data) -> Array:
         """Log density of each row, (n,)."""
         check_is_fitted(self)
         return np.asarray(self.distribution_.log_prob(self._rows(X)))
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Data, y: Data = None) -> float:
         """Mean log density of the rows."""
         del y
         return float(np.mean(self.score_samples(X)))

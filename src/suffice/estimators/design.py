@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.data import cells, listed, numbers
-from suffice.core.errors import DataError, naming
-from suffice.core.labels import is_missing, read_labels
-from suffice.core.parameters import Array
+from suffice.errors import DataError, naming
 from suffice.estimators.rows import by_name, is_mapping
-from suffice.frames.table import Frame
+from suffice.messages import Cell, Columns
+from suffice.tables.frame import Frame
+from suffice.tables.labels import is_missing, read_labels
+from suffice.tables.rows import cells, listed, numbers
+from suffice.types import Array, Data
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,7 @@ class Design:
     complete: Array
 
     @classmethod
-    def of(cls, X: Any, owner: str) -> Design:
+    def of(cls, X: Data, owner: str) -> Design:
         """The columns of an array, a frame or a dictionary, in their order."""
         given = listed(X)
         whole = isinstance(given, Frame) or is_mapping(given) or hasattr(given, "toarray")
@@ -41,7 +42,7 @@ class Design:
         parts: list[Array] = []
         names: list[str] = []
         for name, values in columns.items():
-            with naming(f"column {name!r}"):
+            with naming(Columns.named(name)):
                 part, levels = _numbered(values, owner)
             parts.append(part)
             names += [str(name)] if levels is None else [f"{name}={level}" for level in levels]
@@ -53,15 +54,16 @@ class Design:
         if not self.complete.all():
             row, holes = int(np.argmin(self.complete)), int((~self.complete).sum())
             column = self.names[int(np.argmax(np.isnan(self.matrix[row])))]
-            msg = (
-                f"{owner}: row {row}, column {column!r} is missing, and logistic regression and the linear SVM take "
-                f"complete rows; {holes} of {len(self.complete)} lack a cell. Impute them, or leave such rows out with "
-                "missing='drop'."
+            lacking = f"{holes} of {len(self.complete)} lack a cell."
+            remedy = "Impute them, or leave such rows out with missing='drop'."
+            raise DataError(
+                f"{owner}: ",
+                Cell(row, column, repr(column)),
+                f" is missing, and logistic regression and the linear SVM take complete rows; {lacking} {remedy}",
             )
-            raise DataError(msg)
 
 
-def _numbered(values: Any, owner: str) -> tuple[Array, tuple[Any, ...] | None]:
+def _numbered(values: Array, owner: str) -> tuple[Array, tuple[Any, ...] | None]:
     """A column as numbers (n, 1), or labels as (n, levels − 1) and the levels."""
     array = cells(values, owner)
     if array.ndim != 1:
@@ -72,8 +74,8 @@ def _numbered(values: Any, owner: str) -> tuple[Array, tuple[Any, ...] | None]:
         column = np.asarray(numbers(array, owner), dtype=np.float64)
         if np.isinf(column).any():
             row = int(np.argmax(np.isinf(column)))
-            msg = f"{owner}: row {row} is {column[row]}; linear models take finite numbers. Drop it or set it to NaN."
-            raise DataError(msg)
+            told = f" is {column[row]}; linear models take finite numbers. Drop it or set it to NaN."
+            raise DataError(f"{owner}: ", Cell(row), told, value=column[row])
         return column[:, None], None
     labels = read_labels(array, owner, 1).columns[0]
     levels = labels.seen

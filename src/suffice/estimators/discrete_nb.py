@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import logsumexp
 
-from suffice.core.errors import ParameterError
-from suffice.core.parameters import Array
 from suffice.distributions.beta import Beta
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.tokens import Above, Flags, Tokens
+from suffice.errors import ParameterError
 from suffice.estimators import validation as checks
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.to_sklearn import ScikitLearnTwin
 from suffice.estimators.validation import AT_LEAST_ZERO, interval, refuse_infinite, rules_of, telling_text
+from suffice.types import Array, Data
 
 LEAST_ALPHA = 1e-10
 SURE = 1e-5  # what probabilities that a caller sets may miss of a sum of 1
@@ -81,12 +81,12 @@ class DiscreteShell(ScikitLearnTwin, BayesShell):
             logs = np.array(self.class_log_prior_, dtype=np.float64)
             weights = np.exp(logs - logsumexp(logs))
         last = self.__dict__.get("distribution_")
-        members = last.components if last is not None and "feature_log_prob_" not in changed else self._members()
+        components = last.components if last is not None and "feature_log_prob_" not in changed else self._components()
         tables = self.feature_log_prob_
         columns = len(tables) if isinstance(tables, list) else np.shape(tables)[1]
-        return self._with_members(members, columns, weights)
+        return self._with_components(components, columns, weights)
 
-    def _members(self) -> Any:
+    def _components(self) -> Any:
         """The distribution of the rows of each class that ``feature_log_prob_`` describes."""
         raise NotImplementedError
 
@@ -160,7 +160,7 @@ class BernoulliNB(DiscreteShell):
         alpha = self._smoothing()
         return {"components": Beta(1.0 + alpha, 1.0 + alpha)} if alpha.any() else None
 
-    def _validated(self, X: Any, *, reset: bool) -> Any:
+    def _validated(self, X: Data, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
         with telling_text(X, type(self).__name__):
             rows = checks.validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
@@ -179,11 +179,11 @@ class BernoulliNB(DiscreteShell):
     def _show(self) -> None:
         super()._show()
         if "statistics_" in self.__dict__:
-            self.feature_count_ = np.array(self.statistics_.members.total)
+            self.feature_count_ = np.array(self.statistics_.components.total)
         with np.errstate(divide="ignore"):
             self.feature_log_prob_ = np.log(self.distribution_.components.p)
 
-    def _members(self) -> Any:
+    def _components(self) -> Any:
         probs = np.exp(np.array(self.feature_log_prob_, dtype=np.float64))
         if not (probs <= 1).all():
             largest = np.log(probs.max())
@@ -251,7 +251,7 @@ class MultinomialNB(DiscreteShell):
         wide = np.broadcast_to(1.0 + alpha, self.n_features_in_)
         return {"components": Dirichlet(np.array(wide))} if alpha.any() else None
 
-    def _validated(self, X: Any, *, reset: bool) -> Any:
+    def _validated(self, X: Data, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
         with telling_text(X, type(self).__name__):
             rows = checks.validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
@@ -275,11 +275,11 @@ class MultinomialNB(DiscreteShell):
     def _show(self) -> None:
         super()._show()
         if "statistics_" in self.__dict__:
-            self.feature_count_ = np.array(self.statistics_.members.total[:, 0])
+            self.feature_count_ = np.array(self.statistics_.components.total[:, 0])
         with np.errstate(divide="ignore"):
             self.feature_log_prob_ = np.log(self.distribution_.components.probs[:, 0])
 
-    def _members(self) -> Any:
+    def _components(self) -> Any:
         probs = normalised(self.feature_log_prob_, "feature_log_prob_")[:, None]
         last = self.__dict__.get("distribution_")
         return Tokens(probs=probs) if last is None else replace(last.components, probs=probs)

@@ -9,13 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.combinators.classes import Classes
-from suffice.core.compact import Compact, diagonal, diagonals, replace, summed
-from suffice.core.distribution import Alert
-from suffice.core.errors import UnsupportedError
-from suffice.core.parameters import Array
-from suffice.core.statistics import share
-from suffice.core.weights import Weights
 from suffice.distributions.holes import expected_rows
 from suffice.distributions.normal import spread_floor
 from suffice.distributions.shrinkage import (
@@ -27,8 +20,14 @@ from suffice.distributions.shrinkage import (
     regularise_wide,
     shrunk,
 )
+from suffice.errors import UnsupportedError
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.validation import AT_LEAST_ZERO, SHARE, fits, one_of
+from suffice.models.classifier import Classes
+from suffice.numerics.low_rank import LowRank, diagonal, diagonals, replace, summed
+from suffice.statistics.sums import share
+from suffice.statistics.weights import Weights
+from suffice.types import Alert, Array, Data
 
 
 class Discriminant(BayesShell):
@@ -72,7 +71,7 @@ class Discriminant(BayesShell):
     def _check_classes(self) -> None:
         """Refuse classes that there is nothing to choose among."""
 
-    def _check_labelled(self, data: Any, weights: Weights) -> None:
+    def _check_labelled(self, data: Data, weights: Weights) -> None:
         self._check_classes()
         if data.complete and not any(getattr(self, name, None) for name in self._spread):
             k, held = len(self.classes_), weights.per_row()  # a row of weight 2 is two rows
@@ -114,7 +113,7 @@ class Discriminant(BayesShell):
             raise AttributeError(self._needs_rows(None))
         return True
 
-    def _gathered(self, template: Classes, data: Any, weights: Weights) -> Any:
+    def _gathered(self, template: Classes, data: Data, weights: Weights) -> Any:
         """With a scatter of each class where a shrinkage is found class by class."""
         if isinstance(self.shrinkage, str) or self.covariance_estimator is not None:
             template = replace(template, components=replace(template.components, structure="full"))
@@ -125,18 +124,18 @@ class Discriminant(BayesShell):
         model = super()._settled(template, stats)
         if not self.tol:
             return model
-        found = stats.members
+        found = stats.components
         within = found.variances.sum(axis=0) / found.weight.sum()
         flat = within <= np.square(spread_floor(found.pooled().mean[0]))
         floor = np.where(flat, diagonals(model.floors_from(stats)), len(within) * self.tol**2 * within)
-        return replace(model, floors=diagonal(floor, compact=isinstance(found.kept, Compact)))
+        return replace(model, floors=diagonal(floor, compact=isinstance(found.kept, LowRank)))
 
     def _regularise(self, stats: Any, seen: Any) -> Any:
         """The statistics with covariances of fewer rows than columns drawn towards a diagonal one."""
         self._drawn = np.zeros(0)
         if self.shrinkage is not None or self.covariance_estimator is not None or getattr(self, "reg_param", 0.0) > 0:
             return stats
-        found = stats.members
+        found = stats.components
         shared = self._prototype(self.classes_).shared
         scatter, weight, taken = found.kept, found.weight, np.ones(len(found.weight))
         if shared:
@@ -145,7 +144,7 @@ class Discriminant(BayesShell):
         rows = weight if seen is None else np.minimum(weight, len(seen[0].rows))
         least = np.square(spread_floor(found.pooled().mean[0]))
         drawn, self._drawn = regularise_wide(scatter, weight, rows - taken, least)
-        return stats if drawn is scatter else replace(stats, members=replace(found, scatter=drawn))
+        return stats if drawn is scatter else replace(stats, components=replace(found, scatter=drawn))
 
     def _notes(self) -> tuple[Alert, ...]:
         amounts = self.__dict__.pop("_drawn", np.zeros(0))  # the alert has it from here on
@@ -160,7 +159,7 @@ class Discriminant(BayesShell):
             f"drawn towards the diagonal by {amount}, as shrinkage='oas' finds it. Give shrinkage= to choose, or more "
             "rows."
         )
-        return (("singular", text),)
+        return (Alert("singular", text),)
 
     def _regularised(self, cov: Any) -> Any:
         """Class covariances (k, d, d), or one of all, after shrinkage."""
@@ -174,7 +173,7 @@ class Discriminant(BayesShell):
             drawn = stats if stats.exact else self._regularise(stats, seen)  # exact ones are before they are estimated
             if drawn is stats:
                 return model
-            found = drawn.members
+            found = drawn.components
             solved = stack.solve(np.asarray(stack.mean), found.kept, found.weight, None, floor)
             return replace(model, components=stack.choose(found.weight == 0, solved))
         found = self._by_class(model, stats, seen)
@@ -188,11 +187,11 @@ class Discriminant(BayesShell):
         return replace(model, components=stack.choose(found.weight == 0, solved))
 
     def _by_class(self, model: Classes, stats: Any, seen: Any) -> Any:
-        """The members' statistics; with holes, those of each class where a shrinkage is found class by class."""
+        """The components' statistics; with holes, those of each class where a shrinkage is found class by class."""
         if stats.exact or not isinstance(self.shrinkage, str) or seen is None or not seen[0].complete:
-            return stats.members
+            return stats.components
         data, weights = seen
-        owners = replace(weights, codes=data.codes, members=model.n)
+        owners = replace(weights, codes=data.codes, n_components=model.n)
         return replace(model.components, structure="full").suffstats(data.rows, owners)
 
     def _estimated(self, cov: Any, weight: Array, model: Classes, found: Any, seen: Any) -> Any:
@@ -219,12 +218,12 @@ class Discriminant(BayesShell):
             amount = oas(units, weight)
         else:
             data, weights = self._rows(seen)
-            owners = replace(weights, codes=data.codes, members=len(weight))
+            owners = replace(weights, codes=data.codes, n_components=len(weight))
             rows = data.rows if found.exact else self._completed(model, data.rows, data.codes)
             amount = ledoit_wolf(units, weight, fourth_moments(rows, owners, found.mean, spread))
         return outside_units(shrunk(units, amount), spread)
 
-    def _completed(self, model: Classes, rows: Array, codes: Any = None) -> Array:
+    def _completed(self, model: Classes, rows: Array, codes: Array | None = None) -> Array:
         """The rows, with what is expected of missing cells given the others and the class, as far as that is known."""
         holes = np.flatnonzero(np.isnan(rows).any(axis=1))
         if not len(holes):
@@ -251,7 +250,7 @@ class Discriminant(BayesShell):
             "rows, or shrinkage='oas' or a number, which need only the covariances."
         )
 
-    def _by_estimator(self, cov: Array, data: Any, weights: Weights) -> Array:
+    def _by_estimator(self, cov: Array, data: Data, weights: Weights) -> Array:
         name = type(self.covariance_estimator).__name__
         if weights.values is not None and np.ptp(weights.values) > 0:
             msg = f"covariance_estimator={name} takes no weights of rows; leave out sample_weight, or use shrinkage."

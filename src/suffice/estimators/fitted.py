@@ -9,18 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from suffice.core.distribution import Alert
-from suffice.core.em import AGREE
-from suffice.core.fit import fit, named_fit
-from suffice.core.ranking import fit_merit, higher_end
-from suffice.core.result import Fit
-from suffice.core.sketch import taken
-from suffice.core.weights import Weights
+from suffice.core.family import Family
+from suffice.em.fit import fit, named_fit
+from suffice.em.loop import AGREE
+from suffice.em.restarts import higher_end, robust_objective_of
+from suffice.em.result import Fit
 from suffice.estimators.asking import Asking
 from suffice.estimators.base import MixtureShell
 from suffice.estimators.criteria import Criteria
 from suffice.estimators.validation import AT_LEAST_ONE, generator, row_weights, rules_of
 from suffice.estimators.verbose import Told
+from suffice.statistics.weights import Weights
+from suffice.tables.sketch import take_rows
+from suffice.types import Alert, Data, Rows, Seed
 
 
 class FitShell(Asking, Criteria, MixtureShell):
@@ -46,7 +47,7 @@ class FitShell(Asking, Criteria, MixtureShell):
         tol: float = 1e-8,
         max_iter: int = 1000,
         n_init: int = 1,
-        random_state: Any = None,
+        random_state: Seed = None,
         warm_start: bool = False,
         verbose: int = 0,
         verbose_interval: int = 10,
@@ -63,25 +64,25 @@ class FitShell(Asking, Criteria, MixtureShell):
         self.verbose = verbose
         self.verbose_interval = verbose_interval
 
-    def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
+    def _validated(self, X: Data, *, reset: bool, least: int) -> Any:
         """What the caller gave, checked as scikit-learn checks it."""
         return self._numbers(X, reset=reset, least=least)
 
-    def _reader(self, X: Any) -> Any:
+    def _reader(self, X: Data) -> Any:
         """The mixture before it has seen rows."""
         raise NotImplementedError
 
-    def _prototype(self, rows: Any) -> Any:
-        return self._reader(rows).shaped(rows)
+    def _prototype(self, rows: Rows) -> Any:
+        return self._reader(rows).for_data(rows)
 
-    def _rows(self, X: Any, *, reset: bool = False, least: int = 1) -> Any:
+    def _rows(self, X: Data, *, reset: bool = False, least: int = 1) -> Any:
         checked = self._validated(X, reset=reset, least=least)
         return (self._reader(checked) if reset else self.distribution_).read(checked)
 
-    def _begin(self, model: Any, rows: Any, weights: Any, rng: Any, prior: Any) -> Any:
-        return model.begin(rows, weights, rng, self.start, prior)[0]
+    def _begin(self, model: Family, rows: Rows, weights: Weights, rng: np.random.Generator, prior: Any) -> Any:
+        return model.initialize(rows, weights, rng, self.start, prior)[0]
 
-    def _learn(self, X: Any, sample_weight: Any) -> Any:
+    def _learn(self, X: Data, sample_weight: Data) -> Any:
         every = self._rows(X, reset=True)
         weights, rows = _counted(row_weights(sample_weight, every), every)
         model = self._prototype(rows)
@@ -113,7 +114,7 @@ class FitShell(Asking, Criteria, MixtureShell):
             warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=4)
         return every
 
-    def _told(self, model: Any, rows: Any, n_init: int, options: dict[str, Any]) -> Fit:
+    def _told(self, model: Family, rows: Rows, n_init: int, options: dict[str, Any]) -> Fit:
         """The best of several fits, each of which prints how it goes."""
         fits: list[Fit] = []
         for number in range(n_init):
@@ -122,11 +123,11 @@ class FitShell(Asking, Criteria, MixtureShell):
             told.end(fits[-1])
             if any("interrupted" in text for _, text in fits[-1].alerts):
                 break
-        best = max(fits, key=fit_merit)
+        best = max(fits, key=robust_objective_of)
         highest = max(fits, key=lambda one: one.log_likelihood)
         if highest.log_likelihood <= best.log_likelihood + AGREE * (1.0 + abs(best.log_likelihood)):
             return best
-        alert = ("spurious", higher_end(highest.log_likelihood, best.log_likelihood))
+        alert = Alert("spurious", higher_end(highest.log_likelihood, best.log_likelihood))
         return replace(best, alerts=(alert, *best.alerts))
 
     @property
@@ -138,9 +139,9 @@ class FitShell(Asking, Criteria, MixtureShell):
         self.weights_ = self.distribution_.weights.copy()
 
 
-def _counted(weights: Weights, rows: Any) -> tuple[Weights, Any]:
+def _counted(weights: Weights, rows: Rows) -> tuple[Weights, Any]:
     """Weights and rows without those of weight 0: they bring no level of a label."""
     if weights.values is None or weights.values.all():
         return weights, rows
     kept = np.flatnonzero(weights.values)
-    return Weights.of(weights.values[kept], len(kept)), taken(rows, kept)
+    return Weights.of(weights.values[kept], len(kept)), take_rows(rows, kept)

@@ -8,12 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from suffice.combinators.mixture import Mixture
-from suffice.combinators.starts import SHORT, floors_of
-from suffice.core.compact import Compact, diagonals, replace
-from suffice.core.em import InterruptedStart
-from suffice.core.weights import Weights
 from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.em.init.starts import SHORT, floors_of
+from suffice.em.loop import InterruptedStart
 from suffice.estimators.base import MixtureShell
 from suffice.estimators.criteria import Criteria
 from suffice.estimators.gaussians import (
@@ -27,6 +24,10 @@ from suffice.estimators.gaussians import (
     show,
 )
 from suffice.estimators.validation import AT_LEAST_ZERO, one_of, rules_of
+from suffice.models.mixture import Mixture
+from suffice.numerics.low_rank import LowRank, diagonals, replace
+from suffice.statistics.weights import Weights
+from suffice.types import Rows, Seed
 
 CARE = 0.001  # of tol: what is left to gain may be a thousand times what the last pass gained
 
@@ -53,7 +54,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
     reg_covar
         Added to every variance; under a structure by its letters, added to the floor under the variances.
     max_iter, n_init
-        Most passes of a climb, and number of climbs, of which the best stands.
+        Most passes of a run, and number of runs, of which the best stands.
     init_params
         "kmeans": the best of several short runs of EM on a sketch of the rows, from k-means and k-means++ in several
         units and at random, or k-means alone where ``max_iter`` is below the passes of such a run; "k-means++": one of
@@ -79,9 +80,15 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         How the best climb went: its passes over the rows, and the mean log-likelihood per row that they saw; with a
         prior, the log posterior (log-likelihood + log density of the prior) over the number of rows.
     alerts_
-        ``(code, text)`` pairs: what to know before trusting it, such as members that collapsed or rest on few rows.
+        ``(code, text)`` pairs: what to know before trusting it, such as components that collapsed or rest on few rows.
     distribution_, statistics_, n_seen_
         The mixture as a value, the statistics of the last pass, and the weight of the rows behind them.
+
+    References
+    ----------
+    Dempster, A. P., Laird, N. M. and Rubin, D. B. (1977). Maximum likelihood from incomplete data via the EM
+    algorithm. Journal of the Royal Statistical Society B 39, 1-38.
+    Celeux, G. and Govaert, G. (1995). Gaussian parsimonious clustering models. Pattern Recognition 28, 781-793.
 
     Examples
     --------
@@ -114,7 +121,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         weights_init: Any = None,
         means_init: Any = None,
         precisions_init: Any = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         warm_start: bool = False,
         verbose: int = 0,
         verbose_interval: int = 10,
@@ -153,22 +160,22 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
     def _given_order(self) -> bool:
         return any(self._given)
 
-    def _prototype(self, rows: Any) -> Any:
+    def _prototype(self, rows: Rows) -> Any:
         component = MultivariateNormal(structure=self.covariance_type)
         floors: Any = float(self.reg_covar)
         if self.covariance_type in STRUCTURE_NAMES:
             floors = self.reg_covar * np.eye(rows.shape[1])
-        return Mixture(component, self.n_components, floors=floors).shaped(rows)
+        return Mixture(component, self.n_components, floors=floors).for_data(rows)
 
     _of_model = ("n_components", "covariance_type", "reg_covar", "prior")
 
-    def _resume(self, model: Any, rows: Any, weights: Weights) -> Any:
+    def _resume(self, model: Any, rows: Rows, weights: Weights) -> Any:
         found = super()._resume(model, rows, weights)
         if found is None or self._unchanged or self.covariance_type in SHAPES:
             return found
         floors = floors_of(replace(model, floors=None), rows, weights)
-        if isinstance(floors, Compact):
-            return _above(found, Compact(floors.diagonal + diagonals(model.floors)))
+        if isinstance(floors, LowRank):
+            return _above(found, LowRank(floors.diagonal + diagonals(model.floors)))
         return _above(found, floors + model.floors)
 
     def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> Any:
@@ -182,10 +189,10 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
             found = model if all(self._given) else self._found(model, rows, weights, rng, mean, prior)
         except InterruptedStart as start:
             found, stopped = self._above_floors(start.best.ordered(), model), True
-        members = found.components
-        cov = members.matrices if cov is None else cov
-        members = replace(members, mean=members.mean if mean is None else mean, cov=cov)
-        first = replace(found, components=members, weights=found.weights if share is None else share)
+        components = found.components
+        cov = components.matrices if cov is None else cov
+        components = replace(components, mean=components.mean if mean is None else mean, cov=cov)
+        first = replace(found, components=components, weights=found.weights if share is None else share)
         if stopped:
             raise InterruptedStart(first)
         return first
@@ -193,7 +200,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
     def _found(self, model: Any, rows: Any, weights: Weights, rng: Any, mean: Any, prior: Any) -> Any:
         """The start that the library finds, under its own floors: they tell clusters from accidents."""
         start = self._start(rows, weights, rng, mean)
-        found = replace(model, floors=None).begin(rows, weights, rng, start, prior)[0]
+        found = replace(model, floors=None).initialize(rows, weights, rng, start, prior)[0]
         return self._above_floors(found if isinstance(start, np.ndarray) else found.ordered(), model)
 
     def _above_floors(self, found: Any, model: Any) -> Any:
@@ -203,7 +210,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
 
     def _start(self, rows: Any, weights: Weights, rng: Any, mean: Any) -> Any:
         """Where to begin, in the words of `suffice.fit`."""
-        from suffice.combinators.centres import Centres
+        from suffice.em.init.k_means import Centres
 
         if mean is not None:
             return Centres(mean).predict(at_means(rows, weights))
@@ -214,11 +221,11 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         return {"kmeans": None}.get(self.init_params, self.init_params)
 
     def _check_learned(self) -> None:
-        told = [(code, text) for code, text in self.distribution_.alerts(self.statistics_) if code in DEGENERATE]
+        told = [alert for alert in self.distribution_.alerts(self.statistics_) if alert.code in DEGENERATE]
         if not told:
             return
         bare = self.converged_ and self.reg_covar == 0 and self.prior is None and self.covariance_type in SHAPES
-        if bare and any(code in {"collapsed", "singular"} for code, _ in told):
+        if bare and any(alert.code in {"collapsed", "singular"} for alert in told):
             self.__dict__.pop("distribution_", None)
             msg = (
                 "Fitting the mixture model failed because some components have ill-defined empirical covariance (for "
@@ -227,7 +234,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
             )
             raise ValueError(msg)
         others = f" And {len(told) - 1} more such alerts, in alerts_." if told[1:] else ""
-        warnings.warn(f"{type(self).__name__}: {told[0][1]}{others}", ConvergenceWarning, stacklevel=6)
+        warnings.warn(f"{type(self).__name__}: {told[0].text}{others}", ConvergenceWarning, stacklevel=6)
 
     _twin = ("sklearn.mixture", "GaussianMixture")
 
@@ -247,6 +254,6 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         return replace(last, components=replace(last.components, mean=mean, cov=cov), weights=weights)
 
 
-def _above(mixture: Any, floors: Any) -> Any:
-    """The mixture with members that are not below the floors: an M-step takes none that is worse than one below."""
-    return replace(mixture, components=mixture.components.raised(floors), floors=floors)
+def _above(mixture: Mixture, floors: Any) -> Any:
+    """The mixture with components that are not below the floors: an M-step takes none that is worse than one below."""
+    return replace(mixture, components=mixture.components.apply_floor(floors), floors=floors)

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.core.errors import ParameterError
-from suffice.core.statistics import pooled
 from suffice.distributions.normal import Normal
+from suffice.errors import ParameterError
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.to_sklearn import ScikitLearnTwin
 from suffice.estimators.validation import AT_LEAST_ZERO
+from suffice.statistics.sums import pooled
 
 # What smoothing may add to a column, in its own variances. 10-fold accuracy at var_smoothing = 1e-9 and 0.1:
 #                              digits       3 against 8  breast cancer  wine         1e-3 beside 1e3
@@ -82,16 +82,16 @@ class GaussianNB(ScikitLearnTwin, BayesShell):
 
     def _refined(self, model: Any, stats: Any, seen: Any) -> Any:
         del seen
-        spread = pooled(stats.members).var[0]
+        spread = pooled(stats.components).var[0]
         self.epsilon_ = np.minimum(self.var_smoothing * spread.max(), CAP * spread)
-        members = model.components
+        components = model.components
         if self.prior is None:
-            return replace(model, components=members.blurred(self.epsilon_, stats.members))
-        return replace(model, components=replace(members, std=np.sqrt(np.square(members.std) + self.epsilon_)))
+            return replace(model, components=components.blurred(self.epsilon_, stats.components))
+        return replace(model, components=replace(components, std=np.sqrt(np.square(components.std) + self.epsilon_)))
 
     def _show(self) -> None:
-        members = self.distribution_.components
-        self.theta_, self.var_ = np.array(members.mean), np.square(members.std)
+        components = self.distribution_.components
+        self.theta_, self.var_ = np.array(components.mean), np.square(components.std)
 
     def _rebuild(self, changed: frozenset[str]) -> Any:
         del changed
@@ -100,10 +100,10 @@ class GaussianNB(ScikitLearnTwin, BayesShell):
             msg = f"var_ holds variances above 0; the smallest is {var.min():g}."
             raise ParameterError(msg)
         last = self.__dict__.get("distribution_")
-        members = Normal(mean, np.sqrt(var)) if last is None else last.components
-        if np.shape(members.mean) != mean.shape:
-            members = Normal(mean, np.sqrt(var))
-        return self._with_members(replace(members, mean=mean, std=np.sqrt(var)), mean.shape[1])
+        components = Normal(mean, np.sqrt(var)) if last is None else last.components
+        if np.shape(components.mean) != mean.shape:
+            components = Normal(mean, np.sqrt(var))
+        return self._with_components(replace(components, mean=mean, std=np.sqrt(var)), mean.shape[1])
 
     def _twin_private(self) -> dict[str, Any]:
         return {"epsilon_": float(np.max(self.epsilon_))} if hasattr(self, "epsilon_") else {}

@@ -7,18 +7,19 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from suffice.core.parameters import Array
-from suffice.core.weights import Weights
 from suffice.distributions.normal import Normal
 from suffice.distributions.structures import MODELS
 from suffice.estimators.attributes import FittedAttributes
 from suffice.estimators.to_sklearn import ScikitLearnTwin
+from suffice.models.mixture import Mixture
+from suffice.statistics.weights import Weights
+from suffice.types import Array, Data
 
 
 class Shape(NamedTuple):
     """How one kind of covariance is shown: from matrices (k, d, d), and to them, given as many identities."""
 
-    shown: Callable[[Array], Array]
+    display_name: Callable[[Array], Array]
     square: Callable[[Array, Array], Array]
 
 
@@ -37,19 +38,19 @@ def shape_of(covariance_type: str) -> Shape:
     return SHAPES.get(covariance_type, SHAPES["full"])
 
 
-def show(estimator: Any, mixture: Any, covariance_type: str) -> None:
+def show(estimator: Any, mixture: Mixture, covariance_type: str) -> None:
     """Set the attributes that follow from a mixture of Gaussians."""
-    shape, members = shape_of(covariance_type), mixture.components
-    estimator.weights_, estimator.means_ = np.array(mixture.weights), np.array(members.mean)
+    shape, components = shape_of(covariance_type), mixture.components
+    estimator.weights_, estimator.means_ = np.array(mixture.weights), np.array(components.mean)
     if covariance_type in ("diag", "spherical"):  # without matrices: columns may be many
-        var = members.var if covariance_type == "diag" else members.var[:, 0]
+        var = components.var if covariance_type == "diag" else components.var[:, 0]
         estimator.covariances_, estimator.precisions_cholesky_ = np.array(var), 1 / np.sqrt(var)
         estimator.precisions_ = estimator.precisions_cholesky_**2
         return
-    roots = np.swapaxes(members.whitening[0], 1, 2)
-    estimator.covariances_ = np.array(shape.shown(np.asarray(members.cov)))
-    estimator.precisions_cholesky_ = np.array(shape.shown(roots))
-    estimator.precisions_ = np.array(shape.shown(roots @ np.swapaxes(roots, 1, 2)))
+    roots = np.swapaxes(components.whitening[0], 1, 2)
+    estimator.covariances_ = np.array(shape.display_name(np.asarray(components.cov)))
+    estimator.precisions_cholesky_ = np.array(shape.display_name(roots))
+    estimator.precisions_ = np.array(shape.display_name(roots @ np.swapaxes(roots, 1, 2)))
 
 
 PROGRESS = ("converged_", "n_iter_", "lower_bound_", "lower_bounds_")
@@ -74,7 +75,7 @@ class GaussianAttributes(ScikitLearnTwin, FittedAttributes):
         options = super()._twin_options()
         return options if self.covariance_type in SHAPES else {**options, "covariance_type": "full"}
 
-    def _estimate_log_prob(self, X: Any) -> Array:
+    def _estimate_log_prob(self, X: Data) -> Array:
         """Log density of each row under each component, (n, k), under the name that public code uses."""
         mixture, rows = self._asked(X)
         return np.asarray(mixture.scores(mixture.read(rows)) - mixture.log_weights)
@@ -96,24 +97,24 @@ class GaussianAttributes(ScikitLearnTwin, FittedAttributes):
         (k, d), given = mean.shape, held[chosen]
         if chosen == "precisions_cholesky_":
             roots = _roots(given, self.covariance_type, k, d)
-            given, chosen = shape_of(self.covariance_type).shown(roots @ np.swapaxes(roots, 1, 2)), "precisions_"
+            given, chosen = shape_of(self.covariance_type).display_name(roots @ np.swapaxes(roots, 1, 2)), "precisions_"
         invert = chosen == "precisions_"
         cov = (covariances_of if invert else _covariances)(given, self.covariance_type, k, d)
         return check_weights(held["weights_"], k), mean, cov
 
 
-def _roots(given: Any, covariance_type: str, k: int, d: int) -> Array:
+def _roots(given: object, covariance_type: str, k: int, d: int) -> Array:
     """Square roots (k, d, d) of precisions, from the shape that they are shown in."""
     shape, eyes = shape_of(covariance_type), np.broadcast_to(np.eye(d), (k, d, d))
-    found = _of_shape(given, shape.shown(eyes).shape, "precisions_cholesky_")
+    found = _of_shape(given, shape.display_name(eyes).shape, "precisions_cholesky_")
     return np.asarray(shape.square(found, eyes))
 
 
-def _covariances(given: Any, covariance_type: str, k: int, d: int) -> Array:
+def _covariances(given: object, covariance_type: str, k: int, d: int) -> Array:
     return matrices_of(given, covariance_type, (k,), d, "covariance")
 
 
-def check_weights(weights: Any, k: int) -> Array:
+def check_weights(weights: Data, k: int) -> Array:
     """Weights (k,) that a caller gave to begin with."""
     found = _of_shape(weights, (k,), "weights")
     if not ((found >= 0) & (found <= 1)).all():
@@ -139,13 +140,16 @@ def covariances_of(precisions: Any, covariance_type: str, k: int, d: int) -> Arr
     return np.asarray(0.5 * (inverse + np.swapaxes(inverse, 1, 2)))
 
 
-def matrices_of(given: Any, covariance_type: str, members: tuple[int, ...], d: int, name: str) -> Array:
-    """Matrices (k, d, d) from what a caller gave in the shape that they are shown in, of ``members`` (k,) or of one."""
-    shape, eyes = shape_of(covariance_type), np.broadcast_to(np.eye(d), (*(members or (1,)), d, d))
-    wanted = shape.shown(eyes).shape
-    wanted = wanted if members or covariance_type == "tied" else wanted[1:]
+def matrices_of(given: object, covariance_type: str, components: tuple[int, ...], d: int, name: str) -> Array:
+    """Matrices (k, d, d) from what a caller gave in the shape that they are shown in.
+
+    Of ``components`` (k,) or of one.
+    """
+    shape, eyes = shape_of(covariance_type), np.broadcast_to(np.eye(d), (*(components or (1,)), d, d))
+    wanted = shape.display_name(eyes).shape
+    wanted = wanted if components or covariance_type == "tied" else wanted[1:]
     found = _of_shape(given, wanted, f"{covariance_type} {name}")
-    square = shape.square(found if members or covariance_type == "tied" else found[None], eyes)
+    square = shape.square(found if components or covariance_type == "tied" else found[None], eyes)
     even = np.allclose(square, np.swapaxes(square, 1, 2))
     if not even or not (np.linalg.eigvalsh(square) > 0).all():
         rule = "positive" if covariance_type in INDEPENDENT else "symmetric, positive-definite"
@@ -154,7 +158,7 @@ def matrices_of(given: Any, covariance_type: str, members: tuple[int, ...], d: i
     return np.asarray(square)
 
 
-def _of_shape(given: Any, shape: tuple[int, ...], name: str) -> Array:
+def _of_shape(given: object, shape: tuple[int, ...], name: str) -> Array:
     found = np.array(given, dtype=np.float64)
     if found.shape != shape:
         msg = f"The parameter '{name}' should have the shape of {shape}, but got {found.shape}"

@@ -12,12 +12,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.combinators.centres import Centres, RowSpace, Seeding
-from suffice.combinators.order import by_place
-from suffice.core.em import Climb, Pass
-from suffice.core.parameters import Array
-from suffice.core.sparse import Sparse
-from suffice.core.weights import Weights
+from suffice.em.init.k_means import Centres, RowSpace, Seeding
+from suffice.em.loop import EMResult
+from suffice.em.order import by_place
+from suffice.em.restarts import best_of_restarts
+from suffice.em.trace import Pass
 from suffice.estimators.base import warn_of_interruption
 from suffice.estimators.to_sklearn import ScikitLearnTwin
 from suffice.estimators.validation import (
@@ -31,6 +30,9 @@ from suffice.estimators.validation import (
     validate_data,
 )
 from suffice.estimators.verbose import say
+from suffice.statistics.weights import Weights
+from suffice.tables.sparse import Sparse
+from suffice.types import Array, Data, Rows, Seed
 
 NONE = 1e-24  # of the columns' mean variance: squared moves of less are rounding
 
@@ -51,9 +53,9 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         n_clusters, random_state). The names draw from a sketch of the rows; where that is a part of them only, the
         first passes go over it alone.
     n_init
-        Number of climbs, of which the best stands; "auto" is 1 with "k-means++" or an array, else 10.
+        Number of runs, of which the best stands; "auto" is 1 with "k-means++" or an array, else 10.
     max_iter
-        Most passes of a climb.
+        Most passes of a run.
     tol
         The climb ends when the squared moves of all centres sum to less than this part of the columns' mean variance.
     verbose
@@ -67,6 +69,12 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     ----------
     cluster_centers_, labels_, inertia_, n_iter_
         The centres (k, d), the centre of each row, Σ w ‖x − c‖², and the number of passes.
+
+    References
+    ----------
+    Lloyd, S. P. (1982). Least squares quantization in PCM. IEEE Transactions on Information Theory 28, 129-137.
+    Arthur, D. and Vassilvitskii, S. (2007). k-means++: the advantages of careful seeding. Proceedings of the ACM-SIAM
+    Symposium on Discrete Algorithms, 1027-1035.
 
     Examples
     --------
@@ -103,7 +111,7 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         max_iter: int = 300,
         tol: float = 1e-4,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: Seed = None,
         copy_x: bool = True,
         algorithm: str = "lloyd",
     ) -> None:
@@ -118,7 +126,7 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.copy_x = copy_x
         self.algorithm = algorithm
 
-    def _rows(self, X: Any, *, reset: bool = False) -> tuple[Any, Any]:
+    def _rows(self, X: Data, *, reset: bool = False) -> tuple[Any, Any]:
         """Rows, dense or sparse, and the type of their numbers."""
         rows = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
         if not issparse(rows):
@@ -128,8 +136,8 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             rows.sum_duplicates()
         return Sparse.of(rows), rows.dtype
 
-    def _climbs(self) -> int:
-        """How many climbs were asked for."""
+    def _runs(self) -> int:
+        """How many runs were asked for."""
         given = not (isinstance(self.init, str) or callable(self.init))
         if self.n_init == "auto":
             return 1 if given or self.init == "k-means++" else 10
@@ -143,7 +151,7 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             return 1
         return int(self.n_init)
 
-    def _given(self, rows: Any, rng: Any) -> Array:
+    def _given(self, rows: Rows, rng: np.random.Generator) -> Array:
         """The first centres (k, d) that the caller gives."""
         k = self.n_clusters
         state = np.random.RandomState(rng.integers(np.iinfo(np.int32).max)) if callable(self.init) else None
@@ -162,32 +170,29 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             raise ValueError(msg)
         return places
 
-    def _climbed(self, rows: Any, weights: Weights, rng: Any, rest: float, seeding: Seeding | None) -> list[Climb]:
-        """A climb from every start; interrupted, those that there are, with a warning."""
-        climbs: list[Climb] = []
-        asked = self._climbs()
-        try:
-            for _ in range(asked):
-                if seeding is None:
-                    first = Centres(self._given(rows, rng), rest)
-                else:
-                    first = replace(seeding.draw(rng, apart=self.init == "k-means++"), rest=rest)
-                if self.verbose:
-                    say("Initialization complete")
-                path = first.climb(rows, weights, self.max_iter, _told if self.verbose else None)
-                climbs.append(path)
-                if self.verbose and path.converged:
-                    why = _reason(path, strict=self.tol <= NONE)
-                    say(f"Converged at iteration {path.trace.passes - 1}: {why}.")
-                path.heeded()
-        except KeyboardInterrupt:
-            if not climbs:
-                raise
-            warn_of_interruption(self, len(climbs), asked, 5)
-        return climbs
+    def _best_run(self, rows: Any, weights: Weights, rng: Any, rest: float, seeding: Seeding | None) -> EMResult:
+        """The best run of all starts; interrupted, of those that there are, with a warning."""
+
+        def run(_: tuple[EMResult, ...]) -> EMResult:
+            if seeding is None:
+                first = Centres(self._given(rows, rng), rest)
+            else:
+                first = replace(seeding.draw(rng, apart=self.init == "k-means++"), rest=rest)
+            if self.verbose:
+                say("Initialization complete")
+            path = first.run_em(rows, weights, self.max_iter, _told if self.verbose else None)
+            if self.verbose and path.converged:
+                why = _reason(path, strict=self.tol <= NONE)
+                say(f"Converged at iteration {path.trace.passes - 1}: {why}.")
+            return path
+
+        restarts = best_of_restarts(run, self._runs(), lambda one: one.objective)
+        if restarts.interrupted:
+            warn_of_interruption(self, len(restarts.runs), restarts.asked, 5)
+        return restarts.best
 
     @checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Data = None, sample_weight: Data = None) -> Self:
         """Find the centres of rows (n, d); weight 2 is the row twice."""
         del y
         rows, kind = self._rows(X, reset=True)
@@ -203,7 +208,7 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         space = RowSpace.of(rows) if drawn and not isinstance(rows, Sparse) and rows.shape[1] > len(rows) else None
         points = rows if space is None else space.coordinates
         seeding = Seeding(rows, weights, self.n_clusters, points) if drawn else None
-        best = max(self._climbed(points, weights, rng, rest, seeding), key=lambda one: one.height)
+        best = self._best_run(points, weights, rng, rest, seeding)
         places = best.distribution.estimate(best.statistics).places
         places = places if space is None else space.back(places)
         if drawn:  # centres that were drawn have no order of their own
@@ -213,7 +218,7 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.cluster_centers_, self.n_iter_ = places.astype(kind, copy=False), best.trace.passes
         found = self._learned()  # in the precision of the rows, as `predict` will see them
         self.labels_ = found.predict(rows)
-        self.inertia_ = -found.evidence(found.suffstats(rows, weights))
+        self.inertia_ = -found.measured_log_likelihood(found.suffstats(rows, weights))
         distinct = len(np.unique(self.labels_))
         if distinct < self.n_clusters:
             warnings.warn(
@@ -228,11 +233,11 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_predict(self, X: Data, y: Data = None, sample_weight: Data = None) -> Array:
         """Find the centres of rows, and tell which is nearest to each, (n,)."""
         return np.asarray(self.fit(X, y, sample_weight=sample_weight).labels_)
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(self, X: Data, y: Data = None, sample_weight: Data = None) -> Any:
         """Find the centres of rows, and measure the distance of each to all of them, (n, k)."""
         return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
@@ -240,23 +245,23 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         check_is_fitted(self)
         return Centres(np.asarray(self.cluster_centers_, dtype=np.float64))
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Data) -> Array:
         """The nearest centre of each row, (n,)."""
         centres = self._learned()
         return centres.predict(self._rows(X)[0])
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Data) -> Any:
         """Distances (n, k) of rows to the centres."""
         centres = self._learned()
         rows, kind = self._rows(X)
         return centres.distances(rows).astype(kind, copy=False)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Data, y: Data = None, sample_weight: Data = None) -> float:
         """−Σ w ‖x − c‖² of rows to their nearest centres."""
         del y
         centres = self._learned()
         rows = self._rows(X)[0]
-        return centres.evidence(centres.suffstats(rows, row_weights(sample_weight, rows)))
+        return centres.measured_log_likelihood(centres.suffstats(rows, row_weights(sample_weight, rows)))
 
     def __sklearn_tags__(self) -> Any:
         """Tell that sparse rows are welcome and that single precision stays."""
@@ -270,7 +275,7 @@ def _told(one: Pass) -> None:
     say(f"Iteration {one.number - 1}, inertia {-one.objective}.")
 
 
-def _reason(path: Climb, *, strict: bool) -> str:
+def _reason(path: EMResult, *, strict: bool) -> str:
     centres = path.distribution
     moved = float(np.sum((centres.estimate(path.statistics).places - centres.places) ** 2))
     return "strict convergence" if strict or not moved else f"center shift {moved} within tolerance {centres.rest}"

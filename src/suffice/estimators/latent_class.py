@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from suffice.combinators.mixture import Mixture
-from suffice.core.errors import DataError
 from suffice.distributions.categorical import Categorical
+from suffice.errors import DataError
 from suffice.estimators.fitted import FitShell
 from suffice.estimators.rows import is_mapping
 from suffice.estimators.validation import validate_data
+from suffice.models.mixture import Mixture
+from suffice.types import Data
 
 
 class LatentClass(FitShell):
@@ -40,6 +41,11 @@ class LatentClass(FitShell):
     fit_, distribution_, statistics_, n_seen_, converged_, n_iter_, lower_bound_, lower_bounds_, alerts_
         As in :class:`MixtureModel`.
 
+    References
+    ----------
+    Goodman, L. A. (1974). Exploratory latent structure analysis using both identifiable and unidentifiable models.
+    Biometrika 61, 215-231.
+
     Examples
     --------
     >>> words = ["0000", "0001", "0000", "1111", "1101", "1111"]
@@ -47,7 +53,7 @@ class LatentClass(FitShell):
     array([1., 1.])
     """
 
-    def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
+    def _validated(self, X: Data, *, reset: bool, least: int) -> Any:
         if is_mapping(X):
             names = ", ".join(map(repr, list(X)[:4])) or "nothing"
             msg = (
@@ -63,10 +69,10 @@ class LatentClass(FitShell):
             self, given, reset=reset, dtype=None, ensure_min_samples=least, ensure_all_finite="allow-nan"
         )
 
-    def _reader(self, X: Any) -> Any:
+    def _reader(self, X: Data) -> Any:
         return Mixture(Categorical(), self.n_components)
 
-    def _rows(self, X: Any, *, reset: bool = False, least: int = 1) -> Any:
+    def _rows(self, X: Data, *, reset: bool = False, least: int = 1) -> Any:
         try:
             return super()._rows(X, reset=reset, least=least)
         except DataError as error:
@@ -77,10 +83,10 @@ class LatentClass(FitShell):
 
     def _show(self) -> None:
         super()._show()
-        members = self.distribution_.components
-        self.levels_ = list(members.named)
+        components = self.distribution_.components
+        self.levels_ = list(components.named)
         self.probabilities_ = [
-            np.array(members.probs[:, column, : len(levels)].T) for column, levels in enumerate(members.named)
+            np.array(components.probs[:, column, : len(levels)].T) for column, levels in enumerate(components.named)
         ]
 
     def __sklearn_tags__(self) -> Any:
@@ -90,7 +96,7 @@ class LatentClass(FitShell):
         return tags
 
 
-def _symbols(X: Any) -> Any:
+def _symbols(X: Data) -> Any:
     """Strings of equal length as rows of symbols; anything else as it is."""
     if hasattr(X, "columns") or not (isinstance(X, (list, tuple, np.ndarray)) or hasattr(X, "to_numpy")):
         return X
@@ -111,6 +117,6 @@ def _symbols(X: Any) -> Any:
     return np.array([list(one) for one in strings], dtype=object)
 
 
-def _worded(X: Any) -> bool:
+def _worded(X: Data) -> bool:
     """Whether a list of rows holds text or holes, which NumPy would make text of."""
     return any(cell is None or isinstance(cell, str) for row in X for cell in (row if np.ndim(row) else [row]))

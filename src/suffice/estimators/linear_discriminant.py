@@ -9,15 +9,15 @@ from scipy.special import logsumexp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.combinators.classes import Classes
-from suffice.core.parameters import Array
-from suffice.core.statistics import share
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.engines import local
 from suffice.estimators.attributes import BY_HAND
 from suffice.estimators.discriminant import Discriminant
 from suffice.estimators.to_sklearn import ScikitLearnTwin
 from suffice.estimators.validation import AT_LEAST_ONE, one_of, rules_of
+from suffice.models.classifier import Classes
+from suffice.statistics.sums import share
+from suffice.types import Array, Data
 
 FAR = 200.0  # nats between log p(y) of classes that are set by hand, from where on their centre is moved
 
@@ -68,6 +68,14 @@ class LinearDiscriminantAnalysis(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixi
         The axes of ``transform``, in columns, and the share of the spread of the class means along each.
     distribution_, statistics_, alerts_
         p(x, y) as a value, what it kept of the rows, and what to know before trusting it.
+
+    References
+    ----------
+    Fisher, R. A. (1936). The use of multiple measurements in taxonomic problems. Annals of Eugenics 7, 179-188.
+    Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance matrices. Journal of
+    Multivariate Analysis 88, 365-411.
+    Chen, Y., Wiesel, A., Eldar, Y. C. and Hero, A. O. (2010). Shrinkage algorithms for MMSE covariance estimation.
+    IEEE Transactions on Signal Processing 58, 5016-5029.
 
     Examples
     --------
@@ -187,7 +195,7 @@ class LinearDiscriminantAnalysis(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixi
         weights = np.exp(logs - logsumexp(logs))
         self._n_features_out = min(shape[0] - 1, shape[1])
         stack = MultivariateNormal(centre + away, np.broadcast_to(cov, (shape[0], *cov.shape)), structure="tied")
-        return self._with_members(stack, shape[1], weights)
+        return self._with_components(stack, shape[1], weights)
 
     @property
     def _origin(self) -> Array:
@@ -210,7 +218,7 @@ class LinearDiscriminantAnalysis(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixi
         self.explained_variance_ratio_ = share(sizes**2, np.sum(sizes**2))[: self._n_features_out]
 
     # ---- asking ---------------------------------------------------------------------------------------------------
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Data) -> Array:
         """The log-odds of the second class, (n,), or a score of each class, (n, k): log p(x, y) up to a term of x."""
         check_is_fitted(self)
         slopes, offsets = self._scores()
@@ -227,7 +235,7 @@ class LinearDiscriminantAnalysis(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixi
             scores[holes] = joint[:, 1:] - joint[:, :1] if two else joint
         return np.asarray(self._in_precision(scores[:, 0] if two else scores, X))
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Data) -> Array:
         """Rows along the axes that tell the classes apart, (n, at most n_components); missing cells as expected."""
         check_is_fitted(self)
         rows = np.asarray(self._validated(X, reset=False))

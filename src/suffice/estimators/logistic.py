@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.core.errors import SufficeWarning
-from suffice.core.lazy import special
-from suffice.core.parameters import Array
+from suffice.errors import SufficeWarning
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, AT_LEAST_ZERO, checked, one_of, row_weights
+from suffice.numerics.lazy import special
+from suffice.types import Alert, Array, Data
 
 HALVINGS = 60  # of a step that does not rise
 FLAT = 1e-10  # least eigenvalue of the information of standardised columns per row: below it a direction is flat
@@ -84,7 +84,7 @@ class LogisticClassifier(ClassifierMixin, BaseEstimator):
 
     # ---- learning -------------------------------------------------------------------------------------------------
     @checked
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Data, sample_weight: Data = None) -> Self:
         """Learn from rows (n, d) and their classes; weight 2 is the row twice.
 
         Parameters
@@ -173,7 +173,7 @@ class LogisticClassifier(ClassifierMixin, BaseEstimator):
             kind = ConvergenceWarning if code == "not converged" else SufficeWarning
             warnings.warn(f"{type(self).__name__}: {text}", kind, stacklevel=5)
 
-    def _alerts(self, problem: _Conditional, theta: Array, *, known: bool) -> tuple[tuple[str, str], ...]:
+    def _alerts(self, problem: _Conditional, theta: Array, *, known: bool) -> tuple[Alert, ...]:
         remedy = (
             "Use a penalty, as scikit-learn's LogisticRegression(C=1.0) has, a generative twin such as "
             "LinearDiscriminantAnalysis, or more rows."
@@ -183,37 +183,37 @@ class LogisticClassifier(ClassifierMixin, BaseEstimator):
                 "a plane tells the classes of all rows apart, so the conditional likelihood has no maximum: it rises "
                 f"to 1 as the coefficients grow without end. They are where the ascent stopped. {remedy}"
             )
-            return (("separable", text),)
+            return (Alert("separable", text),)
         if not known:
             text = (
                 "the likelihood is flat along some coefficients: columns depend on each other linearly, or they tell "
                 f"some rows apart without an error. Those coefficients mean nothing by themselves. {remedy}"
             )
-            return (("not identified", text),)
+            return (Alert("not identified", text),)
         if not self.converged_:
             text = f"stopped after {self.n_iter_} steps, before log L was flat; raise max_iter, or use solver='newton'."
-            return (("not converged", text),)
+            return (Alert("not converged", text),)
         return ()
 
     # ---- asking ---------------------------------------------------------------------------------------------------
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Data) -> Array:
         """w·x + b: (n,) of two classes, else (n, k)."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
         found = rows @ self.coef_.T + self.intercept_
         return np.asarray(found[:, 0] if len(self.classes_) == 2 else found)
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Data) -> Array:
         """Log p(y | x) of each class, (n, k)."""
         scores = self.decision_function(X)
         scores = np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
         return np.asarray(special.log_softmax(scores, axis=1))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Data) -> Array:
         """p(y | x) of each class, (n, k)."""
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Data) -> Array:
         """The most probable class of each row, (n,)."""
         scores = self.decision_function(X)
         best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)

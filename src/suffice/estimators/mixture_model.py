@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.combinators.mixture import Mixture
-from suffice.core.data import cells, listed
 from suffice.core.distribution import Distribution
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import Normal
@@ -15,31 +14,34 @@ from suffice.estimators.fitted import FitShell
 from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import columns_of, is_mapping, refuse_files
 from suffice.estimators.validation import rules_of, validate_data
-from suffice.frames.schema import infer
-from suffice.frames.table import Frame, is_frame
+from suffice.models.mixture import Mixture
+from suffice.schema.infer import infer
+from suffice.tables.frame import Frame, is_frame
+from suffice.tables.rows import cells, listed
+from suffice.types import Data, Seed
 
 
 class MixtureModel(FitShell):
-    """Rows from several members of any kind, learned by EM.
+    """Rows from several components of any kind, learned by EM.
 
     Parameters
     ----------
     prototype
-        What a member is: any distribution, as ``sf.Product({"age": sf.Normal(), "city": sf.Categorical()})``, which
-        takes the columns of a DataFrame by name; or a list with one for each member. None is ``MultivariateNormal()``,
-        or ``Normal()`` for a single column; of a table with columns that are not numbers, what :func:`suffice.infer`
-        says.
+        What a component is: any distribution, as ``sf.Product({"age": sf.Normal(), "city": sf.Categorical()})``, which
+        takes the columns of a DataFrame by name; or a list with one for each component. None is
+        ``MultivariateNormal()``, or ``Normal()`` for a single column; of a table with columns that are not numbers,
+        what :func:`suffice.infer` says.
     n_components
-        How many members; a list of prototypes says it itself.
+        How many components; a list of prototypes says it itself.
     prior
-        ``{"weights": Dirichlet(…), "components": prior of a member}``, either of them, or ``"weak"``.
+        ``{"weights": Dirichlet(…), "components": prior of a component}``, either of them, or ``"weak"``.
     start
-        None (the best of several short climbs on a sketch of the rows), ``"k-means++"``, ``"random"``, labels (n,),
+        None (the best of several short runs on a sketch of the rows), ``"k-means++"``, ``"random"``, labels (n,),
         responsibilities (n, k), or a mixture with its parameters.
     tol
         The climb ends when the log-likelihood changes twice by less than this part of it.
     max_iter, n_init
-        Most passes of a climb, and number of climbs, of which the best stands.
+        Most passes of a run, and number of runs, of which the best stands.
     random_state
         None, a seed, a Generator, or a RandomState.
     warm_start
@@ -50,12 +52,12 @@ class MixtureModel(FitShell):
     Attributes
     ----------
     fit_
-        The `Fit`: ``print(model.fit_)`` shows the members and alerts, ``model.fit_.estimates()`` every parameter with
-        its standard error.
+        The `Fit`: ``print(model.fit_)`` shows the components and alerts, ``model.fit_.estimates()`` every parameter
+        with its standard error.
     distribution_, weights_, statistics_, n_seen_
         The mixture as a value, its weights, the statistics of the last pass, and the weight of the rows behind them.
     converged_, n_iter_, lower_bound_, lower_bounds_
-        How the climb went: the log-likelihood per row that its passes saw, with a prior the log posterior per row.
+        How the run went: the log-likelihood per row that its passes saw, with a prior the log posterior per row.
     alerts_
         ``(code, text)`` pairs: what to know before trusting it, those of ``fit_``.
 
@@ -73,7 +75,7 @@ class MixtureModel(FitShell):
 
     def __init__(
         self,
-        prototype: Any = None,
+        prototype: Distribution | Sequence[Distribution] | None = None,
         n_components: int = 2,
         *,
         prior: Any = None,
@@ -81,7 +83,7 @@ class MixtureModel(FitShell):
         tol: float = 1e-8,
         max_iter: int = 1000,
         n_init: int = 1,
-        random_state: Any = None,
+        random_state: Seed = None,
         warm_start: bool = False,
         verbose: int = 0,
         verbose_interval: int = 10,
@@ -107,7 +109,7 @@ class MixtureModel(FitShell):
     def _labels(self) -> bool:
         return self.prototype is not None and takes_labels(self.prototype)
 
-    def _validated(self, X: Any, *, reset: bool, least: int) -> Any:
+    def _validated(self, X: Data, *, reset: bool, least: int) -> Any:
         instead = "sf.fit(sf.Mixture(prototype, k), scan) reads files part by part."
         refuse_files(type(self).__name__, "fit" if reset else "predict", X, instead)
         if is_mapping(X) or by_name(self.prototype) or self._inferred(X, reset=reset):
@@ -120,7 +122,7 @@ class MixtureModel(FitShell):
             )
         return super()._validated(X, reset=reset, least=least)
 
-    def _inferred(self, X: Any, *, reset: bool) -> bool:
+    def _inferred(self, X: Data, *, reset: bool) -> bool:
         """Whether families are chosen by the columns: of a table that has others than numbers."""
         if self.prototype is not None or not is_frame(X):
             return False
@@ -129,19 +131,19 @@ class MixtureModel(FitShell):
         opened = listed(X)
         return any(cells(opened[name], type(self).__name__).dtype.kind not in "iuf" for name in opened)
 
-    def _learn(self, X: Any, sample_weight: Any) -> Any:
+    def _learn(self, X: Data, sample_weight: Data) -> Any:
         try:
             return super()._learn(X, sample_weight)
         finally:
             self.__dict__.pop("_chosen", None)
 
-    def _learn_more(self, X: Any, sample_weight: Any) -> None:
+    def _learn_more(self, X: Data, sample_weight: Data) -> None:
         try:
             super()._learn_more(X, sample_weight)
         finally:
             self.__dict__.pop("_chosen", None)
 
-    def _reader(self, X: Any) -> Any:
+    def _reader(self, X: Data) -> Any:
         if isinstance(self.prototype, (list, tuple)):
             return Mixture(self.prototype)
         prototype = self.prototype

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sized
 from typing import Any, ClassVar, Self
 
-from suffice.combinators.product import Product
-from suffice.core.data import listed, refuse_what_is_no_data
+import numpy as np
+
 from suffice.core.distribution import Distribution
-from suffice.core.errors import DataError, naming
-from suffice.core.names import names_of_data
-from suffice.core.streamed import Source
+from suffice.errors import DataError, naming
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.rows import as_table, columns_of
+from suffice.estimators.rows import as_table, by_name, columns_of
 from suffice.estimators.targets import Targets
 from suffice.estimators.validation import (
     ABOVE_ZERO,
@@ -22,8 +20,21 @@ from suffice.estimators.validation import (
     row_weights,
     validate_data,
 )
-from suffice.frames.schema import infer
-from suffice.frames.table import is_frame
+from suffice.messages import Columns
+from suffice.models.dependence import dependence, ignored
+from suffice.models.product import Product
+from suffice.schema.infer import infer
+from suffice.tables.column_names import names_of_data
+from suffice.tables.deferred_columns import Codes
+from suffice.tables.frame import is_frame
+from suffice.tables.rows import cells, listed, refuse_what_is_no_data
+from suffice.tables.streams import Source
+from suffice.tables.subsample import subsample
+from suffice.types import Alert, Data, Seed
+
+DEPENDENCE_ROWS = 5000  # of which pairs of columns are measured: a correlation is then known to 0.01
+DEPENDENCE_LEAST = 10  # rows of a class that is looked at
+DEPENDENCE_COLUMNS = 40  # of which pairs are measured, 780 of them
 
 
 class NaiveBayes(BayesShell):
@@ -91,7 +102,7 @@ class NaiveBayes(BayesShell):
         unlabeled: Any = None,
         max_iter: int = 1000,
         tol: float | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         """Keep the options."""
         self.families = families
@@ -124,7 +135,7 @@ class NaiveBayes(BayesShell):
     def _words(self) -> bool:
         return True
 
-    def _validated(self, X: Any, *, reset: bool) -> Any:
+    def _validated(self, X: Data, *, reset: bool) -> Any:
         X = as_table(type(self).__name__, X, None if reset else self.n_features_in_, letters=True)
         if not reset and is_frame(X):
             opened = listed(X)
@@ -140,6 +151,7 @@ class NaiveBayes(BayesShell):
     def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
         if isinstance(self.families, Distribution):
             self.prototype_ = _over(self.families, tuple(names_of_data(rows) or rows.keys()))
+            self._ignored = self._ignored_dependence(rows, found, None)
             return
         files = isinstance(rows, Source)
         count = len(rows) if files or not isinstance(rows, Mapping) else _length(next(iter(rows.items()), None))
@@ -160,6 +172,36 @@ class NaiveBayes(BayesShell):
                 msg = f"the argument must be a string or a number in every cell: column {one.name!r}: {one.why}."
                 raise TypeError(msg)
         self.prototype_ = chosen
+
+        self._ignored = self._ignored_dependence(rows, found, None if files else weights)
+
+    def _ignored_dependence(self, rows: Any, found: Targets, weights: Any) -> tuple[Alert, ...]:
+        """Alerts of columns that depend on each other within the classes, by some of the rows."""
+        sample, kept = subsample(rows, DEPENDENCE_ROWS)
+        codes = (
+            found.codes.at(kept)
+            if isinstance(found.codes, Codes)
+            else found.codes[slice(None) if kept is None else kept]
+        )
+        columns = by_name(sample)
+        names = [name for name in self.prototype_.column_names or () if name in columns][:DEPENDENCE_COLUMNS]
+        if any(len(columns[name]) != len(codes) for name in names):
+            return ()  # which is refused where the rows are read
+        chosen = np.arange(len(codes))
+        if len(codes) > DEPENDENCE_ROWS:
+            chosen = np.sort(np.random.default_rng(0).choice(len(codes), DEPENDENCE_ROWS, replace=False))
+        codes = codes[chosen]
+        sizes = np.bincount(codes[codes >= 0], minlength=len(self.classes_))
+        codes = np.where(sizes[codes] >= DEPENDENCE_LEAST, codes, -1)  # two rows always lie on a line
+        some = {name: cells(columns[name], "NaiveBayes")[chosen] for name in names}
+        held = None if weights is None else np.asarray(weights)[chosen]
+        labels = self._label_columns(some, codes, held)
+        joint = [set(key) for key, block in self.prototype_.blocks.items() if block.row_vector]
+        return ignored(dependence(some, codes, held, labels), lambda a, b: any({a, b} <= keys for keys in joint))
+
+    def _notes(self) -> tuple[Alert, ...]:
+        before = [one for one in getattr(self, "alerts_", ()) if one.code == "dependent"]
+        return (*super()._notes(), *self.__dict__.pop("_ignored", before))
 
     def _label_columns(self, columns: Any, codes: Any, weights: Any) -> set[Any]:
         chosen = getattr(self.prototype_, "findings", None)
@@ -183,7 +225,7 @@ def _over(given: Any, names: tuple[Any, ...]) -> Product:
     """A distribution that the caller gives, over the columns by name."""
     if isinstance(given, Product):
         return given if given.named else given.with_column_names(names)
-    if given.row_vector or (given.simple and names[1:]):  # one block of them all
+    if given.row_vector or (given.is_single_cluster and names[1:]):  # one block of them all
         return Product({names: given})
     return Product(dict.fromkeys(names, given))
 
@@ -200,7 +242,7 @@ def _length(column: tuple[Any, Any] | None) -> int:
     if column is None:
         return 0
     name, values = column
-    with naming(f"column {name!r}"):
+    with naming(Columns.named(name)):
         refuse_what_is_no_data(values, "NaiveBayes")
         if not isinstance(values, Sized):
             msg = f"it is the single value {values!r:.60}; give as many values as there are labels."

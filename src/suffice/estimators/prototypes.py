@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from suffice.combinators.mixture import Mixture
+from suffice.core.distribution import Distribution
+from suffice.core.parameters import LABEL
+from suffice.models.mixture import Mixture
 
 
-def leaves(prototype: Any) -> Iterator[Any]:
+def leaves(prototype: Distribution) -> Iterator[Any]:
     """The families that a prototype, or a collection of some, is made of."""
     if isinstance(prototype, Mapping):
         inner = tuple(prototype.values())
@@ -26,7 +28,7 @@ def leaves(prototype: Any) -> Iterator[Any]:
 
 def takes_labels(prototype: Any) -> bool:
     """Whether some column holds labels rather than numbers."""
-    return any(part.worded for part in leaves(prototype))
+    return any(part.support == LABEL for part in leaves(prototype))
 
 
 def by_name(prototype: Any) -> bool:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.core.compact import Compact
-from suffice.core.errors import ParameterError
-from suffice.core.parameters import Array
 from suffice.distributions.covariance import eigen
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import HALF_LOG_TAU
+from suffice.errors import ParameterError
 from suffice.estimators.attributes import SHOWN
 from suffice.estimators.discriminant import Discriminant
 from suffice.estimators.targets import checked_priors
 from suffice.estimators.to_sklearn import ScikitLearnTwin
 from suffice.estimators.validation import SHARE, one_of, rules_of
+from suffice.numerics.low_rank import LowRank
+from suffice.types import Array, Data
 
 AXES = ("scalings_", "rotations_")
 
@@ -100,6 +101,13 @@ class QuadraticDiscriminantAnalysis(ScikitLearnTwin, Discriminant):
     distribution_, statistics_, alerts_
         p(x, y) as a value, what it kept of the rows, and what to know before trusting it.
 
+    References
+    ----------
+    Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance matrices. Journal of
+    Multivariate Analysis 88, 365-411.
+    Chen, Y., Wiesel, A., Eldar, Y. C. and Hero, A. O. (2010). Shrinkage algorithms for MMSE covariance estimation.
+    IEEE Transactions on Signal Processing 58, 5016-5029.
+
     Examples
     --------
     >>> X = np.array([[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]])
@@ -142,15 +150,15 @@ class QuadraticDiscriminantAnalysis(ScikitLearnTwin, Discriminant):
     def _regularised(self, cov: Any) -> Any:
         if not self.reg_param:
             return cov
-        if isinstance(cov, Compact):
+        if isinstance(cov, LowRank):
             less = cov.scaled(1 - self.reg_param)
-            return Compact(less.diagonal + self.reg_param, less.factors)
+            return LowRank(less.diagonal + self.reg_param, less.factors)
         return (1 - self.reg_param) * cov + self.reg_param * np.eye(cov.shape[-1])
 
     def _show(self) -> None:
         stack = self.distribution_.components
         self.priors_, self.means_ = self.class_prior_, np.array(stack.mean)
-        if not isinstance(stack.matrices, Compact):
+        if not isinstance(stack.matrices, LowRank):
             self.scalings_, self.rotations_ = self._axes()
 
     def _axes(self) -> tuple[list[Array], list[Array]]:
@@ -185,7 +193,7 @@ class QuadraticDiscriminantAnalysis(ScikitLearnTwin, Discriminant):
         values, axes = (np.array(one, dtype=np.float64) for one in (self.scalings_, self.rotations_))
         stack = MultivariateNormal(mean, np.einsum("kij,kj,klj->kil", axes, values, axes, optimize=True))
         weights = checked_priors(self.priors_, self.classes_) if "priors_" in changed else None
-        return self._with_members(stack, mean.shape[1], weights)
+        return self._with_components(stack, mean.shape[1], weights)
 
     def _check_rows(self, count: Array) -> None:
         if (count == 1).any():
@@ -201,14 +209,14 @@ class QuadraticDiscriminantAnalysis(ScikitLearnTwin, Discriminant):
             raise ValueError(msg)
 
     # ---- asking ---------------------------------------------------------------------------------------------------
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Data) -> Array:
         """The log-odds of the second class, (n,), or the score of each class, (n, k): log p(x, y) + ½ d log 2π."""
         joint = self.predict_joint_log_proba(X)
         if len(self.classes_) == 2:
             return np.asarray(joint[:, 1] - joint[:, 0])
         return np.asarray(joint + self.n_features_in_ * HALF_LOG_TAU)
 
-    def form(self, label: Any, against: Any = None) -> Form:
+    def form(self, label: Hashable, against: Any = None) -> Form:
         """The score of a class as (A, w, b) with xᵀ A x + w · x + b; ``against`` another, their log-odds."""
         check_is_fitted(self)
         one = self._form(label)
@@ -217,7 +225,7 @@ class QuadraticDiscriminantAnalysis(ScikitLearnTwin, Discriminant):
         other = self._form(against)
         return Form(one.A - other.A, one.w - other.w, one.b - other.b)
 
-    def _form(self, label: Any) -> Form:
+    def _form(self, label: Hashable) -> Form:
         labels = self.classes_.tolist()
         if label not in labels:
             msg = f"form: {label!r} is no class; there are {', '.join(map(repr, labels))}."

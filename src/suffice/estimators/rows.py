@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.data import cells, listed
-from suffice.core.errors import DataError, UnsupportedError
-from suffice.core.streamed import Source
+from suffice.errors import DataError, UnsupportedError
 from suffice.estimators.validation import validate_data
-from suffice.frames.table import Frame, is_frame
-from suffice.frames.table import names as names_of
+from suffice.tables.frame import Frame, is_frame
+from suffice.tables.frame import names as names_of
+from suffice.tables.rows import cells, listed
+from suffice.tables.streams import Source
+from suffice.types import Data
 
 
-def is_mapping(X: Any) -> bool:
+def is_mapping(X: Data) -> bool:
     """Whether data are columns by name; scipy has a sparse matrix that is a dictionary, too."""
     return isinstance(X, Mapping) and not hasattr(X, "tocsr")
 
 
-def columns_of(estimator: Any, X: Any, *, reset: bool) -> Any:
+def columns_of(estimator: Any, X: Data, *, reset: bool) -> Any:
     """Columns by name, from a frame or a mapping; None where rows have no names.
 
     The names of a frame are those of the fit, in the same order, or scikit-learn's error says which are not. Of a
@@ -44,7 +45,7 @@ def keep_names(estimator: Any, X: Mapping[Any, Any]) -> None:
         estimator.feature_names_in_ = np.array(list(X), dtype=object)
 
 
-def with_target(owner: str, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+def with_target(owner: str, X: Data, y: Data, sample_weight: Data) -> tuple[Any, Any, Any]:
     """Rows, classes and weights of a table, where ``y`` names the column of the classes."""
     if not isinstance(y, str):
         return X, y, sample_weight
@@ -65,14 +66,14 @@ def with_target(owner: str, X: Any, y: Any, sample_weight: Any) -> tuple[Any, An
     return X.select(rest) if hasattr(X, "select") else X[rest], cells(opened[y], owner), weights
 
 
-def refuse_files(owner: str, verb: str, X: Any, instead: str) -> None:
+def refuse_files(owner: str, verb: str, X: Data, instead: str) -> None:
     """Say what to do with files where rows in memory are wanted."""
     if isinstance(X, Source):
         msg = f"{owner}.{verb} takes rows in memory, and got files, {X!r:.80}. {instead}"
         raise UnsupportedError(msg)
 
 
-def as_table(owner: str, X: Any, columns: int | None, *, letters: bool = False) -> Any:
+def as_table(owner: str, X: Data, columns: int | None, *, letters: bool = False) -> Any:
     """Rows (n, d) from a list of cells, or a column of a table: one column of as many rows.
 
     With ``letters``, strings of one length of at least 2 are rows of as many columns, one symbol each. ``columns`` are

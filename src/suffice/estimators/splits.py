@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import DataError, ParameterError
-from suffice.core.parameters import Array
+from suffice.errors import DataError, ParameterError
 from suffice.estimators.design import Design
 from suffice.estimators.targets import targets
 from suffice.estimators.validation import chosen_rows, row_weights
+from suffice.types import Array, Data
 
 STEPS = 8  # sizes of a learning curve
 
@@ -29,7 +29,7 @@ class Rows:
     weights: Array | None
 
     @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any, *, raw: bool, drop: bool) -> Rows:
+    def of(cls, X: Data, y: Data, sample_weight: Data, *, raw: bool, drop: bool) -> Rows:
         """The rows that count, checked; ``raw`` keeps them as they were given, ``drop`` leaves out those with holes."""
         found = targets("compare", y)
         design = Design.of(X, "compare")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,14 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from suffice.core.data import cells, listed
-from suffice.core.errors import DataError
-from suffice.core.labels import is_missing, read_labels
-from suffice.core.parameters import Array
-from suffice.frames.table import Frame
+from suffice.errors import DataError, SufficeWarning
+from suffice.tables.frame import Frame
+from suffice.tables.labels import is_missing, read_labels
+from suffice.tables.rows import cells, listed
+from suffice.types import Array, Data
+
+MOST_NUMBERS = 100  # different numbers that classes may be, however few rows there are
+ROWS_OF_A_NUMBER = 20  # for each of more different numbers, if they are classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +34,7 @@ class Targets:
     allowed: Array | None = None
 
 
-def targets(owner: str, y: Any, classes: Any = None, unlabeled: Any = None) -> Targets:
+def targets(owner: str, y: Data, classes: Any = None, unlabeled: Any = None) -> Targets:
     """Number the classes in y, or with ``classes`` given, among those."""
     if y is None:
         msg = f"This {owner} estimator requires y to be passed, but the target y is None."
@@ -69,7 +73,23 @@ def targets(owner: str, y: Any, classes: Any = None, unlabeled: Any = None) -> T
     return Targets(codes, names)
 
 
-def _as_array(y: Any) -> Array:
+def is_numeric_target(classes: Array, rows: int) -> bool:
+    """Whether the different labels of so many rows are numbers, and too many to be classes."""
+    return classes.dtype.kind in "iuf" and len(classes) > max(MOST_NUMBERS, rows / ROWS_OF_A_NUMBER)
+
+
+def warn_of_numeric_target(owner: str, classes: Array, rows: int, stacklevel: int) -> None:
+    """Warn of a target that looks like a number and not like a class."""
+    if is_numeric_target(classes, rows):
+        text = (
+            f"{owner}: y has {len(classes):,} different numbers in {rows:,} rows, so it looks like a number and not "
+            "like a class. Each number becomes a class. To predict a number, fit a Mixture of all columns and ask for "
+            "this one given the others; or cut it into a few ranges."
+        )
+        warnings.warn(text, SufficeWarning, stacklevel=stacklevel + 1)
+
+
+def _as_array(y: Data) -> Array:
     """Labels as an array; NumPy makes text of None, NaN and numbers beside text."""
     array = np.asarray(y)
     listed_text = array.dtype.kind == "U" and array.ndim == 1 and not hasattr(y, "dtype")
@@ -130,7 +150,7 @@ def _matrix(owner: str, allowed: Array, classes: Any) -> Targets:
     return Targets(np.where(sure, allowed.argmax(axis=1), -1).astype(np.intp), names, allowed)
 
 
-def checked_priors(given: Any, labels: Array) -> Array:
+def checked_priors(given: object, labels: Array) -> Array:
     """p(y) of each class, (k,), as the caller gives it: in the order of the classes, or by their labels."""
     if isinstance(given, Mapping):
         known = labels.tolist()

@@ -14,13 +14,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from suffice.core.distribution import Distribution
-from suffice.core.errors import ParameterError
-from suffice.core.lazy import special
-from suffice.core.parameters import Array
 from suffice.distributions.multivariate_normal import MultivariateNormal
+from suffice.errors import ParameterError
 from suffice.estimators.bayes_classifier import BayesClassifier
 from suffice.estimators.comparison import Boundary
 from suffice.estimators.deciding import plane_of
+from suffice.numerics.lazy import special
+from suffice.types import Array
 
 READ = 4096  # rows at which log-odds are read
 
@@ -56,7 +56,7 @@ class Generative:
     def boundary(self, model: Any, rows: Any, design: Array, classes: Array) -> Boundary | None:
         """The w and b, where the log-odds of the rows are a plane over the columns; None where they are not.
 
-        Of members that share one covariance these are w = Σ⁻¹(μ₁ − μ₀) and its b. They are read off the log-odds
+        Of components that share one covariance these are w = Σ⁻¹(μ₁ − μ₀) and its b. They are read off the log-odds
         themselves, so that whatever else is linear (binary columns, counts) needs no formula of its own.
         """
         score = self.scores(model, rows, classes)

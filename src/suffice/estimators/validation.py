@@ -14,11 +14,12 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, check_is_fitted
 from sklearn.utils.validation import validate_data as _validate_data
 
-from suffice.core.data import cells, listed
-from suffice.core.errors import DataError
-from suffice.core.weights import Weights
 from suffice.engines import local
-from suffice.frames.table import Frame, is_frame
+from suffice.errors import DataError
+from suffice.statistics.weights import Weights
+from suffice.tables.frame import Frame, is_frame
+from suffice.tables.rows import cells, listed
+from suffice.types import Data, Rows, Seed
 
 ABOVE_ZERO = Interval(Real, 0.0, None, closed="neither")
 AT_LEAST_ZERO = Interval(Real, 0.0, None, closed="left")
@@ -28,7 +29,7 @@ COUNT = Interval(Integral, 0, None, closed="left")
 RANDOM_STATE: list[Any] = ["random_state", np.random.Generator]
 
 
-def validate_data(estimator: Any, X: Any, **rules: Any) -> Any:
+def validate_data(estimator: Any, X: Data, **rules: Any) -> Any:
     """Rows as scikit-learn checks them, of frames whose columns have names of their own."""
     is_frame(X)  # or an error that says why it cannot be read
     try:
@@ -54,7 +55,7 @@ def check_options(estimator: Any) -> None:
     estimator._validate_params()  # noqa: SLF001
 
 
-def interval(kind: Any, low: float, high: float | None) -> Any:
+def interval(kind: object, low: float, high: float | None) -> Any:
     """A rule for an option that is a number from ``low`` on, up to ``high``."""
     return Interval(kind, low, high, closed="left")
 
@@ -77,14 +78,14 @@ def fits() -> Any:
     return HasMethods("fit")
 
 
-def generator(random_state: Any) -> np.random.Generator:
+def generator(random_state: Seed) -> np.random.Generator:
     """A generator from what scikit-learn takes: None, a seed, or a RandomState; this and a Generator itself move on."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
 
 
-def chosen_rows(X: Any, rows: Any) -> Any:
+def chosen_rows(X: Data, rows: Rows) -> Any:
     """Some rows of an array or of a frame, by number, as the same kind."""
     return _safe_indexing(X, rows)
 
@@ -102,7 +103,7 @@ def refuse_infinite(rows: Any, name: str) -> None:
 
 
 @contextmanager
-def telling_text(X: Any, owner: str, instead: str = "use NaiveBayes") -> Iterator[None]:
+def telling_text(X: Data, owner: str, instead: str = "use NaiveBayes") -> Iterator[None]:
     """Say where text was found by an estimator that takes numbers."""
     try:
         yield
@@ -131,7 +132,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def check_mergeable(mine: Any, other: Any) -> None:
+def check_mergeable(mine: Any, other: object) -> None:
     """Refuse to add a fit of another kind of estimator, or of other columns."""
     if type(other) is not type(mine):
         msg = f"merge adds two fits of {type(mine).__name__}; got {type(other).__name__}."
@@ -145,7 +146,7 @@ def check_mergeable(mine: Any, other: Any) -> None:
         raise DataError(msg)
 
 
-def row_weights(sample_weight: Any, rows: Any) -> Weights:
+def row_weights(sample_weight: Data, rows: Rows) -> Weights:
     """One weight per row; None counts each row once, and a number all rows alike."""
     n = len(rows)
     if sample_weight is None:

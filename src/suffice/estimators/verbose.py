@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from suffice.core.em import Pass
+from suffice.em.trace import Pass
 
 
 def say(text: str) -> None:
@@ -14,7 +14,7 @@ def say(text: str) -> None:
 
 
 class Told:
-    """Prints the passes of a climb."""
+    """Prints the passes of a run."""
 
     def __init__(self, verbose: int, interval: int, total: float, number: int) -> None:
         self.verbose, self.interval, self.total, self.last = verbose, interval, total, float("nan")

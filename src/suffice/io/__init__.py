@@ -16,18 +16,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from suffice.core import budget, whole
-from suffice.core.errors import ModelFileError
-from suffice.core.plain import refused
+from suffice.errors import ModelFileError
 from suffice.io.kinds import tree_of, value_of
 from suffice.io.text import LIMIT, laid_out, parsed
+from suffice.storage import atomic, budget
+from suffice.storage.plain import refused
 
 __all__ = ["VERSION", "dumps", "load", "loads", "save"]
 
 VERSION = 1  # of the format; a file of a later one is refused
 
 
-def dumps(model: Any) -> bytes:
+def dumps(model: object) -> bytes:
     """A model as the bytes of a file, from which it can be read again: that is tried.
 
     >>> print(sf.io.dumps(sf.Normal(2.0, 0.5)).decode())
@@ -73,7 +73,7 @@ def loads(data: bytes | bytearray | memoryview | str, *, limit: int = LIMIT) -> 
         return value_of(tree, "")
 
 
-def save(model: Any, path: Any) -> None:
+def save(model: object, path: Any) -> None:
     """Write a model to a file, as JSON that a person can read and that any machine may open without fear.
 
     Distributions, statistics, fits, posteriors, selections and estimators can be saved, with all that they need to go
@@ -112,7 +112,7 @@ def save(model: Any, path: Any) -> None:
 
     try:
         os.close(handle)
-        whole.put(place, aside, write)
+        atomic.put(place, aside, write)
     except OSError as error:
         raise _unwritable(place, error) from error
 
@@ -129,6 +129,11 @@ def load(path: Any, *, limit: int = LIMIT) -> Any:
         The file.
     limit
         Most bytes that are read, by default 256 MB.
+
+    Returns
+    -------
+    object
+        The model, of the class that was saved.
     """
     place = _place(path)
     try:

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from suffice.combinators.portraits import knows_icl
-from suffice.core import budget
-from suffice.core.budget import size_of
-from suffice.core.compact import Compact
+from suffice import distributions
 from suffice.core.distribution import Distribution
-from suffice.core.errors import SufficeError, UnsupportedError
-from suffice.core.plain import read, refused, written
-from suffice.io import rules
+from suffice.em.alerts import are_alerts, as_alerts
+from suffice.errors import SufficeError, UnsupportedError
+from suffice.io import compact, rules
+from suffice.models.summaries import knows_icl
+from suffice.numerics.low_rank import LowRank, stored
+from suffice.storage import budget
+from suffice.storage.budget import size_of
+from suffice.storage.plain import read, refused, written
 
 # Fields that are not written: rows are no part of a model, and what follows from the other fields is made again.
 LEFT_OUT = {
@@ -29,6 +31,15 @@ LEFT_OUT = {
     "Selection": {"best"},
 }
 
+# Names of fields in files that were written before they were called otherwise.
+FORMER = {
+    "Joint": {"members": "components", "evidence": "log_likelihood"},
+    "Parts": {"of_members": "of_components"},
+    "StackPosterior": {"members": "components"},
+}
+
+MADE_OF_FUNCTIONS = {"ExponentialFamily", "SeveralStatistics", "DensityPosterior"}  # a file holds data, never code
+SPARING = {"Alert", "Cell", "Columns"}  # kinds whose fields are written only where they say something
 BASE = ("fixed", "tied", "family", "pool")  # written last, and only where they say something
 ERRORS, ICL = "standard_errors", "icl"  # that a fit was asked for go with it: they need the rows
 
@@ -36,74 +47,39 @@ ERRORS, ICL = "standard_errors", "icl"  # that a fit was asked for go with it: t
 @cache
 def values() -> dict[str, type]:
     """Every kind of value, by its name."""
-    from suffice.combinators.classes import Classes
-    from suffice.combinators.mixture import Mixture
-    from suffice.combinators.product import Product
-    from suffice.combinators.product_posterior import ProductPosterior
-    from suffice.combinators.select import Selection, Table
-    from suffice.combinators.shares import DirichletShares, KnownShares, StickBreaking
-    from suffice.combinators.stack import Stack
-    from suffice.combinators.stack_posterior import StackPosterior
-    from suffice.combinators.variational import VariationalMixture
-    from suffice.combinators.variational_posterior import VariationalPosterior
-    from suffice.core.averaged import Averaged
-    from suffice.core.em import Trace
-    from suffice.core.finite_posterior import FinitePosterior
-    from suffice.core.latent import Joint
-    from suffice.core.mixed_posterior import MixedPosterior
-    from suffice.core.moments import Moments, Scatter
-    from suffice.core.posterior import Posterior
-    from suffice.core.result import Fit
-    from suffice.core.statistics import Counts, Extremes, Parts, Sums
-    from suffice.distributions import (
-        Bernoulli,
-        Beta,
-        BetaBinomial,
-        BetaGeometric,
-        Binomial,
-        Categorical,
-        Dirichlet,
-        DirichletMultinomial,
-        Exponential,
-        Gamma,
-        Geometric,
-        HurdleGamma,
-        HurdleLogNormal,
-        HurdleNormal,
-        HurdlePoisson,
-        Laplace,
-        LogNormal,
-        Lomax,
-        Multinomial,
-        MultivariateNormal,
-        MultivariateStudentT,
-        NegativeBinomial,
-        Normal,
-        NormalInverseGamma,
-        NormalInverseWishart,
-        NormalPrior,
-        Poisson,
-        StudentT,
-        Uniform,
-        VonMises,
-        Weibull,
-    )
+    from suffice.bayes.finite_posterior import FinitePosterior
+    from suffice.bayes.mixed_posterior import MixedPosterior
+    from suffice.bayes.posterior import Posterior
+    from suffice.bayes.predictive import Averaged
+    from suffice.core.responsibilities import Joint
     from suffice.distributions.label_posterior import LabelPosterior
     from suffice.distributions.laplace import Cuts
     from suffice.distributions.structured_wishart import StructuredWishart
     from suffice.distributions.tokens import Flags, Tokens
-    from suffice.frames.rules import Finding
-    from suffice.frames.schema import Schema
+    from suffice.em.result import Fit
+    from suffice.em.trace import Trace
+    from suffice.messages import Cell, Columns
+    from suffice.models.classifier import Classes
+    from suffice.models.mixture import Mixture
+    from suffice.models.product import Product
+    from suffice.models.product_posterior import ProductPosterior
+    from suffice.models.stack import Stack
+    from suffice.models.stack_posterior import StackPosterior
+    from suffice.models.variational import VariationalMixture
+    from suffice.models.variational_posterior import VariationalPosterior
+    from suffice.models.weight_posterior import DirichletShares, KnownShares, StickBreaking
+    from suffice.schema.infer import Schema
+    from suffice.schema.rules import Finding
+    from suffice.selection.select import Selection, Table
+    from suffice.statistics.moments import Moments, Scatter
+    from suffice.statistics.sums import Counts, Extremes, Parts, Sums
+    from suffice.types import Alert
 
-    families: tuple[Any, ...] = (
-        *(Bernoulli, Beta, BetaBinomial, BetaGeometric, Binomial, Categorical, Dirichlet, DirichletMultinomial),
-        *(HurdleGamma, HurdleLogNormal, HurdleNormal, HurdlePoisson),
-        *(Exponential, Flags, Gamma, Geometric, Laplace, LogNormal, Lomax, Multinomial, MultivariateNormal),
-        *(MultivariateStudentT, NegativeBinomial, Normal, NormalInverseGamma, NormalInverseWishart, NormalPrior),
-        *(Poisson, StructuredWishart, StudentT, Tokens, Uniform, VonMises, Weibull),
-    )
+    public = (getattr(distributions, name) for name in distributions.NAMES)
+    families = [one for one in public if isinstance(one, type) and one.__name__ not in MADE_OF_FUNCTIONS]
     others: tuple[Any, ...] = (
-        *(Averaged, Classes, Mixture, Product, Schema, Stack, VariationalMixture),
+        *(Alert, Averaged, Cell, Classes, Columns, Flags, Mixture, Product, Schema, Stack, StructuredWishart, Tokens),
+        VariationalMixture,
         *(Counts, Cuts, Extremes, Joint, Moments, Parts, Scatter, Sums),
         *(DirichletShares, KnownShares, LabelPosterior, Posterior, ProductPosterior, StackPosterior, StickBreaking),
         *(Finding, FinitePosterior, Fit, MixedPosterior, Selection, Table, Trace, VariationalPosterior),
@@ -124,7 +100,8 @@ def _fields(kind: type) -> dict[str, Field[Any]]:
 # ---- writing ---------------------------------------------------------------------------------------------------------
 def tree_of(value: Any, path: str) -> Any:
     """A value as a tree of JSON."""
-    value = value.dense() if isinstance(value, Compact) else value
+    if isinstance(value, LowRank):
+        return compact.tree(value, path, tree_of)
     kind = type(value)
     if values().get(kind.__name__) is kind:
         return {"kind": kind.__name__, **_own(value, path)}
@@ -140,9 +117,8 @@ def tree_of(value: Any, path: str) -> Any:
 def _unknown(value: Any) -> str:
     name, module = type(value).__name__, type(value).__module__
     if module.startswith("suffice."):
-        made_of = {"ExponentialFamily", "SeveralStatistics", "DensityPosterior"}
         functions = "it is made of Python functions, and a file holds data, never code"
-        why = functions if name in made_of else "files hold no values of this kind"
+        why = functions if name in MADE_OF_FUNCTIONS else "files hold no values of this kind"
     else:
         why = f"the kinds that a file may name are a closed set, suffice's own, and {module}.{name} is none of them"
     return (
@@ -157,7 +133,7 @@ def _own(value: Any, path: str) -> dict[str, Any]:
     name = kind.__name__
     if name == "Table":
         return {"rows": tree_of(tuple(value.rows), f"{path}.rows")}
-    found = {f: getattr(value, f) for f in _fields(kind)}
+    found = {f: stored(value, f) if f in compact.FIELDS.get(name, ()) else getattr(value, f) for f in _fields(kind)}
     if name == "Categorical" and value.levels is not None:
         found["levels"] = value.named  # by column, as labels that are tuples themselves are else taken for columns
     if name == "Fit":
@@ -171,9 +147,13 @@ def _own(value: Any, path: str) -> dict[str, Any]:
 def _is_default(kind: type, name: str, value: Any) -> bool:
     """Whether one of these fields has its default, so that the file leaves it out."""
     known = _fields(kind).get(name)
-    if name not in BASE or known is None or known.default is MISSING:  # a field of its own may have the same name
+    if known is None or known.default is MISSING:  # a field of its own may have the same name
         return False
-    return not value
+    return (
+        not value
+        if name in BASE
+        else kind.__name__ in SPARING and type(value) is type(known.default) and (value == known.default)
+    )
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -181,7 +161,7 @@ def value_of(node: Any, path: str) -> Any:
     """The value of a tree, with all that its kind asks of it."""
     if type(node) is dict and "kind" in node:
         return _made(node, path)
-    return read(node, path, value_of)
+    return compact.value(node, path, value_of) if compact.is_compact(node) else read(node, path, value_of)
 
 
 def _made(node: dict[str, Any], path: str) -> Any:
@@ -194,7 +174,8 @@ def _made(node: dict[str, Any], path: str) -> Any:
             return estimator_of(node, path)
         raise refused(path, f"there is no kind {name!r:.40}; was it written by a newer suffice?")
     expected = {"rows": None} if name == "Table" else _fields(kind)
-    given = {key: one for key, one in node.items() if key != "kind"}
+    former = FORMER.get(name, {})
+    given = {former.get(key, key): one for key, one in node.items() if key != "kind"}
     errors, icl = (given.pop(asked, None) if name == "Fit" else None for asked in (ERRORS, ICL))
     for key in given:
         if key not in expected:
@@ -203,8 +184,11 @@ def _made(node: dict[str, Any], path: str) -> Any:
     for key, f in expected.items():
         if key not in found and (f is None or (f.default is MISSING and f.default_factory is MISSING)):
             raise refused(path, f"{name} is without its {key!r}.")
+        if isinstance(found.get(key), LowRank) and key not in compact.FIELDS.get(name, ()):
+            raise refused(f"{path}.{key}" if path else key, f"{key!r} of {name} is no matrix of many columns.")
         if key in found and f is not None:
             rules.check_type(name, key, str(f.type), found[key], path)
+            found[key] = as_alerts(found[key]) if f.type == "tuple[Alert, ...]" else found[key]
     made = guarded(path, name, lambda: rules.checked(_BUILD.get(name, kind), name, found))
     if name == "Fit":
         _ask(made, errors, icl, path)
@@ -253,10 +237,10 @@ def _classes(**found: Any) -> Any:
 
 
 def _number(found: dict[str, Any]) -> int:
-    """How many members there are: as many as weights, so that no number of the file asks for memory."""
+    """How many components there are: as many as weights, so that no number of the file asks for memory."""
     weights = found.get("weights")
     if not isinstance(weights, np.ndarray) or weights.ndim != 1:
-        msg = "the weights of a mixture are an array of one number for each member."
+        msg = "the weights of a mixture are an array of one number for each component."
         raise UnsupportedError(msg)
     k, component = len(weights), found.get("components")
     copies = k * size_of(component) if isinstance(component, Distribution) and component.lone else 0
@@ -271,6 +255,12 @@ def _variational(**found: Any) -> Any:
     return made.of(found["beliefs"], found["shares"], found["prior"])
 
 
+def _table(rows: Any) -> Any:
+    """The table of a selection; in files of earlier versions alerts are pairs of a code and a text."""
+    told = ({**row, "alerts": as_alerts(row["alerts"])} if are_alerts(row.get("alerts")) else row for row in rows)
+    return values()["Table"](told)
+
+
 def _selection(**found: Any) -> Any:
     return values()["Selection"](best=found["fits"][0], **found)
 
@@ -280,4 +270,5 @@ _BUILD: dict[str, Callable[..., Any]] = {
     "Classes": _classes,
     "VariationalMixture": _variational,
     "Selection": _selection,
+    "Table": _table,
 }

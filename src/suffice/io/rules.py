@@ -11,16 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from suffice.combinators.columns import ByColumn, names_of
-from suffice.core.distribution import Distribution, are_alerts
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
-from suffice.core.labels import is_missing
-from suffice.core.layout import FINEST
-from suffice.core.layout import KINDS as LAYOUT_KINDS
-from suffice.core.parameters import SIMPLEX, Array, as_parameter
-from suffice.core.plain import refused
-from suffice.core.posterior import Posterior
-from suffice.core.statistics import Additive, Parts
+from suffice.bayes.posterior import Posterior
+from suffice.core.family import Family
+from suffice.core.parameters import SIMPLEX, as_parameter
+from suffice.em.alerts import are_alerts
+from suffice.em.result import Fit
+from suffice.errors import DataError, UnsupportedError
+from suffice.io import messages
+from suffice.io.compact import is_covariance
+from suffice.io.messages import require
+from suffice.models.columns import ByColumn, names_of
+from suffice.models.mixture import Mixture
+from suffice.numerics.low_rank import LowRank
+from suffice.statistics.sums import Additive, Parts, Statistics
+from suffice.storage.plain import refused
+from suffice.tables.labels import is_missing
+from suffice.tables.layout import FINEST
+from suffice.tables.layout import KINDS as LAYOUT_KINDS
+from suffice.types import Array
 
 # Shapes of arrays, axis by axis: a letter is the same number in all arrays of a value, "1" is 1, "…" any more axes.
 SHAPES = {
@@ -30,18 +38,22 @@ SHAPES = {
     "Moments": {"weight": "k d", "centre": "k d", "shift": "k d", "scatter": "k d"},
     "Scatter": {"weight": "k", "centre": "k d", "shift": "k d", "scatter": "m d d"},
     "Cuts": dict.fromkeys(("weight", "base"), "k d") | dict.fromkeys(("mass", "moment", "low", "high"), "k d b"),
-    "Joint": {"count": "k", "evidence": "1", "entropy": "1", "solid": "1"},
+    "Joint": {"count": "k", "log_likelihood": "1", "entropy": "1", "solid": "1"},
     "Parts": {"weight": "k c"},
     "Trace": dict.fromkeys(("log_likelihood", "bound", "change"), "t")
     | {name: f"t_{name}" for name in ("entropy", "seconds", "objective")},
 }
 UNITS = {float(10.0**-p) for p in range(FINEST + 1)}
 AMOUNTS = {"weight", "count", "mass", "solid"}  # finite, and at least 0
-ENDLESS = {"low", "high", "evidence", "base"}  # may be infinite: the least of no rows; a row that cannot be
+ENDLESS = {"low", "high", "log_likelihood", "base"}  # may be infinite: the least of no rows; a row that cannot be
 
 
-def _is_real(value: Any) -> bool:
+def _is_real(value: object) -> bool:
     return isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)
+
+
+def _is_array(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == np.float64
 
 
 def _of(*names: str) -> Callable[[Any], bool]:
@@ -59,15 +71,15 @@ TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "int": ("a whole number", lambda value: type(value) is int),
     "bool": ("true or false", lambda value: isinstance(value, (bool, np.bool_))),
     "str": ("text", lambda value: isinstance(value, str)),
-    "Array": ("an array of numbers", lambda value: isinstance(value, np.ndarray) and value.dtype == np.float64),
+    "Array": ("an array of numbers", lambda value: isinstance(value, LowRank) or _is_array(value)),
     "frozenset[str]": ("a set of names", lambda value: isinstance(value, frozenset) and all(map(_of("str"), value))),
     "tuple[Alert, ...]": ("pairs of a code and a text", are_alerts),
-    "tuple[tuple[str, str], ...]": ("pairs of a code and a text", are_alerts),
+    "tuple[Hashable, ...]": ("a list", lambda value: isinstance(value, tuple)),
     "tuple[Any, ...]": ("a list", lambda value: isinstance(value, tuple)),
     "tuple[Any, ...] | None": ("a list or null", lambda value: value is None or isinstance(value, tuple)),
     "tuple[tuple[Any, ...], ...]": ("a list of lists", _each("tuple")),
     "dict[Any, Any]": ("a dictionary", lambda value: isinstance(value, dict)),
-    "Distribution": ("a distribution", lambda value: isinstance(value, Distribution)),
+    "Distribution": ("a distribution", lambda value: isinstance(value, Family)),
     "Dirichlet": ("a Dirichlet", _of("Dirichlet")),
     "Beta | None": ("a Beta or null", _of("Beta", "NoneType")),
     "Trace": ("a Trace", _of("Trace")),
@@ -79,7 +91,7 @@ TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-def check_type(kind: str, name: str, annotation: str, value: Any, path: str) -> None:
+def check_type(kind: str, name: str, annotation: str, value: object, path: str) -> None:
     """Refuse a field that is not of the type that its declaration says."""
     words, holds = TYPES.get(annotation, ("", None))
     if holds is not None and not holds(value):
@@ -91,17 +103,14 @@ def checked(make: Callable[..., Any], kind: str, found: dict[str, Any]) -> Any:
     """A value of its fields, if all that is asked of its kind holds."""
     if kind in SHAPES:
         _check_shapes(kind, found)
+    if kind == "MultivariateNormal":
+        form = found.get("structure", "full")
+        require(is_covariance(found.get("cov"), form), f"the matrix is no covariance of the structure {form!r:.20}.")
     value = make(**found)
     rule = RULES.get(kind)
     if rule is not None:
         rule(value)
     return value
-
-
-def require(holds: Any, text: str) -> None:
-    """Refuse what does not hold."""
-    if not holds:
-        raise ParameterError(text)
 
 
 # ---- statistics ------------------------------------------------------------------------------------------------------
@@ -117,14 +126,14 @@ def _check_shapes(kind: str, found: dict[str, Any]) -> None:
             sizes.setdefault(one, size) == size for one, size in zip(letters, array.shape, strict=False)
         )
         require(same, f"{name} of {kind} has the shape {array.shape}, which does not fit ({', '.join(letters)}).")
-        if kind == "Trace":
+        if kind == "Trace" or isinstance(array, LowRank):  # whose numbers were checked when it was read
             continue
         require(not np.isnan(array).any(), f"{name} of {kind} has a number that is none (nan).")
         require(name in ENDLESS or np.isfinite(array).all(), f"{name} of {kind} has a number that is not finite.")
         require(name not in AMOUNTS or (array >= 0).all(), f"{name} of {kind} has a number below 0.")
-    require(sizes.get("k", 1) >= 1, f"{kind} of no member says nothing.")
+    require(sizes.get("k", 1) >= 1, f"{kind} of no component says nothing.")
     if kind == "Scatter":
-        require(sizes["m"] in (1, sizes["k"]), "scatter is one matrix for each member, or one of all.")
+        require(sizes["m"] in (1, sizes["k"]), "scatter is one matrix for each component, or one of all.")
 
 
 def _check_counts(stats: Any) -> None:
@@ -137,28 +146,32 @@ def _check_counts(stats: Any) -> None:
 
 def _check_parts(stats: Any) -> None:
     require(stats.parts and all(isinstance(one, Additive) for one in stats.parts), "parts are statistics, one or more.")
-    members = [len(np.asarray(part.weight)) for part in stats.parts]
-    if stats.of_members:
-        require(len(stats.parts) == len(stats.weight) and set(members) == {1}, "there is one part for each member.")
+    components = [len(np.asarray(part.weight)) for part in stats.parts]
+    if stats.of_components:
+        require(
+            len(stats.parts) == len(stats.weight) and set(components) == {1}, "there is one part for each component."
+        )
     else:
         widths = [np.asarray(part.weight).reshape(len(stats.weight), -1).shape[1] for part in stats.parts]
         alike = sum(widths) == stats.weight.shape[1] or set(widths) == {
             stats.weight.shape[1]
         }  # a hurdle's are the same
-        same = set(members) == {len(stats.weight)} and alike
-        require(same, "every part has as many members as the whole, and their columns are those of the whole.")
+        same = set(components) == {len(stats.weight)} and alike
+        require(same, "every part has as many components as the whole, and their columns are those of the whole.")
 
 
 def _check_joint(stats: Any) -> None:
-    require(isinstance(stats.members, Additive), "the members of a Joint are statistics.")
-    require(len(stats.members.weight) == len(stats.count), "a Joint has statistics of each member that it counts.")
+    require(isinstance(stats.components, Additive), "the components of a Joint are statistics.")
+    require(
+        len(stats.components.weight) == len(stats.count), "a Joint has statistics of each component that it counts."
+    )
 
 
-def belong(distribution: Any, stats: Any) -> None:
-    """Refuse statistics that are not of the distribution: of other members, columns, levels or families."""
-    require(isinstance(distribution, Distribution), f"a distribution was expected; got {distribution!r:.60}.")
+def belong(distribution: Family, stats: Statistics) -> None:
+    """Refuse statistics that are not of the distribution: of other components, columns, levels or families."""
+    require(isinstance(distribution, Family), f"a distribution was expected; got {distribution!r:.60}.")
     require(isinstance(stats, Additive), f"statistics were expected; got {stats!r:.60}.")
-    distribution.check_owner(stats)
+    distribution.check_family(stats)
     _belong(distribution.stacked, stats)
     _ = distribution.log_likelihood(stats)
 
@@ -166,7 +179,7 @@ def belong(distribution: Any, stats: Any) -> None:
 def _belong(stack: Any, stats: Any) -> None:
     if hasattr(stack, "log_weights"):  # a mixture
         require(type(stats).__name__ == "Joint" and len(stats.count) == stack.n, f"a mixture of {stack.n} has others.")
-        _belong(stack.components.stacked, stats.members)
+        _belong(stack.components.stacked, stats.components)
     elif stack.blocks:
         parts = stats.parts if isinstance(stats, Parts) else ()
         require(len(parts) == len(stack.blocks), f"{stack.name} has {len(stack.blocks)} parts.")
@@ -178,9 +191,11 @@ def _belong(stack: Any, stats: Any) -> None:
     else:
         weight, columns = np.asarray(stats.weight), stack.columns if stack.row_vector else stack.batch[-1]
         wide = stats.centre.shape[1] if stack.row_vector and hasattr(stats, "centre") else weight.shape[-1]
-        same = len(weight) == stack.members and (wide == columns or (stack.row_vector and not hasattr(stats, "centre")))
+        same = len(weight) == stack.n_components and (
+            wide == columns or (stack.row_vector and not hasattr(stats, "centre"))
+        )
         if not same:
-            msg = f"{stack.name} of {stack.members} members and {columns} columns has statistics of other ones."
+            msg = f"{stack.name} of {stack.n_components} components and {columns} columns has statistics of other ones."
             raise DataError(msg)
 
 
@@ -188,9 +203,9 @@ def _belong(stack: Any, stats: Any) -> None:
 def _check_posterior(posterior: Any) -> None:
     likelihood, belief = posterior.likelihood, posterior.belief
     require(isinstance(belief, likelihood.conjugates), f"{belief!r:.60} is no belief about {likelihood.name}.")
-    require(posterior.prior is None or isinstance(posterior.prior, Distribution), "the prior is a distribution.")
-    shape = () if likelihood.lone else (likelihood.members,)
-    require(np.shape(posterior.log_evidence) == shape, "there is one log_evidence for each member.")
+    require(posterior.prior is None or isinstance(posterior.prior, Family), "the prior is a distribution.")
+    shape = () if likelihood.lone else (likelihood.n_components,)
+    require(np.shape(posterior.log_evidence) == shape, "there is one log_evidence for each component.")
     require(np.asarray(posterior.log_evidence).dtype.kind == "f", "log_evidence is a number.")
     _check_names(posterior.column_names, likelihood)
     if hasattr(posterior, "stated"):
@@ -201,7 +216,7 @@ def _check_posterior(posterior: Any) -> None:
 
 def _check_finite(posterior: Any) -> None:
     likelihood, candidates = posterior.likelihood, posterior.candidates
-    require(isinstance(likelihood, Distribution), "the likelihood is a distribution.")
+    require(isinstance(likelihood, Family), "the likelihood is a distribution.")
     require(len(candidates) > 0, "there is at least one candidate.")
     alike = all(type(one) is type(likelihood) and one.lone and one.ready for one in candidates)
     require(alike, f"each candidate is one {likelihood.name}.")
@@ -214,7 +229,7 @@ def _check_finite(posterior: Any) -> None:
 
 def _check_mixed(posterior: Any) -> None:
     likelihood, components = posterior.likelihood, posterior.components
-    require(isinstance(likelihood, Distribution), "the likelihood is a distribution.")
+    require(isinstance(likelihood, Family), "the likelihood is a distribution.")
     require(len(components) > 0, "there is at least one component.")
     alike = all(isinstance(one, Posterior) and type(one.likelihood) is type(likelihood) for one in components)
     require(alike, f"each component is a posterior of {likelihood.name}.")
@@ -234,7 +249,7 @@ def _ask(posterior: Any) -> None:
         posterior.predictive()
 
 
-def _check_names(names: Any, model: Any) -> None:
+def _check_names(names: Any, model: Family) -> None:
     columns = model.columns or 1
     require(names is None or len(names) == columns, f"there is a name for each of {columns} columns.")
 
@@ -247,18 +262,18 @@ def _check_product(posterior: Any) -> None:
 
 
 def _check_stack(posterior: Any) -> None:
-    members = getattr(posterior.likelihood, "members", 0)
-    require(len(posterior.members) == members, "there is a belief about each member.")
+    components = getattr(posterior.likelihood, "n_components", 0)
+    require(len(posterior.components) == components, "there is a belief about each component.")
     _ask(posterior)
 
 
 def _check_known(shares: Any) -> None:
-    require(shares.belief.ndim == 1, "known weights are one number for each member.")
+    require(shares.belief.ndim == 1, "known weights are one number for each component.")
     as_parameter("KnownShares", "weights", shares.belief, SIMPLEX)
 
 
 def _check_sticks(shares: Any) -> None:
-    require(shares.parts is None or len(shares.parts.batch) == 1, "the parts of a stick are one for each member.")
+    require(shares.parts is None or len(shares.parts.batch) == 1, "the parts of a stick are one for each component.")
 
 
 def _check_variational(mixture: Any) -> None:
@@ -273,15 +288,15 @@ def _check_variational(mixture: Any) -> None:
 
 # ---- what is learned -------------------------------------------------------------------------------------------------
 def _check_floor(components: Any, floor: Any) -> None:
-    """A floor has the shape that its members give it: LAPACK is not to be asked about another."""
+    """A floor has the shape that its components give it: LAPACK is not to be asked about another."""
     if isinstance(floor, dict):
         require(set(floor) == set(components.blocks), "a product has a floor for each of its parts.")
         for key, own in floor.items():
             _check_floor(components.blocks[key], own)
     elif isinstance(floor, (tuple, list)):
-        require(len(floor) == len(components.parts), "members of their own have a floor each.")
-        for member, own in zip(components.parts, floor, strict=True):
-            _check_floor(member, own)
+        require(len(floor) == len(components.parts), "components of their own have a floor each.")
+        for component, own in zip(components.parts, floor, strict=True):
+            _check_floor(component, own)
     elif isinstance(floor, np.ndarray) and components.row_vector:
         d = components.columns
         require(floor.shape == (d, d), f"the floor of {d} columns is a matrix of as many; got {floor.shape}.")
@@ -289,11 +304,11 @@ def _check_floor(components: Any, floor: Any) -> None:
         require(0 not in floor.shape, "a floor is not empty.")
 
 
-def _check_mixture(mixture: Any) -> None:
+def _check_mixture(mixture: Mixture) -> None:
     require(mixture.fixed <= {"weights"} and not mixture.tied, "a mixture fixes its weights, or nothing.")
     if mixture.floors is not None and not isinstance(mixture.floors, float) and not mixture.components.lone:
         _check_floor(mixture.components, mixture.floors)
-        mixture.components.held(mixture.floors)
+        mixture.components.on_floor(mixture.floors)
     labels = getattr(mixture, "labels", None)
     if labels is not None:
         require(isinstance(labels, tuple) and len(set(labels)) == len(labels), "labels are different names.")
@@ -308,9 +323,9 @@ def _check_wishart(belief: Any) -> None:
 
 
 def _check_averaged(average: Any) -> None:
-    require(isinstance(average.nodes, Distribution) and not average.nodes.lone, "nodes are a stack.")
+    require(isinstance(average.nodes, Family) and not average.nodes.lone, "nodes are a stack.")
     shares: Array = as_parameter("Averaged", "shares", average.shares, SIMPLEX)
-    require(shares.shape == (average.nodes.members,), "there is a share of each node.")
+    require(shares.shape == (average.nodes.n_components,), "there is a share of each node.")
 
 
 def _check_trace(trace: Any) -> None:
@@ -320,7 +335,7 @@ def _check_trace(trace: Any) -> None:
     require(trace.passes >= 0, "the number of passes is at least 0.")
 
 
-def _check_fit(fit: Any) -> None:
+def _check_fit(fit: Fit) -> None:
     require(np.isfinite(fit.n) and fit.n >= 0 and fit.missing >= 0, "numbers of rows are at least 0.")
     belong(fit.distribution, fit.statistics)
     require(all(map(_is_column_layout, fit.layout)), "layout has a name, a kind and a unit of each column.")
@@ -344,7 +359,7 @@ def like_parameters(errors: Any, params: Any) -> Any:
 
 
 def _check_finding(finding: Any) -> None:
-    require(finding.family is None or isinstance(finding.family, Distribution), "the family is a distribution.")
+    require(finding.family is None or isinstance(finding.family, Family), "the family is a distribution.")
     hash(finding.name)
 
 
@@ -354,7 +369,7 @@ def _check_believed(posterior: Any) -> None:
 
 
 def _check_selection(selection: Any) -> None:
-    from suffice.combinators.select import CRITERIA
+    from suffice.selection.select import CRITERIA
 
     require(selection.criterion in CRITERIA, f"criterion is one of {', '.join(CRITERIA)}.")
     require(len(selection.table) == len(selection.fits), "there is a row of the table for each fit.")
@@ -362,6 +377,7 @@ def _check_selection(selection: Any) -> None:
 
 
 RULES: dict[str, Callable[[Any], None]] = {
+    **messages.RULES,
     "Averaged": _check_averaged,
     "Classes": _check_mixture,
     "Counts": _check_counts,

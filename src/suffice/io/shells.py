@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import are_alerts
-from suffice.core.errors import ParameterError
-from suffice.core.plain import refused
+from suffice.em.alerts import are_alerts, as_alerts
+from suffice.errors import ParameterError
 from suffice.estimators.validation import check_options
 from suffice.io.kinds import guarded, tree_of, value_of
-from suffice.io.rules import belong, require
+from suffice.io.messages import require
+from suffice.io.rules import belong
+from suffice.storage.plain import refused
 
 SEEN = "n_features_in_ feature_names_in_? _sklearn_output_config? _precision?"
 MIXTURE = f"{SEEN} distribution_ statistics_? n_seen_? converged_ n_iter_ lower_bound_ lower_bounds_"
@@ -33,7 +34,7 @@ class Shell:
     """Attributes that an estimator learns: those that are written ("?": where it has them), and those that follow."""
 
     written: str
-    shown: str = ""
+    display_name: str = ""
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -120,7 +121,7 @@ def tree_of_estimator(estimator: Any, path: str) -> dict[str, Any]:
     else:
         learned = {key: one for key, one in vars(estimator).items() if key not in options}
     shell = SHELLS[name]
-    unknown = [key for key in learned if key not in (*shell.kept, *shell.shown.split())]
+    unknown = [key for key in learned if key not in (*shell.kept, *shell.display_name.split())]
     if unknown:
         msg = f"it has the attribute {unknown[0]!r}, which {name} does not know; delete it, or pickle the model."
         raise refused(path, msg)
@@ -161,7 +162,7 @@ def estimator_of(node: dict[str, Any], path: str) -> Any:
     return guarded(path, name, lambda: _restored(kind(**options), shell, learned))
 
 
-def _read_fields(node: Any, known: Any, path: str, name: str) -> dict[str, Any]:
+def _read_fields(node: object, known: Any, path: str, name: str) -> dict[str, Any]:
     if type(node) is not dict:
         raise refused(path, f"an object was expected; got {node!r:.40}.")
     for key in node:
@@ -186,6 +187,8 @@ def _restored(estimator: Any, shell: Shell, learned: dict[str, Any]) -> Any:
             setattr(estimator, key, found[key])
     if not missing:
         _check(estimator)
+        if "alerts_" in found:
+            estimator.alerts_ = as_alerts(found["alerts_"])
         _show(estimator)
     return estimator
 
@@ -233,7 +236,7 @@ def _check(estimator: Any) -> None:
     if hasattr(estimator, "classes_"):
         _check_classes(estimator)
     elif name != "Density":
-        _check_climb(estimator)
+        _check_result(estimator)
 
 
 def _check_centres(estimator: Any) -> None:
@@ -261,7 +264,7 @@ def _check_coefficients(estimator: Any) -> None:
     require(are_alerts(estimator.alerts_), "alerts_ are pairs of a code and a text.")
 
 
-def _check_climb(estimator: Any) -> None:
+def _check_result(estimator: Any) -> None:
     require(hasattr(estimator.distribution_, "log_weights"), "distribution_ is a mixture.")
     require(isinstance(estimator.lower_bounds_, list), "lower_bounds_ is a list.")
     numbers = [estimator.lower_bound_, *estimator.lower_bounds_, getattr(estimator, "n_seen_", 0.0)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from suffice.core.errors import ModelFileError
+from suffice.errors import ModelFileError
 
 LIMIT = 256 * 1024 * 1024  # bytes of a document
 DEPTH = 64  # levels of nesting

@@ -37,38 +37,38 @@ __all__ = [
     "CellSums",
     "Cells",
     "cell_hash",
-    "cells_expect",
     "centred_rows",
     "column_keys",
+    "columns_e_step",
     "count_range",
     "counts",
     "extremes",
-    "gaussian_expect",
+    "gaussian_e_step",
     "gaussian_log_prob",
-    "holed_expect",
     "holed_log_prob",
     "holed_scatter",
     "integer_range",
     "job",
-    "linear_expect",
+    "linear_e_step",
     "merge",
+    "missing_e_step",
     "moments",
     "nearest",
-    "normal_expect",
+    "normal_e_step",
     "normal_log_prob",
-    "quadratic_expect",
+    "quadratic_e_step",
     "quadratic_step",
     "row_hash",
     "scatter",
-    "shared_gaussian_expect",
     "shared_scatter",
     "sparse_scores",
     "sparse_sums",
     "sums",
-    "table_expect",
+    "table_e_step",
+    "tied_gaussian_e_step",
 ]
 
-LARGE = 1 << 20  # cells times members: some 10 ms in NumPy
+LARGE = 1 << 20  # cells times components: some 10 ms in NumPy
 LARGE_PASS = 1 << 17  # of a pass that is made a hundred times: some 4 ms each, where loading Numba takes 400
 WIDE = 1024  # columns: longer rows fill a core's cache by themselves, and NumPy's loops along them are as fast
 _job = threading.local()
@@ -85,14 +85,14 @@ def job(work: int) -> Iterator[None]:
         _job.work = outer
 
 
-def is_small(cells: int, work: int | None, members: int = 1, large: int = LARGE) -> bool:
+def is_small(cells: int, work: int | None, n_components: int = 1, large: int = LARGE) -> bool:
     chosen = os.environ.get("SUFFICE_KERNELS", "").strip()
     if chosen:
         if chosen in {"reference", "compiled"}:
             return chosen == "reference"
         msg = f"SUFFICE_KERNELS must be 'reference' or 'compiled', got {chosen!r}; unset it to let the work decide"
         raise ValueError(msg)
-    return max(cells, getattr(_job, "work", 0) if work is None else work) * members < large
+    return max(cells, getattr(_job, "work", 0) if work is None else work) * n_components < large
 
 
 @contextmanager
@@ -114,59 +114,74 @@ def _columns(weights: Array | None) -> int:
 
 
 def moments(
-    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
+    x: Real,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    n_components: int = 1,
+    *,
+    work: int | None = None,
 ) -> Moments:
     """Weight, centre, shift, scatter, each (k, d): mean = centre + shift, scatter = Σ w (x − mean)²; NaN is absent."""
     if is_small(x.size, work, _columns(weights)):
-        return reference.moments(x, weights, codes, members)
+        return reference.moments(x, weights, codes, n_components)
     with loading():
         from suffice.kernels import compiled
-    return compiled.moments(x, weights, codes, members)
+    return compiled.moments(x, weights, codes, n_components)
 
 
 def scatter(
-    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
+    x: Real,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    n_components: int = 1,
+    *,
+    work: int | None = None,
 ) -> Moments:
     """Weight (k,), centre and shift (k, d), scatter matrix (k, d, d) about centre + shift; the rows are complete."""
     if is_small(x.size, work, _columns(weights)):
-        return reference.scatter(x, weights, codes, members)
+        return reference.scatter(x, weights, codes, n_components)
     with loading():
         from suffice.kernels import compiled
-    return compiled.scatter(x, weights, codes, members)
+    return compiled.scatter(x, weights, codes, n_components)
 
 
 def shared_scatter(
-    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
+    x: Real,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    n_components: int = 1,
+    *,
+    work: int | None = None,
 ) -> Moments:
-    """Weight, centre and shift as `scatter`, and the sum (1, d, d) of the members' scatter matrices."""
+    """Weight, centre and shift as `scatter`, and the sum (1, d, d) of the components' scatter matrices."""
     if is_small(x.size, work, _columns(weights)):
-        return reference.shared_scatter(x, weights, codes, members)
+        return reference.shared_scatter(x, weights, codes, n_components)
     with loading():
         from suffice.kernels import compiled
-    return compiled.shared_scatter(x, weights, codes, members)
+    return compiled.shared_scatter(x, weights, codes, n_components)
 
 
 def centred_rows(
-    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1
+    x: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1
 ) -> tuple[Array, Array, Array, list[Array]]:
-    """Weight, centre and shift as `scatter`, and rows R (n, d) of each member whose RᵀR is its scatter."""
-    return reference.centred_rows(x, weights, codes, members)
+    """Weight, centre and shift as `scatter`, and rows R (n, d) of each component whose RᵀR is its scatter."""
+    return reference.centred_rows(x, weights, codes, n_components)
 
 
 def sums(
     features: Real,
     weights: Array | None = None,
     codes: Integers | None = None,
-    members: int = 1,
+    n_components: int = 1,
     *,
     work: int | None = None,
 ) -> Array:
     """Σ w f of every feature, (k, m)."""
     if is_small(features.size, work, _columns(weights)):
-        return reference.sums(features, weights, codes, members)
+        return reference.sums(features, weights, codes, n_components)
     with loading():
         from suffice.kernels import compiled
-    return compiled.sums(features, weights, codes, members)
+    return compiled.sums(features, weights, codes, n_components)
 
 
 def counts(
@@ -174,16 +189,16 @@ def counts(
     n_levels: int,
     weights: Array | None = None,
     codes: Integers | None = None,
-    members: int = 1,
+    n_components: int = 1,
     *,
     work: int | None = None,
 ) -> Array:
     """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
     if is_small(levels.size, work, _columns(weights)):
-        return reference.counts(levels, n_levels, weights, codes, members)
+        return reference.counts(levels, n_levels, weights, codes, n_components)
     with loading():
         from suffice.kernels import compiled
-    return compiled.counts(levels, n_levels, weights, codes, members)
+    return compiled.counts(levels, n_levels, weights, codes, n_components)
 
 
 def sparse_sums(
@@ -193,7 +208,7 @@ def sparse_sums(
     width: int,
     weights: Array | None = None,
     codes: Integers | None = None,
-    members: int = 1,
+    n_components: int = 1,
     *,
     work: int | None = None,
 ) -> tuple[Array, float]:
@@ -202,10 +217,10 @@ def sparse_sums(
     Row i has the cells ends[i] … ends[i + 1], and at most one weight.
     """
     if is_small(int(ends[-1] - ends[0]), work):
-        return reference.sparse_sums(values, places, ends, width, weights, codes, members)
+        return reference.sparse_sums(values, places, ends, width, weights, codes, n_components)
     with loading():
         from suffice.kernels import compiled
-    return compiled.sparse_sums(values, places, ends, width, weights, codes, members)
+    return compiled.sparse_sums(values, places, ends, width, weights, codes, n_components)
 
 
 def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array, *, work: int | None = None) -> Array:
@@ -239,14 +254,19 @@ def integer_range(x: Integers, *, work: int | None = None) -> tuple[int, int]:
 
 
 def extremes(
-    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1, *, work: int | None = None
+    x: Real,
+    weights: Array | None = None,
+    codes: Integers | None = None,
+    n_components: int = 1,
+    *,
+    work: int | None = None,
 ) -> tuple[Array, Array, Array]:
     """Weight, smallest and largest of the cells that have weight, each (k, d); (0, inf, −inf) where there is none."""
     if is_small(x.size, work, _columns(weights)):
-        return reference.extremes(x, weights, codes, members)
+        return reference.extremes(x, weights, codes, n_components)
     with loading():
         from suffice.kernels import compiled
-    return compiled.extremes(x, weights, codes, members)
+    return compiled.extremes(x, weights, codes, n_components)
 
 
 def normal_log_prob(x: Real, mean: Array, std: Array, *, work: int | None = None) -> Array:
@@ -267,7 +287,7 @@ def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array, *, wo
     return compiled.gaussian_log_prob(x, mean, whiten, log_det)
 
 
-def normal_expect(
+def normal_e_step(
     x: Real, mean: Array, std: Array, log_weights: Array, weights: Array | None = None, *, work: int | None = None
 ) -> NormalExpected:
     """One EM pass under k products of d normals, mean and std (k, d), over complete rows.
@@ -275,13 +295,13 @@ def normal_expect(
     Log-likelihood, entropy, weight (k,), and centre, shift, scatter (k, d) as `moments` of the responsibilities.
     """
     if is_small(x.size, work, len(mean), LARGE_PASS):
-        return reference_linear.normal_expect(x, mean, std, log_weights, weights)
+        return reference_linear.normal_e_step(x, mean, std, log_weights, weights)
     with loading():
         from suffice.kernels import compiled_linear
-    return compiled_linear.normal_expect(x, mean, std, log_weights, weights)
+    return compiled_linear.normal_e_step(x, mean, std, log_weights, weights)
 
 
-def cells_expect(
+def columns_e_step(
     cells: Cells,
     log_weights: Array,
     weights: Array | None = None,
@@ -291,16 +311,16 @@ def cells_expect(
 ) -> CellSums:
     """One EM pass over columns of different kinds, any of whose cells may be missing.
 
-    W r of every row and member is written into ``shares`` (n, k), for what else wants to know it.
+    W r of every row and component is written into ``shares`` (n, k), for what else wants to know it.
     """
     if is_small(cells.size, work, len(cells.offset), LARGE_PASS):
-        return reference_cells.cells_expect(cells, log_weights, weights, shares)
+        return reference_cells.columns_e_step(cells, log_weights, weights, shares)
     with loading():
         from suffice.kernels import compiled_cells
-    return compiled_cells.cells_expect(cells, log_weights, weights, shares)
+    return compiled_cells.columns_e_step(cells, log_weights, weights, shares)
 
 
-def linear_expect(
+def linear_e_step(
     features: Real,
     eta: Array,
     offset: Array,
@@ -312,13 +332,13 @@ def linear_expect(
 ) -> Expected:
     """One EM pass with logits features·eta − offset + base: log-likelihood, entropy, weight (k,), Σ w r f (k, m)."""
     if is_small(features.size, work, len(eta), LARGE_PASS):
-        return reference_linear.linear_expect(features, eta, offset, base, log_weights, weights)
+        return reference_linear.linear_e_step(features, eta, offset, base, log_weights, weights)
     with loading():
         from suffice.kernels import compiled_linear
-    return compiled_linear.linear_expect(features, eta, offset, base, log_weights, weights)
+    return compiled_linear.linear_e_step(features, eta, offset, base, log_weights, weights)
 
 
-def table_expect(
+def table_e_step(
     levels: Integers, tables: Array, log_weights: Array, weights: Array | None = None, *, work: int | None = None
 ) -> Expected:
     """One EM pass of latent classes, tables (k, d, L) of logs: log-likelihood, entropy, weight (k,), counts (k, d, L).
@@ -326,10 +346,10 @@ def table_expect(
     A level outside 0 … L−1 is missing.
     """
     if is_small(levels.size, work, len(tables), LARGE_PASS):
-        return reference_linear.table_expect(levels, tables, log_weights, weights)
+        return reference_linear.table_e_step(levels, tables, log_weights, weights)
     with loading():
         from suffice.kernels import compiled_linear
-    return compiled_linear.table_expect(levels, tables, log_weights, weights)
+    return compiled_linear.table_e_step(levels, tables, log_weights, weights)
 
 
 def nearest(
@@ -351,7 +371,7 @@ def nearest(
     return compiled_linear.nearest(x, centres, weights, codes)
 
 
-def gaussian_expect(
+def gaussian_e_step(
     x: Real,
     mean: Array,
     whiten: Array,
@@ -361,21 +381,21 @@ def gaussian_expect(
     *,
     work: int | None = None,
 ) -> GaussianExpected:
-    """Log-likelihood and entropy of a pass of EM, and each member's weight, centre, shift and scatter matrix.
+    """Log-likelihood and entropy of a pass of EM, and each component's weight, centre, shift and scatter matrix.
 
-    The shares of the members in a row (complete; whiten (k, d, d), log_det as in `gaussian_log_prob`) are
-    r = softmax(log_weights + log density), log_weights (k,) or (n, k), where −inf forbids a member. The statistics are
-    those of `scatter` under the weights w r. A log-likelihood that is not finite tells of a cell that is not, which
+    The shares of the components in a row (complete; whiten (k, d, d), log_det as in `gaussian_log_prob`) are
+    r = softmax(log_weights + log density), log_weights (k,) or (n, k), where −inf forbids a component. The statistics
+    are those of `scatter` under the weights w r. A log-likelihood that is not finite tells of a cell that is not, which
     spoils all of the answer, or of a row that may belong to nobody, which has no part in the rest of it.
     """
     if is_small(x.size, work, len(mean), LARGE_PASS):
-        return reference_expect.gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
+        return reference_expect.gaussian_e_step(x, mean, whiten, log_det, log_weights, weights)
     with loading():
         from suffice.kernels import compiled_expect
-    return compiled_expect.gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
+    return compiled_expect.gaussian_e_step(x, mean, whiten, log_det, log_weights, weights)
 
 
-def quadratic_expect(
+def quadratic_e_step(
     x: Real,
     weights: Array | None,
     centre: Array,
@@ -386,17 +406,17 @@ def quadratic_expect(
 ) -> QuadraticSums:
     """Log-likelihood, entropy and sums (k, m) of the products of (1, y), y = (x − centre) · scale, of a pass of EM.
 
-    The rows are complete; a score of a member is its coefficients (k, m) times the products.
+    The rows are complete; a score of a component is its coefficients (k, m) times the products.
     """
     if is_small(x.size, work, len(coefficients), LARGE_PASS):
-        return reference_quadratic.quadratic_expect(x, weights, centre, scale, coefficients)
+        return reference_quadratic.quadratic_e_step(x, weights, centre, scale, coefficients)
     with loading():
         from suffice.kernels import compiled_quadratic
-    return compiled_quadratic.quadratic_expect(x, weights, centre, scale, coefficients)
+    return compiled_quadratic.quadratic_e_step(x, weights, centre, scale, coefficients)
 
 
 def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float, *, work: int | None = None) -> Members:
-    """The Gaussian members that sums (k, m) of products tell of, and the coefficients (k, m) of their scores.
+    """The Gaussian components that sums (k, m) of products tell of, and the coefficients (k, m) of their scores.
 
     ``ridge`` (d,) is added to variances, ``log_scale`` to log densities; no covariance is below ``floor`` (d, d).
     """
@@ -407,7 +427,7 @@ def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float, *,
     return compiled_quadratic.quadratic_step(sums, floor, ridge, log_scale)
 
 
-def shared_gaussian_expect(
+def tied_gaussian_e_step(
     x: Real,
     mean: Array,
     whiten: Array,
@@ -417,12 +437,15 @@ def shared_gaussian_expect(
     *,
     work: int | None = None,
 ) -> GaussianExpected:
-    """The same for members with one covariance, whiten (d, d); the scatter (1, d, d) is the sum of the members'."""
+    """The same for components with one covariance, whiten (d, d).
+
+    The scatter (1, d, d) is the sum of the components'.
+    """
     if is_small(x.size, work, len(mean), LARGE_PASS):
-        return reference_expect.shared_gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
+        return reference_expect.tied_gaussian_e_step(x, mean, whiten, log_det, log_weights, weights)
     with loading():
         from suffice.kernels import compiled_expect
-    return compiled_expect.shared_gaussian_expect(x, mean, whiten, log_det, log_weights, weights)
+    return compiled_expect.tied_gaussian_e_step(x, mean, whiten, log_det, log_weights, weights)
 
 
 def holed_log_prob(
@@ -455,10 +478,11 @@ def holed_scatter(
     *,
     work: int | None = None,
 ) -> HoledMoments:
-    """What is expected of rows with holes that belong to members: by weights (n, k), or as codes say, by (n,).
+    """What is expected of rows with holes that belong to components: by weights (n, k), or as codes say, by (n,).
 
-    Weight (k,), shift (k, d) of the mean from the member's own, scatter matrix (k, d, d), entropy (k,) of the cells
-    that were not seen, and the weight (g, k) of each pattern; cov is (k, d, d), or (1, d, d) where members share one.
+    Weight (k,), shift (k, d) of the mean from the component's own, scatter matrix (k, d, d), entropy (k,) of the cells
+    that were not seen, and the weight (g, k) of each pattern; cov is (k, d, d), or (1, d, d) where components share
+    one.
     """
     if _is_small_with_holes(x, columns, work, len(mean)):
         return reference_holes.holed_scatter(x, starts, columns, sizes, mean, cov, weights, codes)
@@ -467,7 +491,7 @@ def holed_scatter(
     return compiled_holes.holed_scatter(x, starts, columns, sizes, mean, cov, weights, codes)
 
 
-def holed_expect(
+def missing_e_step(
     x: Real,
     starts: Integers,
     columns: Integers,
@@ -481,15 +505,15 @@ def holed_expect(
 ) -> HoledExpected:
     """Log-likelihood and entropy of a pass of EM over rows with holes, and `holed_scatter` under the shares."""
     if _is_small_with_holes(x, columns, work, len(mean)):
-        return reference_holes.holed_expect(x, starts, columns, sizes, mean, cov, log_weights, weights)
+        return reference_holes.missing_e_step(x, starts, columns, sizes, mean, cov, log_weights, weights)
     with loading():
         from suffice.kernels import compiled_holes
-    return compiled_holes.holed_expect(x, starts, columns, sizes, mean, cov, log_weights, weights)
+    return compiled_holes.missing_e_step(x, starts, columns, sizes, mean, cov, log_weights, weights)
 
 
-def _is_small_with_holes(x: Real, columns: Integers, work: int | None, members: int) -> bool:
+def _is_small_with_holes(x: Real, columns: Integers, work: int | None, n_components: int) -> bool:
     """A pattern takes a factor of a matrix, which is as much work as some rows."""
-    return is_small(x.size + columns.size * columns.shape[1], work, members, LARGE_PASS)
+    return is_small(x.size + columns.size * columns.shape[1], work, n_components, LARGE_PASS)
 
 
 def row_hash(x: Real, seed: int, *, work: int | None = None) -> NDArray[np.uint64]:

@@ -1,8 +1,8 @@
 """Loops of one EM pass over levels, and over columns of different kinds, for Numba.
 
-A block of numbers and features lies column by column. Each column adds to the logits of one member after the other; the
-shares that these become are then summed over the same columns, which are still near. Tables lie by vectors of members:
-(k / 8, entries, 8) as one stretch, where a place is that of eight members' entries.
+A block of numbers and features lies column by column. Each column adds to the logits of one component after the other;
+the shares that these become are then summed over the same columns, which are still near. Tables lie by vectors of
+components: (k / 8, entries, 8) as one stretch, where a place is that of eight components' entries.
 """
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN201
@@ -15,7 +15,7 @@ from suffice.kernels.jit import kernel, minus, softmax, wide
 from suffice.kernels.lanes import LANES, add, fill, load, store
 
 BLOCK = 240  # rows of a block
-FEW = 3  # columns of levels, from which on members are looked up by vectors
+FEW = 3  # columns of levels, from which on components are looked up by vectors
 
 
 # -- logits ------------------------------------------------------------------------------------------------------------
@@ -23,7 +23,7 @@ FEW = 3  # columns of levels, from which on members are looked up by vectors
 
 @kernel
 def begin_logits(weights, constant, begin, w, logits):
-    """Write the weights of the rows, and the constant of each member as its logits."""
+    """Write the weights of the rows, and the constant of each component as its logits."""
     for i in range(w.size):
         w[i] = weights[begin + i, 0] if weights.size else 1.0
     for k in range(logits.shape[0]):
@@ -62,7 +62,7 @@ def write_numbers(x, begin, w, column, there):
 
 @kernel
 def add_normal(column, there, whole, mean, scale, height, row):
-    """Add height − (scale (x − mean))² to a member's logits where the cell is there."""
+    """Add height − (scale (x − mean))² to a component's logits where the cell is there."""
     wide()
     if whole:
         for i in range(column.size):
@@ -103,7 +103,7 @@ def write_feature(x, begin, w, column):
 
 @kernel
 def add_feature(column, slope, row):
-    """Add a slope times a feature to a member's logits."""
+    """Add a slope times a feature to a component's logits."""
     wide()
     for i in range(column.size):
         row[i] += slope * column[i]
@@ -155,7 +155,7 @@ def place_levels(levels, begin, count, n_levels, factors, offsets, jointly, step
 
 @kernel
 def look_up(entries, begin, places, groups, count, rows, logits):
-    """Add the entries of rows to the logits of one vector of members, whose table begins at ``begin``."""
+    """Add the entries of rows to the logits of one vector of components, whose table begins at ``begin``."""
     for n in range(count):
         first, second = fill(0.0), fill(0.0)
         for g in range(n * groups, n * groups + groups - 1, 2):
@@ -172,7 +172,7 @@ def look_up(entries, begin, places, groups, count, rows, logits):
 
 @kernel
 def count_up(shares, places, groups, count, rows, begin, sums):
-    """Add the shares of one vector of members to the entries of their rows."""
+    """Add the shares of one vector of components to the entries of their rows."""
     for k in range(min(LANES, shares.shape[0])):
         row = shares[k]
         for n in range(count):
@@ -185,15 +185,23 @@ def count_up(shares, places, groups, count, rows, begin, sums):
 
 
 @kernel
-def tables(levels, weights, log_weights, constant, entries, n_levels, factors, offsets, jointly, members, sums):
-    """Latent classes. Entries and sums lie, as one stretch, by vectors of members, groups of columns and their levels.
+def tables(levels, weights, log_weights, constant, entries, n_levels, factors, offsets, jointly, n_components, sums):
+    """Latent classes. Entries and sums lie, as one stretch, by vectors of components, groups of columns.
 
-    Each vector of members has its own table of the groups; see `place_levels` for the places in them.
+    And their levels.
+
+    Each vector of components has its own table of the groups; see `place_levels` for the places in them.
     """
-    padded, groups = -(-members // LANES) * LANES, factors.size // (BLOCK * jointly)
+    padded, groups = -(-n_components // LANES) * LANES, factors.size // (BLOCK * jointly)
     size = entries.size // (padded // LANES)
     steps, places = np.zeros(factors.size, np.int32), np.empty(BLOCK * groups, np.int32)
-    rows, w, logits, value, entropy = np.zeros(BLOCK * LANES), np.empty(BLOCK), np.empty((members, BLOCK)), 0.0, 0.0
+    rows, w, logits, value, entropy = (
+        np.zeros(BLOCK * LANES),
+        np.empty(BLOCK),
+        np.empty((n_components, BLOCK)),
+        0.0,
+        0.0,
+    )
     for begin in range(0, levels.shape[0], BLOCK):
         count = min(BLOCK, levels.shape[0] - begin)
         place_levels(levels, begin, count, n_levels, factors, offsets, jointly, steps, places)
@@ -226,7 +234,7 @@ def place_mixed(levels, begin, starts, count, places):
 
 @kernel
 def look_up_few(tables, size, places, columns, count, logits):
-    """As `look_up` for all members, where so few columns are not worth vectors."""
+    """As `look_up` for all components, where so few columns are not worth vectors."""
     for k in range(logits.shape[0]):
         row, own = logits[k], tables[k // LANES * size + k % LANES :]
         for i in range(count):
@@ -236,7 +244,7 @@ def look_up_few(tables, size, places, columns, count, logits):
 
 @kernel
 def count_up_few(shares, places, columns, count, size, sums):
-    """As `count_up` for all members."""
+    """As `count_up` for all components."""
     for k in range(shares.shape[0]):
         row, own = shares[k], sums[k // LANES * size + k % LANES :]
         for i in range(count):
@@ -245,7 +253,7 @@ def count_up_few(shares, places, columns, count, size, sums):
 
 
 @kernel
-def expect(  # noqa: C901, PLR0912 (loops)
+def e_step(  # noqa: C901, PLR0912 (loops)
     x,
     mean,
     scale,
@@ -266,36 +274,42 @@ def expect(  # noqa: C901, PLR0912 (loops)
     shares,
 ):
     """One pass: x (a, n), features (m, n) and levels (c, n) column by column; sums (3, k, a) as `sum_normal`."""
-    n, members = x.shape[1], constant.size
+    n, n_components = x.shape[1], constant.size
     numbers, there, whole = np.empty((len(x), BLOCK)), np.empty((len(x), BLOCK)), np.empty(len(x), np.bool_)
     cells, places, rows = (
         np.empty((len(features), BLOCK)),
         np.empty(BLOCK * len(levels), np.int32),
         np.zeros(BLOCK * LANES),
     )
-    w, logits, value, entropy, size = np.empty(BLOCK), np.empty((members, BLOCK)), 0.0, 0.0, LANES * (starts[-1] + 1)
+    w, logits, value, entropy, size = (
+        np.empty(BLOCK),
+        np.empty((n_components, BLOCK)),
+        0.0,
+        0.0,
+        LANES * (starts[-1] + 1),
+    )
     for begin in range(0, n, BLOCK):
         b = min(BLOCK, n - begin)
         begin_logits(weights, constant, begin, w[:b], logits)
         for j in range(len(x)):
             whole[j] = write_numbers(x[j], begin, w[:b], numbers[j], there[j])
-            for k in range(members):
+            for k in range(n_components):
                 add_normal(numbers[j, :b], there[j], whole[j], mean[k, j], scale[k, j], height[k, j], logits[k])
         for j in range(len(features)):
             write_feature(features[j], begin, w[:b], cells[j])
-            for k in range(members):
+            for k in range(n_components):
                 add_feature(cells[j, :b], eta[k, j], logits[k])
         place_mixed(levels, begin, starts, b, places)
         if len(levels) < FEW:
             look_up_few(tables, size, places, len(levels), b, logits)
         else:
-            for k in range(0, members, LANES):
+            for k in range(0, n_components, LANES):
                 look_up(tables, k // LANES * size, places, len(levels), b, rows, logits[k:])
         end_logits(weights, log_weights, begin, w[:b], logits)
         more, spread = softmax(logits, w[:b], weights.size == 0)
         value += more
         entropy += spread
-        for k in range(members):
+        for k in range(n_components):
             row = logits[k, :b]
             for i in range(b):
                 count[k] += row[i]
@@ -309,10 +323,10 @@ def expect(  # noqa: C901, PLR0912 (loops)
         if len(levels) < FEW:
             count_up_few(logits, places, len(levels), b, size, counts)
         else:
-            for k in range(0, members, LANES):
+            for k in range(0, n_components, LANES):
                 count_up(logits[k:], places, len(levels), b, rows, k // LANES * size, counts)
         if shares.size:
-            for k in range(members):
+            for k in range(n_components):
                 for i in range(b):
                     shares[begin + i, k] = logits[k, i]
     return value, entropy

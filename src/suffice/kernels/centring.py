@@ -1,4 +1,4 @@
-"""From moments about a pilot to moments about the means of the members, for Numba."""
+"""From moments about a pilot to moments about the means of the components, for Numba."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN201
 
@@ -15,7 +15,7 @@ NOBODY = 1e-17  # share of the rows that is none
 def about_means(moments, centre, scale, lost):
     """Weight (k,), centre and shift (k, d), scatter (k, d, d) in the units of the rows, of Σ w (1, y) (1, y)ᵀ.
 
-    And √(Σ w y² / Σ w) (k, d), 0 for members that have no digits to lose; and whether no scatter has lost more.
+    And √(Σ w y² / Σ w) (k, d), 0 for components that have no digits to lose; and whether no scatter has lost more.
     """
     k, d = moments.shape[0], centre.size
     weight, middle, shift = moments[:, 0, 0].copy(), np.zeros((k, d)), np.zeros((k, d))

@@ -1,4 +1,4 @@
-"""Which member made a row, and how surely: the twins for it, chosen by the size of the work like the others."""
+"""Which component made a row, and how surely: the twins for it, chosen by the size of the work like the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def chosen(scores: Array, *, work: int | None = None) -> Codes:
 
 
 def shares(scores: Array, *, work: int | None = None) -> tuple[Array, Array, Array]:
-    """Log Σ exp of scores (n, k), the shares of the members (n, k), and the entropy (n,) of these.
+    """Log Σ exp of scores (n, k), the shares of the components (n, k), and the entropy (n,) of these.
 
     A row whose scores are all −inf, or not numbers, belongs to nobody.
     """
@@ -31,7 +31,7 @@ def shares(scores: Array, *, work: int | None = None) -> tuple[Array, Array, Arr
 
 
 def normal_best(x: Real, mean: Array, std: Array, log_weights: Array, *, work: int | None = None) -> Codes:
-    """Under k products of d normals, mean and std (k, d): the member (n,) of the highest score; NaN is absent."""
+    """Under k products of d normals, mean and std (k, d): the component (n,) of the highest score; NaN is absent."""
     if is_small(x.size, work, len(mean)):
         return reference_best.normal_best(x, mean, std, log_weights)
     with loading():
@@ -42,7 +42,7 @@ def normal_best(x: Real, mean: Array, std: Array, log_weights: Array, *, work: i
 def table_best(
     levels: Integers, tables: Array, log_weights: Array, unseen: Array | None = None, *, work: int | None = None
 ) -> tuple[Codes, int]:
-    """Under tables (k, d, L) of logs: the member (n,), and how many cells have no entry (NaN, or none in the table).
+    """Under tables (k, d, L) of logs: the component (n,), and how many cells have no entry (NaN, or none in the table).
 
     Such cells add ``unseen`` (k, d), or nothing.
     """
@@ -56,7 +56,7 @@ def table_best(
 def sparse_best(
     values: Array, places: Integers, ends: Integers, slopes: Array, log_weights: Array, *, work: int | None = None
 ) -> Codes:
-    """With scores X · slopes of compressed rows, slopes (k, width): the member (n,)."""
+    """With scores X · slopes of compressed rows, slopes (k, width): the component (n,)."""
     if is_small(int(ends[-1] - ends[0]), work, len(slopes)):
         return reference_best.sparse_best(values, places, ends, slopes, log_weights)
     with loading():
@@ -67,7 +67,7 @@ def sparse_best(
 def above_best(
     x: Real, threshold: float, slopes: Array, offset: Array, log_weights: Array, *, work: int | None = None
 ) -> Codes:
-    """With scores Σ slopes · [x > threshold] − offset, both (k, d), over cells that are not NaN: the member (n,)."""
+    """With scores Σ slopes · [x > threshold] − offset, both (k, d), over cells that are not NaN: the component (n,)."""
     if is_small(x.size, work, len(slopes)):
         return reference_best.above_best(x, threshold, slopes, offset, log_weights)
     with loading():
@@ -80,13 +80,13 @@ def above_sums(
     threshold: float,
     weights: Array | None = None,
     codes: Integers | None = None,
-    members: int = 1,
+    n_components: int = 1,
     *,
     work: int | None = None,
 ) -> tuple[Array, Array]:
     """Σ w of the cells above the threshold, and of those that are not NaN, both (k, d)."""
     if is_small(x.size, work, 1 if weights is None or weights.ndim == 1 else weights.shape[1]):
-        return reference_best.above_sums(x, threshold, weights, codes, members)
+        return reference_best.above_sums(x, threshold, weights, codes, n_components)
     with loading():
         from suffice.kernels import compiled_best
-    return compiled_best.above_sums(x, threshold, weights, codes, members)
+    return compiled_best.above_sums(x, threshold, weights, codes, n_components)

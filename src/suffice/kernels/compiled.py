@@ -17,10 +17,10 @@ FLOATS = (np.float64, np.float32)
 INTEGERS = (np.int64, np.int32)
 
 
-def moments(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
+def moments(x: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1) -> Moments:
     """Weight, centre, shift, scatter, each (k, d): mean = centre + shift, scatter = Σ w (x − mean)²; NaN is absent."""
     d = x.shape[1]
-    total = np.zeros((4, _n_members(weights, codes, members), d))
+    total = np.zeros((4, _n_components(weights, codes, n_components), d))
     by_row = codes is not None or (d >= NARROW and (weights is None or weights.ndim == 1))
     for rows, w, c in _chunks(x, weights, codes):
         if by_row:
@@ -31,9 +31,9 @@ def moments(x: Real, weights: Array | None = None, codes: Integers | None = None
     return weight, centre, shift, squares
 
 
-def scatter(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
+def scatter(x: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1) -> Moments:
     """Weight (k,), centre and shift (k, d), scatter matrix (k, d, d) about centre + shift; the rows are complete."""
-    k, d = _n_members(weights, codes, members), x.shape[1]
+    k, d = _n_components(weights, codes, n_components), x.shape[1]
     weight, centre, shift = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     squares = np.zeros((k, _padded(d), _padded(d)))
     for rows, w, c in _chunks(x, weights, codes):
@@ -42,13 +42,15 @@ def scatter(x: Real, weights: Array | None = None, codes: Integers | None = None
     return weight, centre, shift, lower + np.tril(lower, -1).swapaxes(1, 2)
 
 
-def shared_scatter(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
-    """Weight, centre and shift as `scatter`, and the sum (1, d, d) of the members' scatter matrices."""
+def shared_scatter(
+    x: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1
+) -> Moments:
+    """Weight, centre and shift as `scatter`, and the sum (1, d, d) of the components' scatter matrices."""
     if codes is None:
         weight, centre, shift, squares = scatter(x, weights)
         return weight, centre, shift, squares.sum(axis=0, keepdims=True)
     d = x.shape[1]
-    weight, centre, shift = np.zeros(members), np.zeros((members, d)), np.zeros((members, d))
+    weight, centre, shift = np.zeros(n_components), np.zeros((n_components, d)), np.zeros((n_components, d))
     squares = np.zeros((_padded(d), _padded(d)))
     for rows, w, c in _chunks(x, weights, codes):
         products.shared_scatter(rows, w, c, weight, centre, shift, squares)
@@ -56,14 +58,14 @@ def shared_scatter(x: Real, weights: Array | None = None, codes: Integers | None
     return weight, centre, shift, lower + np.tril(lower, -1).swapaxes(1, 2)
 
 
-def sums(features: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Array:
+def sums(features: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1) -> Array:
     """Σ w f of every feature, (k, m)."""
     if weights is not None and codes is None:  # a matrix product
         return reference.sums(features, weights)
     if codes is None and features.shape[1] < NARROW and len(features) >= 64:
         wide, rest = _several_at_a_time(features)
         return np.add.reduce(sums(wide).reshape(-1, features.shape[1]), keepdims=True) + sums(rest)
-    total = np.zeros((_n_members(weights, codes, members), features.shape[1]))
+    total = np.zeros((_n_components(weights, codes, n_components), features.shape[1]))
     for rows, w, c in _chunks(features, weights, codes):
         tallies.sums(rows, w, c, total)
     return total
@@ -76,13 +78,13 @@ def sparse_sums(
     width: int,
     weights: Array | None = None,
     codes: Integers | None = None,
-    members: int = 1,
+    n_components: int = 1,
 ) -> tuple[Array, float]:
     """Σ w x (k, width) of compressed rows, and the least x that counts, or 0.
 
     Row i has the cells ends[i] … ends[i + 1], and at most one weight.
     """
-    total = np.zeros((members, width))
+    total = np.zeros((n_components, width))
     w = np.empty((0, 1)) if weights is None else weights[:, None]
     c = _plain(np.empty(0) if codes is None else codes, np.int64)
     cells = _plain(values), _plain(places, np.int32), _plain(ends, np.int64)
@@ -98,10 +100,10 @@ def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array
 
 
 def counts(
-    levels: Integers, n_levels: int, weights: Array | None = None, codes: Integers | None = None, members: int = 1
+    levels: Integers, n_levels: int, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1
 ) -> Array:
     """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
-    shape = levels.shape[1], n_levels, _n_members(weights, codes, members)
+    shape = levels.shape[1], n_levels, _n_components(weights, codes, n_components)
     whole = weights is None and codes is not None
     total = np.zeros(shape, np.int64 if whole else np.float64)
     for rows, w, c in _chunks(levels, weights, codes, INTEGERS):
@@ -132,7 +134,7 @@ def integer_range(x: Integers) -> tuple[int, int]:
 
 
 def extremes(
-    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1
+    x: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1
 ) -> tuple[Array, Array, Array]:
     """Weight, smallest and largest of the cells that have weight, each (k, d); (0, inf, −inf) where there is none."""
     if weights is not None and weights.ndim > 1:
@@ -143,7 +145,7 @@ def extremes(
         wide, rest = (extremes(part) for part in _several_at_a_time(x))
         weight, low, high = (np.vstack([a.reshape(-1, d), b]) for a, b in zip(wide, rest, strict=True))
         return weight.sum(axis=0, keepdims=True), low.min(axis=0, keepdims=True), high.max(axis=0, keepdims=True)
-    shape = (_n_members(weights, codes, members), d)
+    shape = (_n_components(weights, codes, n_components), d)
     weight, low, high = np.zeros(shape), np.full(shape, np.inf), np.full(shape, -np.inf)
     for rows, w, c in _chunks(x, weights, codes):
         if not (unweighted and tallies.extremes_unweighted(rows, weight, low, high)):
@@ -193,9 +195,9 @@ def row_hash(x: Real, seed: int) -> NDArray[np.uint64]:
 # -- arguments as the loops expect them --------------------------------------------------------------------------------
 
 
-def _n_members(weights: Array | None, codes: Integers | None, members: int) -> int:
+def _n_components(weights: Array | None, codes: Integers | None, n_components: int) -> int:
     if codes is not None:
-        return members
+        return n_components
     return 1 if weights is None or weights.ndim == 1 else weights.shape[1]
 
 

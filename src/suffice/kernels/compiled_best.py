@@ -21,7 +21,7 @@ def chosen(scores: Array) -> Codes:
 
 
 def shares(scores: Array) -> tuple[Array, Array, Array]:
-    """Log Σ exp of scores (n, k), the shares of the members (n, k), and the entropy (n,) of these."""
+    """Log Σ exp of scores (n, k), the shares of the components (n, k), and the entropy (n,) of these."""
     total, parts, entropy = np.empty(len(scores)), np.empty(scores.shape), np.empty(len(scores))
     densities.shares(_plain(scores), total, parts, entropy)
     return total, parts, entropy
@@ -39,15 +39,15 @@ def normal_best(x: Real, mean: Array, std: Array, log_weights: Array) -> Codes:
 
 def table_best(levels: Integers, tables: Array, log_weights: Array, unseen: Array | None = None) -> tuple[Codes, int]:
     """Under tables (k, d, L) of logs, and how many cells have no entry: NaN there, or a level outside 0 … L−1."""
-    members, columns, n_levels = tables.shape
+    n_components, columns, n_levels = tables.shape
     present = ~np.isnan(tables[0])
     lengths = _plain(present.sum(axis=1), np.int64)
     if not (present == (np.arange(n_levels) < lengths[:, None])).all():  # entries are missing in the middle
         return reference_best.table_best(levels, tables, log_weights, unseen)
-    full = -(-members // LANES) * LANES
+    full = -(-n_components // LANES) * LANES
     wide = np.zeros((columns, n_levels + 1, full))
-    wide[:, :, :members] = 0.0 if unseen is None else unseen.T[:, None]
-    wide[:, :n_levels, :members][present] = tables.transpose(1, 2, 0)[present]
+    wide[:, :, :n_components] = 0.0 if unseen is None else unseen.T[:, None]
+    wide[:, :n_levels, :n_components][present] = tables.transpose(1, 2, 0)[present]
     twos = columns // 2 if wide.size * (n_levels + 1) <= PAIRED_CELLS else 0
     pairs = wide[0 : 2 * twos : 2, :, None] + wide[1 : 2 * twos : 2, None]
     given = n_levels + 1, _plain(pairs.ravel()), _plain(wide[2 * twos :].ravel()), _start(log_weights, full)
@@ -69,7 +69,7 @@ def sparse_best(values: Array, places: Integers, ends: Integers, slopes: Array, 
 
 
 def _start(log_weights: Array, full: int) -> Array:
-    """The first score of each member; those that fill up have no chance."""
+    """The first score of each component; those that fill up have no chance."""
     start = np.full(full, -np.inf)
     start[: len(log_weights)] = log_weights
     return _plain(start)
@@ -90,12 +90,12 @@ def above_sums(
     threshold: float,
     weights: Array | None = None,
     codes: Integers | None = None,
-    members: int = 1,
+    n_components: int = 1,
 ) -> tuple[Array, Array]:
     """Σ w of the cells above the threshold, and of those that are not NaN, both (k, d)."""
     if weights is not None and weights.ndim > 1:
-        return reference_best.above_sums(x, threshold, weights, codes, members)
-    total = np.zeros((2, members, x.shape[1]))
+        return reference_best.above_sums(x, threshold, weights, codes, n_components)
+    total = np.zeros((2, n_components, x.shape[1]))
     for rows, w, c in _chunks(x, weights, codes):
         decisions.above_sums(rows, float(threshold), w, c, *total)
     return total[0], total[1]

@@ -14,12 +14,12 @@ from suffice.kernels.reference_cells import Cells, CellSums
 CANCELLED = 1e6  # of squares about a pivot, over those about the mean: the scatter keeps 10 digits
 
 
-def cells_expect(
+def columns_e_step(
     cells: Cells, log_weights: Array, weights: Array | None = None, shares: Array | None = None
 ) -> CellSums:
-    """Log-likelihood, entropy, weight and sums of one pass; w r of every row and member is written into ``shares``.
+    """Log-likelihood, entropy, weight and sums of one pass; w r of every row and component is written into ``shares``.
 
-    Squares are gathered about the means that members have. Where this would cost digits, about better ones.
+    Squares are gathered about the means that components have. Where this would cost digits, about better ones.
     """
     x, mean, std, features, eta, levels, starts, tables, offset = cells
     (k, a), n_entries = mean.shape, tables.shape[1]
@@ -38,7 +38,7 @@ def cells_expect(
     for trial in range(3):
         count, sums, total = np.zeros(k), np.zeros((3, k, a)), np.zeros(eta.shape)
         counts = np.zeros(others[4].size)
-        value, entropy = loops.expect(*columns, _plain(pivot), *others, count, sums, total, counts, out)
+        value, entropy = loops.e_step(*columns, _plain(pivot), *others, count, sums, total, counts, out)
         if trial == 2 or not np.isfinite(value) or not lost(sums[0], pivot, sums[1], sums[2]).any():
             break
         pivot = pivot + _shift(sums[0], sums[1])
@@ -48,7 +48,7 @@ def cells_expect(
 
 
 def _by_lanes(tables: Array) -> Array:
-    """Tables (k, L) by vectors of members, (k / 8, L + 1, 8) as one stretch: the last entry, of no level, is 0."""
+    """Tables (k, L) by vectors of components, (k / 8, L + 1, 8) as one stretch: the last entry, of no level, is 0."""
     k, size = tables.shape
     padded = np.zeros((-(-k // LANES) * LANES, size + 1))
     padded[:k, :size] = tables

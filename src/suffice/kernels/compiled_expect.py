@@ -1,7 +1,7 @@
 """Numba twins of the reference's passes of EM: same names, same signatures, same answers but for the last bits.
 
 The fused loops take moments about one pilot centre, which costs as many digits as the terms that cancel have more than
-their sum. Where that is more than `LOST` allows, the pass goes by its definition, centred for each member.
+their sum. Where that is more than `LOST` allows, the pass goes by its definition, centred for each component.
 """
 
 from __future__ import annotations
@@ -17,42 +17,47 @@ from suffice.kernels.centring import NOBODY, about_means
 from suffice.kernels.compiled import NOTHING, _chunks, _plain
 from suffice.kernels.lanes import LANES
 from suffice.kernels.reference import LOG_2PI, Array, Real
-from suffice.kernels.reference_expect import GaussianExpected, centred_expect
+from suffice.kernels.reference_expect import GaussianExpected, centred_e_step
 from suffice.kernels.reference_quadratic import LOST, MANY_COLUMNS, coefficients_of, triangle
 
-SEEN = 1e-7  # share of the rows of a member that loses no digit by what is cut, but for rows a million widths away
+SEEN = 1e-7  # share of the rows of a component that loses no digit by what is cut, but for rows a million widths away
 LINES = 1 << 20  # the most coefficients of lines: 8 MB
-BLOCK_NUMBERS = 96 << 10  # of a block of rows of many columns: it stays in the cache, and has some rows of each member
+BLOCK_NUMBERS = (
+    96 << 10
+)  # of a block of rows of many columns: it stays in the cache, and has some rows of each component
 BLOCK = 24 * LANES  # rows; the sums of a block are added once
 
 Data: TypeAlias = tuple[Real, Array | None, Array]  # rows, their weights and log-weights
 Pilot: TypeAlias = tuple[Array, Array]  # centre and scale
 
 
-def gaussian_expect(
+def gaussian_e_step(
     x: Real, mean: Array, whiten: Array, log_det: Array, log_weights: Array, weights: Array | None = None
 ) -> GaussianExpected:
-    """Log-likelihood, entropy, and weight (k,), centre, shift (k, d) and scatter matrix (k, d, d) of the members."""
+    """Log-likelihood, entropy, and weight (k,), centre, shift (k, d) and scatter matrix (k, d, d) of the components."""
     plan = _once(_plan, mean, whiten, log_det, log_weights if log_weights.ndim == 1 else np.zeros(len(mean)))
     if len(x) and plan.near:
         log_likelihood, entropy, moments = plan.gather((x, weights, log_weights), plan.pilot, plan.coefficients)
         *found, deviation, kept = about_means(_plain(moments), *plan.pilot, LOST)
         if (kept and plan.growth(plan.form, deviation) <= LOST) or np.isnan(log_likelihood):
             return log_likelihood, entropy, *found
-    return centred_expect(
+    return centred_e_step(
         x, lambda rows: compiled.gaussian_log_prob(rows, mean, whiten, log_det), compiled.scatter, log_weights, weights
     )
 
 
-def shared_gaussian_expect(
+def tied_gaussian_e_step(
     x: Real, mean: Array, whiten: Array, log_det: float, log_weights: Array, weights: Array | None = None
 ) -> GaussianExpected:
-    """The same for members with one covariance, whiten (d, d); the scatter (1, d, d) is the sum of the members'."""
+    """The same for components with one covariance, whiten (d, d).
+
+    The scatter (1, d, d) is the sum of the components'.
+    """
     k, d = mean.shape
     centre, scale, place, factor = _about_pilot(mean, whiten[None], log_weights)
     precision = _precision(factor)
     if len(x) and _growth(precision, np.abs(place)) <= LOST:
-        form = np.empty((k, d + 1))  # the quadratic term of all members alike comes last, from the sum of squares
+        form = np.empty((k, d + 1))  # the quadratic term of all components alike comes last, from the sum of squares
         form[:, 1:] = place @ precision[0]
         form[:, 0] = log_det - 0.5 * d * LOG_2PI - 0.5 * np.einsum("kj,kj->k", form[:, 1:], place)
         form[:, 0] += log_weights if log_weights.ndim == 1 else 0.0
@@ -76,7 +81,7 @@ def shared_gaussian_expect(
             scatter = 0.5 * (scatter + scatter.swapaxes(1, 2))
             return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, scatter)
     everyones = np.broadcast_to(whiten, (k, d, d)), np.full(k, log_det)
-    expected = centred_expect(
+    expected = centred_e_step(
         x, lambda rows: compiled.gaussian_log_prob(rows, mean, *everyones), compiled.scatter, log_weights, weights
     )
     return *expected[:5], expected[5].sum(axis=0, keepdims=True)
@@ -87,11 +92,11 @@ def shared_gaussian_expect(
 
 @dataclass(frozen=True)
 class _Plan:
-    """What a pass needs to know of its members, whatever the rows."""
+    """What a pass needs to know of its components, whatever the rows."""
 
     near: bool  # enough to the pilot for all digits
     pilot: Pilot
-    form: Array  # of the members: precisions, or factors of them
+    form: Array  # of the components: precisions, or factors of them
     growth: Callable[[Array, Array], float]
     gather: Callable[[Data, Pilot, tuple[Array, ...]], tuple[float, float, Array]]
     coefficients: tuple[Array, ...]
@@ -107,7 +112,9 @@ def _plan(mean: Array, whiten: Array, log_det: Array, log_weights: Array) -> _Pl
         near = _growth(form, np.abs(place)) <= LOST
         return _Plan(near, pilot, form, _growth, _by_products, _quadratic(place, form, constant) if near else ())
     near = _whitened_growth(factor, np.abs(place)) <= LOST**0.5
-    return _Plan(near, pilot, factor, _whitened_growth, _by_members, _factors(place, factor, constant) if near else ())
+    return _Plan(
+        near, pilot, factor, _whitened_growth, _by_components, _factors(place, factor, constant) if near else ()
+    )
 
 
 _plans: dict[Callable[..., Any], tuple[tuple[Array, ...], Any]] = {}
@@ -140,7 +147,7 @@ def _quadratic(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
 
 
 def _by_products(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tuple[float, float, Array]:
-    """Log-likelihood, entropy and Σ w r (1, y) (1, y)ᵀ of the members, (k, d + 1, d + 1)."""
+    """Log-likelihood, entropy and Σ w r (1, y) (1, y)ᵀ of the components, (k, d + 1, d + 1)."""
     eta, constant = coefficients
     k, d = len(constant), len(pilot[0])
     sums = np.zeros(eta.shape)
@@ -149,7 +156,10 @@ def _by_products(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> t
 
 
 def _factors(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
-    """Factors, constants and lines towards each other of members with many columns, for `mixtures.gaussian_of_many`."""
+    """Factors, constants and lines towards each other of components with many columns.
+
+    For `mixtures.gaussian_of_many`.
+    """
     k, d = place.shape
     rows = np.zeros((k, -(-d // 4) * 4, d + 5))
     rows[:, :d, 0] = -(form @ place[:, :, None])[:, :, 0]
@@ -161,7 +171,7 @@ def _factors(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
 
 
 def _lines(place: Array, rows: Array, width: int) -> Array:
-    """Coefficients (j, ·) of u · W_k (1, y) for all k, u the direction in which member k sees member j."""
+    """Coefficients (j, ·) of u · W_k (1, y) for all k, u the direction in which component k sees component j."""
     (k, d), form = place.shape, rows[:, :, 1 : rows.shape[1] + 1]
     away = form @ (place[None] - place[:, None]).swapaxes(1, 2)  # (k, d, j)
     length = np.sqrt(np.einsum("kdj,kdj->kj", away, away))[:, None]
@@ -172,8 +182,8 @@ def _lines(place: Array, rows: Array, width: int) -> Array:
     return np.stack([_tiled(own, width).ravel() for own in table])
 
 
-def _by_members(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tuple[float, float, Array]:
-    """As `_by_products`, each member by itself."""
+def _by_components(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tuple[float, float, Array]:
+    """As `_by_products`, each component by itself."""
     k, d = len(coefficients[0]), len(pilot[0])
     sums = np.zeros((k, -(-(d + 1) // 4), _whole(-(-d // 4) * 4 + 1), 4))
     block = int(np.clip(BLOCK_NUMBERS // (d * BLOCK), 1, 4)) * BLOCK
@@ -182,7 +192,7 @@ def _by_members(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tu
         total = _fold(mixtures.gaussian_of_many, data, (*pilot, *coefficients, cut, block, sums))
         share = sums[:, 0, 0, 0] / max(sums[:, 0, 0, 0].sum(), np.finfo(float).tiny)
         if np.isnan(total[0]) or not ((share >= NOBODY) & (share < SEEN)).any():
-            break  # else what was cut is not nothing beside the little that a member has
+            break  # else what was cut is not nothing beside the little that a component has
     return *total, _symmetric(sums.swapaxes(2, 3).reshape(k, -1, sums.shape[2])[:, : d + 1, : d + 1])
 
 
@@ -190,7 +200,7 @@ def _by_members(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tu
 
 
 def _about_pilot(mean: Array, whiten: Array, log_weights: Array) -> tuple[Array, Array, Array, Array]:
-    """Centre and scale (d,) of the pilot, and means and whitening factors of the members there.
+    """Centre and scale (d,) of the pilot, and means and whitening factors of the components there.
 
     The scale is a power of two, which rounds nothing: it keeps the squares of any unit within the range of floats.
     """
@@ -226,7 +236,7 @@ def _diagonal(a: Array) -> Array:
 
 
 def _unscaled(weight: Array, centre: Array, scale: Array, shift: Array, scatter: Array) -> tuple[Array, Array, Array]:
-    """Centre, shift and scatter in the units of the rows; means of 0 for a member without weight."""
+    """Centre, shift and scatter in the units of the rows; means of 0 for a component without weight."""
     some = (weight != 0)[:, None]
     return np.where(some, centre, 0.0), np.where(some, shift / scale, 0.0), scatter / (scale[:, None] * scale)
 

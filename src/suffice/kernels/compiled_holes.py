@@ -13,7 +13,7 @@ from suffice.kernels.reference_holes import HoledExpected, HoledMoments
 def holed_log_prob(x: Real, starts: Integers, columns: Integers, sizes: Integers, mean: Array, cov: Array) -> Array:
     """Log density (n, k) of the cells that rows have; 0 for a row that has none."""
     out = np.empty((len(x), len(mean)))
-    _require(sound=holes.log_prob(*_data(x, starts, columns, sizes), *_members(mean, cov), out))
+    _require(sound=holes.log_prob(*_data(x, starts, columns, sizes), *_components(mean, cov), out))
     return out
 
 
@@ -27,13 +27,13 @@ def holed_scatter(
     weights: Array | None = None,
     codes: Integers | None = None,
 ) -> HoledMoments:
-    """What is expected of rows that belong to members: by weights (n, k), or to those that codes name, by (n,)."""
+    """What is expected of rows that belong to components: by weights (n, k), or to those that codes name, by (n,)."""
     w = np.ones((len(x), 1)) if weights is None else weights.reshape(len(x), -1)
     found = _gathered(x, starts, columns, sizes, mean, cov, np.zeros((1, len(mean))), None, w, codes)
     return found[2:]
 
 
-def holed_expect(
+def missing_e_step(
     x: Real,
     starts: Integers,
     columns: Integers,
@@ -43,12 +43,15 @@ def holed_expect(
     log_weights: Array,
     weights: Array | None = None,
 ) -> HoledExpected:
-    """One pass of EM: log-likelihood and entropy of the shares of members in rows, and `holed_scatter` under them."""
+    """One pass of EM: log-likelihood and entropy of the shares of components in rows.
+
+    And `holed_scatter` under them.
+    """
     logs = log_weights[None] if log_weights.ndim == 1 else log_weights
     found = _gathered(x, starts, columns, sizes, mean, cov, logs, weights)
     if np.isfinite(found[0]):
         return found
-    return reference_holes.holed_expect(x, starts, columns, sizes, mean, cov, log_weights, weights)
+    return reference_holes.missing_e_step(x, starts, columns, sizes, mean, cov, log_weights, weights)
 
 
 def _gathered(
@@ -66,9 +69,9 @@ def _gathered(
     k, d = mean.shape
     weight, shift, squares, hidden = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d)), np.zeros(k)
     by_pattern = np.zeros((len(sizes), k))
-    log_likelihood, entropy, sound = holes.expect(
+    log_likelihood, entropy, sound = holes.e_step(
         *_data(x, starts, columns, sizes),
-        *_members(mean, cov),
+        *_components(mean, cov),
         _plain(log_weights),
         _plain(np.empty(0) if weights is None else weights),
         _plain(np.empty((0, k)) if given is None else given),
@@ -86,7 +89,7 @@ def _data(x: Real, starts: Integers, columns: Integers, sizes: Integers) -> tupl
     return _plain(x.T), _plain(starts, np.int64), _plain(columns, np.int64), _plain(sizes, np.int64)
 
 
-def _members(mean: Array, cov: Array) -> tuple[Array, Array, Array]:
+def _components(mean: Array, cov: Array) -> tuple[Array, Array, Array]:
     """Means, correlations and standard deviations."""
     spread = np.sqrt(np.einsum("kii->ki", cov))
     return _plain(mean), _plain(cov / (spread[:, :, None] * spread[:, None, :])), _plain(spread)

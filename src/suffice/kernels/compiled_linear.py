@@ -12,7 +12,7 @@ from suffice.kernels import cells, linear
 from suffice.kernels import centres as searches
 from suffice.kernels.compiled import CHUNK_CELLS, FLOATS, NOTHING, _plain
 from suffice.kernels.compiled import _chunks as _row_chunks
-from suffice.kernels.compiled_cells import cells_expect, centred, lost, normals
+from suffice.kernels.compiled_cells import centred, columns_e_step, lost, normals
 from suffice.kernels.lanes import LANES
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_linear import Expected, Nearest, NormalExpected
@@ -24,10 +24,10 @@ NO_CODES = np.empty(0, np.int32)
 LEVELS = (np.int32, np.int8, np.int16, np.int64)
 
 
-def normal_expect(x: Real, mean: Array, std: Array, log_weights: Array, weights: Array | None = None) -> NormalExpected:
+def normal_e_step(x: Real, mean: Array, std: Array, log_weights: Array, weights: Array | None = None) -> NormalExpected:
     """Log-likelihood, entropy, weight (k,), and centre, shift, scatter (k, d) under independent normal columns.
 
-    Squares are gathered about one pilot. Where this would cost digits each member has a pivot of its own.
+    Squares are gathered about one pilot. Where this would cost digits each component has a pivot of its own.
     """
     pilot = _pilot(x, weights)
     if (np.abs(mean - pilot) <= FAR * std).all():
@@ -35,12 +35,12 @@ def normal_expect(x: Real, mean: Array, std: Array, log_weights: Array, weights:
         about = np.broadcast_to(pilot, mean.shape)
         if not np.isfinite(value) or not lost(weight[:, None], about, first, second).any():
             return value, entropy, weight, *centred(weight[:, None], about, first, second)
-    found = cells_expect(normals(x, mean, std), log_weights, weights)
+    found = columns_e_step(normals(x, mean, std), log_weights, weights)
     holes = np.isnan(x if weights is None else x[weights > 0]).any()  # which it took as such
     return np.nan if holes else found.log_likelihood, *found[1:3], *found.moments[1:]
 
 
-def linear_expect(
+def linear_e_step(
     features: Real,
     eta: Array,
     offset: Array,
@@ -55,11 +55,11 @@ def linear_expect(
     for rows, w, log_rows, b in _chunks(features, weights, log_w, base):
         more, spread = linear.linear(rows, w, log_rows, b, constant, fours, k, block, sums)
         value, entropy = value + more, entropy + spread
-    total = _members(sums, k)
+    total = _components(sums, k)
     return value, entropy, total[:, m], total[:, :m]
 
 
-def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: Array | None = None) -> Expected:
+def table_e_step(levels: Integers, tables: Array, log_weights: Array, weights: Array | None = None) -> Expected:
     """Log-likelihood, entropy, weight (k,) and counts Σ w r (k, d, L) of levels (n, d); tables (k, d, L) are logs.
 
     Columns of few levels are looked up several at a time, in a table of their joint levels.
@@ -139,7 +139,7 @@ def _about_pilot(
     for rows, w, log_rows, _ in _chunks(x, weights, log_w, None):
         more, spread = linear.normals(rows, w, log_rows, constant, _fours(scale), places, pilot, k, block, sums)
         value, entropy = value + more, entropy + spread
-    total = _members(sums, k)
+    total = _components(sums, k)
     return value, entropy, total[:, 2 * d], total[:, :d], total[:, d : 2 * d]
 
 
@@ -159,15 +159,15 @@ def _fours(a: Array) -> Array:
     return _plain(padded.reshape(-1, 4, m).swapaxes(1, 2).ravel())
 
 
-def _sums(members: int, features: int) -> tuple[Array, int]:
+def _sums(n_components: int, features: int) -> tuple[Array, int]:
     """Zeros (k / 4, features, 4) to add to, padded, and the number of rows of a block."""
     padded = -(-features // 3) * 3
     rows = max(min(linear.BLOCK, BLOCK_CELLS // padded), linear.ROWS) // linear.ROWS * linear.ROWS
-    return np.zeros((-(-members // 4), padded, 4)), rows
+    return np.zeros((-(-n_components // 4), padded, 4)), rows
 
 
-def _members(sums: Array, members: int) -> Array:
-    return sums.swapaxes(1, 2).reshape(-1, sums.shape[1])[:members]
+def _components(sums: Array, n_components: int) -> Array:
+    return sums.swapaxes(1, 2).reshape(-1, sums.shape[1])[:n_components]
 
 
 def _chunks(

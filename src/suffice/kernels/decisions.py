@@ -1,4 +1,4 @@
-"""Loops for the member of the highest score, for Numba; out (n,) is filled with it, −1 where there is none."""
+"""Loops for the component of the highest score, for Numba; out (n,) is filled with it, −1 where there is none."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN201
 
@@ -31,14 +31,14 @@ def incomplete_best(row, mean, scale, cell, start):
 @kernel
 def normal_best(x, mean, scale, cell, start, out):
     """Log densities of products of normals: start (k,) + Σ cell − ½ ((x − mean) · scale)², all (k, d)."""
-    members, d = mean.shape
+    n_components, d = mean.shape
     offset = start.copy()
-    for k in range(members):
+    for k in range(n_components):
         for j in range(d):
             offset[k] += cell[k, j]
     for i in range(x.shape[0]):
         best, who, hole = -np.inf, -1, False
-        for k in range(members):
+        for k in range(n_components):
             total = 0.0
             for j in range(d):
                 z = minus(x[i, j], mean[k, j]) * scale[k, j]
@@ -63,17 +63,17 @@ def pick(scores, out):
 
 @kernel
 def table_best(levels, lengths, side, pairs, rest, start, out):  # noqa: C901 (loops)
-    """Scores from tables of logs, a multiple of `LANES` members side by side; returns how many cells have no level.
+    """Scores from tables of logs, a multiple of `LANES` components side by side; returns how many cells have no level.
 
     Two columns are looked up at once: ``pairs`` (p · side² · k,) has the sums of the first 2p, and ``rest`` the others,
     (side · k,) each. A level outside 0 … side − 2 has the last place; ``lengths`` (d,) say which have none. Places are
     unsigned, so that none counts from the end, and what lies below 0 is far above.
     """
-    members, d, step, wide = start.size, lengths.size, U64(side), U64(start.size)
-    twos, last = pairs.size // (side * side * members), U64(side - 1)
+    n_components, d, step, wide = start.size, lengths.size, U64(side), U64(start.size)
+    twos, last = pairs.size // (side * side * n_components), U64(side - 1)
     count = d - twos
-    unknown, places, scores, nothing = 0, np.empty(count, np.int64), np.empty(members), fill(0.0)
-    real = members
+    unknown, places, scores, nothing = 0, np.empty(count, np.int64), np.empty(n_components), fill(0.0)
+    real = n_components
     while real > 0 and start[real - 1] == -np.inf:  # those that fill up
         real -= 1
     for i in range(levels.shape[0]):
@@ -85,7 +85,7 @@ def table_best(levels, lengths, side, pairs, rest, start, out):  # noqa: C901 (l
             a = U64(levels[i, p + twos])
             unknown += int(a >= U64(lengths[p + twos]))
             places[p] = (U64(p - twos) * step + min(a, last)) * wide
-        for k in range(0, members, LANES):
+        for k in range(0, n_components, LANES):
             total, other = load(start, k), nothing  # by turns: one need not wait for the other
             for p in range(0, twos - 1, 2):
                 total = add(total, load(pairs, places[p] + k))
@@ -109,17 +109,17 @@ def table_best(levels, lengths, side, pairs, rest, start, out):  # noqa: C901 (l
 
 @kernel
 def sparse_best(values, places, ends, slopes, start, out):
-    """Scores X · slopes of compressed rows, slopes (width · k,), k a multiple of 4: the members side by side."""
-    members, n = start.size, ends.size - 1
-    scores = np.empty((ROWS, members))
+    """Scores X · slopes of compressed rows, slopes (width · k,), k a multiple of 4: the components side by side."""
+    n_components, n = start.size, ends.size - 1
+    scores = np.empty((ROWS, n_components))
     for begin in range(0, n, ROWS):
         rows = min(ROWS, n - begin)
         scores[:rows] = start
         for r in range(rows):
             row = scores[r]
             for i in range(ends[begin + r], ends[begin + r + 1]):
-                value, place = values[U64(i)], U64(places[U64(i)]) * U64(members)
-                for k in range(members):
+                value, place = values[U64(i)], U64(places[U64(i)]) * U64(n_components)
+                for k in range(n_components):
                     row[k] += value * slopes[place + U64(k)]
         pick(scores, out[begin : begin + rows])
 
@@ -127,9 +127,9 @@ def sparse_best(values, places, ends, slopes, start, out):
 @kernel
 def above_best(x, threshold, slopes, offset, start, out):
     """Scores start + Σ slopes · [x > threshold] − offset, slopes and offset (k, d), over the cells that are there."""
-    members, d = slopes.shape
+    n_components, d = slopes.shape
     base, flags = start.copy(), np.empty(d)
-    for k in range(members):
+    for k in range(n_components):
         for j in range(d):
             base[k] -= offset[k, j]
     for i in range(x.shape[0]):
@@ -138,7 +138,7 @@ def above_best(x, threshold, slopes, offset, start, out):
             flags[j] = 1.0 if x[i, j] > threshold else 0.0
             holes += np.isnan(x[i, j])
         best, who = -np.inf, -1
-        for k in range(members):
+        for k in range(n_components):
             score = 0.0
             for j in range(d):
                 score += flags[j] * slopes[k, j]
@@ -154,10 +154,10 @@ def above_best(x, threshold, slopes, offset, start, out):
 @kernel
 def above_sums(x, threshold, weights, codes, total, seen):
     """Σ w of the cells above the threshold, and of those that are there, both (k, d), one weight per row."""
-    members, d = total.shape
+    n_components, d = total.shape
     for i in range(x.shape[0]):
         k = codes[i] if codes.size else 0
-        if 0 <= k < members:
+        if 0 <= k < n_components:
             v = weights[i, 0] if weights.size else 1.0
             for j in range(d):
                 total[k, j] += v if x[i, j] > threshold else 0.0

@@ -1,4 +1,4 @@
-"""Loops for the scores of rows and what follows from them, for Numba: log densities, and shares of the members."""
+"""Loops for the scores of rows and what follows from them, for Numba: log densities, and shares of the components."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN201
 
@@ -13,7 +13,8 @@ ROWS = 3 * LANES  # of a panel
 FADED, LEAST = -600.0, -708.0  # as in the reference: a share of less is none; exp of less than the second is 0
 
 
-# -- Gaussian members --------------------------------------------------------------------------------------------------
+# -- Gaussian components
+# --------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -80,20 +81,20 @@ def whitened_square(z, d, factor, constant, scores, place):
 def gaussian_log_prob(x, mean, factor, constant, out):
     """Constant (k,) − ½ ‖factor (x − mean)‖², (n, k); the factors (k, ·) as `whitened_square` takes them.
 
-    Each member's mean is taken from the rows first, so that no digit is lost wherever they lie.
+    Each component's mean is taken from the rows first, so that no digit is lost wherever they lie.
     """
-    (n, d), members = x.shape, mean.shape[0]
-    y, z, scores = np.zeros(d * ROWS), np.zeros(d * ROWS), np.empty(members * ROWS)
+    (n, d), n_components = x.shape, mean.shape[0]
+    y, z, scores = np.zeros(d * ROWS), np.zeros(d * ROWS), np.empty(n_components * ROWS)
     for begin in range(0, n, ROWS):
         write_panel(x, begin, y)
-        for k in range(members):
+        for k in range(n_components):
             for j in range(d):
                 m = fill(mean[k, j])
                 for t in range(j * ROWS, (j + 1) * ROWS, LANES):
                     store(z, t, subtract(load(y, t), m))
             whitened_square(z, d, factor[k], constant[k], scores, k * ROWS)
         for t in range(min(ROWS, n - begin)):
-            for k in range(members):
+            for k in range(n_components):
                 out[begin + t, k] = scores[k * ROWS + t]
 
 
@@ -102,22 +103,22 @@ def gaussian_log_prob(x, mean, factor, constant, out):
 
 @kernel
 def shares(scores, total, parts, entropy):  # noqa: C901 (loops)
-    """Log Σ exp of scores (n, k), the shares of the members, and their entropy; NaN shows in the total."""
+    """Log Σ exp of scores (n, k), the shares of the components, and their entropy; NaN shows in the total."""
     wide()
-    n, members = scores.shape
-    rows = max(32768 // max(members, 1) // 8 * 8, 8)
-    block, space = np.empty((members, rows)), np.empty((4, rows))
+    n, n_components = scores.shape
+    rows = max(32768 // max(n_components, 1) // 8 * 8, 8)
+    block, space = np.empty((n_components, rows)), np.empty((4, rows))
     for begin in range(0, n, rows):
         b = min(rows, n - begin)
         top, whole, tilt, inverse = space[0, :b], space[1, :b], space[2, :b], space[3, :b]
         top[:], whole[:], tilt[:], inverse[:] = -np.inf, 0.0, 0.0, 0.0
-        for k in range(members):
+        for k in range(n_components):
             row = block[k]
             for i in range(b):
                 row[i] = scores[begin + i, k]
                 top[i] = max(top[i], row[i])  # the first unless the second is more: NaN never is
                 inverse[i] += 0.0 if row[i] == row[i] else np.nan
-        for k in range(members):
+        for k in range(n_components):
             row = block[k]
             for i in range(b):
                 z = row[i] - (top[i] if abs(top[i]) < np.inf else 0.0)
@@ -136,10 +137,10 @@ def shares(scores, total, parts, entropy):  # noqa: C901 (loops)
             total[begin + i] = top[i] + logarithm if number else np.nan
         for i in range(b):
             if inverse[i] == 0.0:
-                for k in range(members):
+                for k in range(n_components):
                     block[k, i] = 0.0
         for i in range(b):
-            for k in range(members):
+            for k in range(n_components):
                 parts[begin + i, k] = block[k, i] * inverse[i]
 
 

@@ -1,4 +1,4 @@
-"""Loops over rows of which cells are missing, under Gaussian members, for Numba.
+"""Loops over rows of which cells are missing, under Gaussian components, for Numba.
 
 Rows come by pattern, which cells they have, and column by column: the cells (d, n) of a pattern's rows lie side by
 side. A pattern has its factors computed once. Its rows are scored some at a time, and their weights, means and scatter
@@ -72,7 +72,7 @@ def square(lower, size, rest):
 def factorise(units, spread, columns, size, lower, whiten, slope, rest):
     """Write whiten (o, o), slope (m, o) and rest (m, m) of a pattern; gives log |whiten|, and of the rest its Σ log.
 
-    ``units`` are the correlations and ``spread`` the standard deviations of a member.
+    ``units`` are the correlations and ``spread`` the standard deviations of a component.
     """
     logs = cholesky(units, spread, columns, size, lower)
     regress(lower, size, whiten, slope)
@@ -130,7 +130,7 @@ def score(y, count, size, whiten, constant, z, out):
 
 @kernel
 def share(x, begin, count, columns, size, mean, whiten, log_det, log_weights, weights, y, z, w, logits):
-    """Write the shares of the members in rows, times the rows' weights; gives log-likelihood and entropy."""
+    """Write the shares of the components in rows, times the rows' weights; gives log-likelihood and entropy."""
     for j in range(mean.shape[0]):
         m, out = min(j, whiten.shape[0] - 1), logits[j]
         write_away(x, begin, count, columns, size, mean[j], y)
@@ -147,7 +147,10 @@ def share(x, begin, count, columns, size, mean, whiten, log_det, log_weights, we
 
 @kernel
 def choose(begin, count, given, codes, j, chosen, shares):
-    """Write which rows have a weight for member j, and it; gives how many. ``given`` is (n, k), or (n, 1) for all."""
+    """Write which rows have a weight for component j, and it.
+
+    Gives how many. ``given`` is (n, k), or (n, 1) for all.
+    """
     some = 0
     for i in range(count):
         own = given[begin + i, j if given.shape[1] > 1 else 0]
@@ -199,7 +202,10 @@ def add_products(y, z, count, c, out):
 
 @kernel
 def add_rows(y, shares, count, size, weight, mean, scatter, z, apart):
-    """Add rows to the weight, mean (o,) and scatter (o, o) of a pattern and member; gives the weight. It changes y."""
+    """Add rows to the weight, mean (o,) and scatter (o, o) of a pattern and component.
+
+    Gives the weight. It changes y.
+    """
     total, heaviest = 0.0, 0
     for i in range(count):
         total += shares[i]
@@ -250,7 +256,10 @@ def complete(size, slope, rest, weight, mean, scatter, across):
 
 @kernel
 def merge(columns, weight, mean, scatter, total, shift, squares):
-    """Add a pattern to what a member has: weight, shift (d,), squares (d, d); gives the weight. It changes the mean."""
+    """Add a pattern to what a component has: weight, shift (d,), squares (d, d).
+
+    Gives the weight. It changes the mean.
+    """
     d, part = columns.size, weight / (total + weight)
     for i in range(d):
         mean[i] = minus(mean[i], shift[columns[i]])
@@ -290,7 +299,7 @@ def log_prob(x, starts, columns, sizes, mean, units, spread, out):
 
 
 @kernel
-def expect(x, starts, columns, sizes, mean, units, spread, log_weights, weights, given, codes, sums, by_pattern):
+def e_step(x, starts, columns, sizes, mean, units, spread, log_weights, weights, given, codes, sums, by_pattern):
     """One pass of EM, or the statistics under weights that are ``given``; log-likelihood, entropy and soundness.
 
     Adds to sums: weight (k,), shift (k, d), squares (k, d, d), and entropy (k,) of the cells that were not seen.

@@ -1,8 +1,8 @@
-"""Loops of one EM pass over members whose log-density is a sum over cells, for Numba.
+"""Loops of one EM pass over components whose log-density is a sum over cells, for Numba.
 
 A block of rows lies feature by feature in ``u``, which is flat: a feature's rows begin ``stride`` after those of the
-one before. Logits and sums go by tiles of 4 members × 3 vectors that stay in registers; what belongs to the members
-lies as (k / 4, features, 4), members padded to fours and the features that are summed to threes.
+one before. Logits and sums go by tiles of 4 components × 3 vectors that stay in registers; what belongs to the
+components lies as (k / 4, features, 4), components padded to fours and the features that are summed to threes.
 
 ``weights`` is (n, 1), ``log_weights`` (n, k), ``base`` (n, 1), with no rows where there are none. The last arguments
 are added to; the log-likelihood and the entropy are returned. Rows of no weight are written as zeros: whatever they
@@ -73,7 +73,7 @@ def put(a, i, first, second, third):
 
 @kernel
 def add_sums(u, p, r, q, rows, stride, sums, s):
-    """Add to 3 × 4 sums the products of three features, from u[p] on, and four members' shares, from r[q] on."""
+    """Add to 3 × 4 sums the products of three features, from u[p] on, and four components' shares, from r[q] on."""
     a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
     for t in range(0, rows, LANES):
         u0, u1, u2 = load(u, p + t), load(u, p + stride + t), load(u, p + 2 * stride + t)
@@ -91,10 +91,10 @@ def add_sums(u, p, r, q, rows, stride, sums, s):
 
 
 @kernel
-def gather(u, features, rows, stride, r, members, sums):
-    """Add Σ r u over the rows; sums (members / 4, features, 4), features a multiple of 3."""
+def gather(u, features, rows, stride, r, n_components, sums):
+    """Add Σ r u over the rows; sums (components / 4, features, 4), features a multiple of 3."""
     for f in range(0, features, 3):
-        for k in range(0, members, 4):
+        for k in range(0, n_components, 4):
             add_sums(u, f * stride, r, k * stride, rows, stride, sums, k * features + 4 * f)
 
 
@@ -102,10 +102,10 @@ def gather(u, features, rows, stride, r, members, sums):
 
 
 @kernel
-def subtract_squares(u, d, rows, stride, scale, place, constant, members, logits):
-    """Write constant − Σ (scale u − place)² as the logits of the members."""
+def subtract_squares(u, d, rows, stride, scale, place, constant, n_components, logits):
+    """Write constant − Σ (scale u − place)² as the logits of the components."""
     for t in range(0, rows, ROWS):
-        for k in range(0, members, 4):
+        for k in range(0, n_components, 4):
             a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
             p, q = t, k * d
             for _ in range(d):
@@ -133,7 +133,7 @@ def subtract_squares(u, d, rows, stride, scale, place, constant, members, logits
 
 
 @kernel
-def normals(x, weights, log_weights, constant, scale, place, pilot, members, block, sums):
+def normals(x, weights, log_weights, constant, scale, place, pilot, n_components, block, sums):
     """Sums (k / 4, ≥ 2d + 1, 4) of x, x² and 1 about one pilot (d,); scale x + place = (x − mean) / std √½."""
     d, stride, padded, features = pilot.size, block + 8, constant.size, sums.shape[1]
     u, w, logits, nothing = np.zeros(features * stride), np.empty(block), np.zeros((padded, stride)), np.empty((0, 1))
@@ -149,8 +149,8 @@ def normals(x, weights, log_weights, constant, scale, place, pilot, members, blo
                 v = load(u, j * stride + t)
                 store(u, (d + j) * stride + t, multiply(v, v))
         subtract_squares(u, d, rows, stride, scale, place, constant, padded, flat)
-        add_log_weights(log_weights, nothing, begin, count, w, logits[:members])
-        more, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
+        add_log_weights(log_weights, nothing, begin, count, w, logits[:n_components])
+        more, spread = softmax(logits[:n_components], w[:rows], count == block and weights.size == 0)
         gather(u, features, rows, stride, flat, padded, total)
         value += more
         entropy += spread
@@ -163,10 +163,10 @@ def normals(x, weights, log_weights, constant, scale, place, pilot, members, blo
 
 
 @kernel
-def combine(u, features, rows, stride, coefficients, constant, members, logits):
-    """Write constant + coefficients · features as the logits of the members."""
+def combine(u, features, rows, stride, coefficients, constant, n_components, logits):
+    """Write constant + coefficients · features as the logits of the components."""
     for t in range(0, rows, ROWS):
-        for k in range(0, members, 4):
+        for k in range(0, n_components, 4):
             a0 = a1 = a2 = fill(constant[k])
             b0 = b1 = b2 = fill(constant[k + 1])
             c0 = c1 = c2 = fill(constant[k + 2])
@@ -191,7 +191,7 @@ def combine(u, features, rows, stride, coefficients, constant, members, logits):
 
 
 @kernel
-def linear(x, weights, log_weights, base, constant, eta, members, block, sums):
+def linear(x, weights, log_weights, base, constant, eta, n_components, block, sums):
     """Logits x·eta + constant + base, eta (k / 4, m, 4) as one stretch; sums (k / 4, ≥ m + 1, 4) of x and 1."""
     m, stride, padded, features = x.shape[1], block + 8, constant.size, sums.shape[1]
     u, w, logits, origin = np.zeros(features * stride), np.empty(block), np.zeros((padded, stride)), np.zeros(m)
@@ -203,8 +203,8 @@ def linear(x, weights, log_weights, base, constant, eta, members, block, sums):
         write_rows(x, begin, count, origin, u, stride)
         write_weights(weights, begin, count, m, u, stride, w)
         combine(u, m, rows, stride, eta, constant, padded, flat)
-        add_log_weights(log_weights, base, begin, count, w, logits[:members])
-        more, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
+        add_log_weights(log_weights, base, begin, count, w, logits[:n_components])
+        more, spread = softmax(logits[:n_components], w[:rows], count == block and weights.size == 0)
         gather(u, features, rows, stride, flat, padded, total)
         value += more
         entropy += spread

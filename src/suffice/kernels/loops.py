@@ -27,7 +27,7 @@ GROWTH = 16  # blocks grow by this factor, so that only the first must find a me
 
 @kernel
 def survey(w, codes, count, total, heaviest):
-    """Weight and heaviest row of each member in a block of ``count`` rows."""
+    """Weight and heaviest row of each component in a block of ``count`` rows."""
     total[:] = 0.0
     heaviest[:] = 0
     if w.size == 0 and codes.size == 0:
@@ -46,7 +46,7 @@ def survey(w, codes, count, total, heaviest):
 
 @kernel
 def heaviest_seen(column, w, codes, k):
-    """The cell of largest weight among the seen cells of a member; 0 where there is none."""
+    """The cell of largest weight among the seen cells of a component; 0 where there is none."""
     most, value = 0.0, 0.0
     for i in range(column.size):
         v = w[i] if w.size else 1.0
@@ -58,7 +58,7 @@ def heaviest_seen(column, w, codes, k):
 @kernel
 def add_rows(x, w, codes, pivot, first, second):
     """Σ w (x − pivot) and Σ w (x − pivot)², each (k, d)."""
-    members, d = pivot.shape
+    n_components, d = pivot.shape
     first[:] = 0.0
     second[:] = 0.0
     if w.size == 0 and codes.size == 0:
@@ -70,7 +70,7 @@ def add_rows(x, w, codes, pivot, first, second):
         return
     for i in range(x.shape[0]):
         k = codes[i] if codes.size else 0
-        if 0 <= k < members:
+        if 0 <= k < n_components:
             v = w[i, 0] if w.size else 1.0
             for j in range(d):
                 r = minus(x[i, j], pivot[k, j])
@@ -81,13 +81,13 @@ def add_rows(x, w, codes, pivot, first, second):
 @kernel
 def add_seen_rows(x, w, codes, pivot, weight, first, second):
     """The same sums over the cells that are not NaN, and the weight of these."""
-    members, d = pivot.shape
+    n_components, d = pivot.shape
     weight[:] = 0.0
     first[:] = 0.0
     second[:] = 0.0
     for i in range(x.shape[0]):
         k = codes[i] if codes.size else 0
-        if 0 <= k < members:
+        if 0 <= k < n_components:
             v = w[i, 0] if w.size else 1.0
             for j in range(d):
                 seen = x[i, j] == x[i, j]
@@ -123,9 +123,9 @@ def about(pivot, weight, first, second):
 @kernel
 def place_pivots(x, w, codes, total, heaviest, weight, centre, shift, pivot, seen, first, second):
     """The mean so far where it rests on a fair weight beside the block's, else the mean of the block."""
-    members, d = pivot.shape
+    n_components, d = pivot.shape
     settled = True
-    for k in range(members):
+    for k in range(n_components):
         for j in range(d):
             pivot[k, j] = centre[k, j] + shift[k, j]
             if weight[k, j] * GROWTH < total[k]:
@@ -135,7 +135,7 @@ def place_pivots(x, w, codes, total, heaviest, weight, centre, shift, pivot, see
                     pivot[k, j] = heaviest_seen(x[:, j], w[:, 0], codes, k)
     if not settled:
         add_seen_rows(x, w, codes, pivot, seen, first, second)
-        for k in range(members):
+        for k in range(n_components):
             for j in range(d):
                 if weight[k, j] * GROWTH < total[k] and seen[k, j] > 0:
                     pivot[k, j] += first[k, j] / seen[k, j]
@@ -144,13 +144,13 @@ def place_pivots(x, w, codes, total, heaviest, weight, centre, shift, pivot, see
 @kernel
 def moments_by_row(x, weights, codes, weight, centre, shift, scatter):
     """Moments (k, d) of rows with at most one weight each."""
-    members, d = weight.shape
-    rows = max(1024, 16 * members)  # merging costs as much as a few rows of each member
-    total, heaviest, pivot = np.empty(members), np.empty(members, np.int64), np.empty((members, d))
-    seen, first, second = np.empty((members, d)), np.empty((members, d)), np.empty((members, d))
+    n_components, d = weight.shape
+    rows = max(1024, 16 * n_components)  # merging costs as much as a few rows of each component
+    total, heaviest, pivot = np.empty(n_components), np.empty(n_components, np.int64), np.empty((n_components, d))
+    seen, first, second = np.empty((n_components, d)), np.empty((n_components, d)), np.empty((n_components, d))
     begin = 0
     while begin < x.shape[0]:
-        end = begin + min(rows, max(GROWTH * begin, 4 * members, 16))
+        end = begin + min(rows, max(GROWTH * begin, 4 * n_components, 16))
         block, w, c = x[begin:end], weights[begin:end], codes[begin:end]
         begin = end
         survey(w, c, block.shape[0], total, heaviest)
@@ -159,13 +159,14 @@ def moments_by_row(x, weights, codes, weight, centre, shift, scatter):
         complete = np.isfinite(second).all()
         if not complete:
             add_seen_rows(block, w, c, pivot, seen, first, second)
-        for k in range(members):
+        for k in range(n_components):
             for j in range(d):
                 found = total[k] if complete else seen[k, j]
                 merge(k, j, about(pivot[k, j], found, first[k, j], second[k, j]), weight, centre, shift, scatter)
 
 
-# -- moments, column by column: short rows, or a weight for each row and member ----------------------------------------
+# -- moments, column by column: short rows, or a weight for each row and component
+# ----------------------------------------
 
 
 @kernel
@@ -252,22 +253,22 @@ def column_moments(column, w, total, settled, mean):
 @kernel
 def moments_by_column(x, weights, weight, centre, shift, scatter):
     """Moments (k, d) of rows with any weights."""
-    members, d = weight.shape
-    rows = max(256, 32768 // max(members, min(d, PANEL)))
+    n_components, d = weight.shape
+    rows = max(256, 32768 // max(n_components, min(d, PANEL)))
     cells, columns = np.empty((min(d, PANEL), rows), x.dtype), x.reshape(1, x.size)
-    shares, w = np.empty((members, rows)), weights.reshape(1, weights.size)
+    shares, w = np.empty((n_components, rows)), weights.reshape(1, weights.size)
     begin = 0
     while begin < x.shape[0]:
         end = min(begin + min(rows, max(GROWTH * begin, 16)), x.shape[0])
-        row, share = begin, begin  # a single column lies right as it is, so do a single member's weights
-        if members > 1:
+        row, share = begin, begin  # a single column lies right as it is, so do a single component's weights
+        if n_components > 1:
             load(weights[begin:end], shares)
             w, share = shares, 0
         for panel in range(0, d, PANEL):
             if d > 1:
                 load(x[begin:end, panel : panel + PANEL], cells)
                 columns, row = cells, 0
-            for k in range(members):
+            for k in range(n_components):
                 u = w[k, share : share + end - begin]
                 total = add_up(u) if u.size else float(end - begin)
                 if total > 0:
@@ -285,7 +286,7 @@ def moments_by_column(x, weights, weight, centre, shift, scatter):
 @kernel
 def normal_log_prob(x, mean, std, out):
     """Log-density (n, k) under products of normals; a NaN cell contributes 0."""
-    members, d = mean.shape
+    n_components, d = mean.shape
     rows = min(1024, max(64, 32768 // max(d, 1)))
     columns, value, constant = np.empty((d, rows)), np.empty(rows), -0.5 * np.log(2 * np.pi) - np.log(std)
     for begin in range(0, x.shape[0], rows):
@@ -295,7 +296,7 @@ def normal_log_prob(x, mean, std, out):
         for j in range(d):
             total += add_up(columns[j, :b])
         complete = np.isfinite(total)
-        for k in range(members):
+        for k in range(n_components):
             value[:] = constant[k].sum() if complete else 0.0
             for j in range(d):
                 column, m, precision, c = columns[j, :b], mean[k, j], 1 / std[k, j], constant[k, j]

@@ -1,13 +1,13 @@
-"""Loops of one EM pass over Gaussian members, for Numba.
+"""Loops of one EM pass over Gaussian components, for Numba.
 
 A block of rows is written as features about a pilot centre: y₀ = 1, yⱼ = (xⱼ − centreⱼ) scaleⱼ. A quadratic form of y
 is a linear one of the products yᵢ yⱼ, i ≥ j: logits are products of coefficients and these, and statistics products of
-shares and these. Where d is large the products would not stay in the cache: then each member whitens y, and weighs it.
-All of it goes by tiles of 4 × 3 vectors whose sums stay in registers.
+shares and these. Where d is large the products would not stay in the cache: then each component whitens y, and weighs
+it. All of it goes by tiles of 4 × 3 vectors whose sums stay in registers.
 
-Features lie by panels of `ROWS` rows, (panels, features, ROWS), shares and logits as (members, rows); coefficients and
-sums as (members / 4, features, 4). Members and features are padded to whole tiles; arrays are flat where the loops see
-them as vectors.
+Features lie by panels of `ROWS` rows, (panels, features, ROWS), shares and logits as (components, rows); coefficients
+and sums as (components / 4, features, 4). Components and features are padded to whole tiles; arrays are flat where the
+loops see them as vectors.
 
 Over 400 lines: Numba's cache notices changes of one file, so all that is compiled into a pass stands together.
 """
@@ -23,8 +23,8 @@ from suffice.kernels.lanes import LANES, add_totals, fill, load, multiply, multi
 
 ROWS = 3 * LANES  # of a panel
 CUT = 45.0  # below the largest logit of a row: a share of 3e-20, which no sum of float64 sees
-GUESS = 2  # fours of a factor that guess the best member of a row
-PAUSE = 15  # blocks of overlapping members in which nothing is cut
+GUESS = 2  # fours of a factor that guess the best component of a row
+PAUSE = 15  # blocks of overlapping components in which nothing is cut
 
 
 @kernel
@@ -98,7 +98,7 @@ def add_log_weights(log_weights, begin, count, w, logits):
 
 @kernel
 def combine_two(u, begin, features, coefficients, k, logits, t, stride):
-    """As `combine`, of the two members from k on alone: the first half of a tile."""
+    """As `combine`, of the two components from k on alone: the first half of a tile."""
     a0 = a1 = a2 = b0 = b1 = b2 = fill(0.0)
     p, q = begin, k * features
     for _ in range(features):
@@ -114,10 +114,10 @@ def combine_two(u, begin, features, coefficients, k, logits, t, stride):
 
 
 @kernel
-def combine(u, begin, features, coefficients, members, logits, t, stride):
-    """Logits of all members in the rows of one panel, from u[begin] on: the coefficients times the features."""
-    for k in range(0, members, 4):
-        if members - k <= 2:
+def combine(u, begin, features, coefficients, n_components, logits, t, stride):
+    """Logits of all components in the rows of one panel, from u[begin] on: the coefficients times the features."""
+    for k in range(0, n_components, 4):
+        if n_components - k <= 2:
             combine_two(u, begin, features, coefficients, k, logits, t, stride)
             return
         a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
@@ -142,7 +142,9 @@ def combine(u, begin, features, coefficients, members, logits, t, stride):
 
 @kernel
 def whiten(y, begin, factor, fours, constant, logits, place):
-    """Logits of one member in the rows of a panel: constant − ½ ‖factor y‖², or more: from so many fours of its rows.
+    """Logits of one component in the rows of a panel: constant − ½ ‖factor y‖², or more.
+
+    From so many fours of its rows.
 
     The factor is lower triangular but for its first column: four of its rows at a time, of 5, 9, 13, … columns.
     """
@@ -173,7 +175,10 @@ def whiten(y, begin, factor, fours, constant, logits, place):
 
 @kernel
 def add_sums(u, f, width, r, q, rows, stride, sums, s):
-    """Add to 3 × 4 sums the products of the features f … f + 2 of ``width`` and four members' shares, from r[q] on."""
+    """Add to 3 × 4 sums the products of the features f … f + 2 of ``width``.
+
+    And four components' shares, from r[q] on.
+    """
     a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = fill(0.0)
     p = f * ROWS
     for begin in range(q, q + rows, ROWS):
@@ -195,7 +200,7 @@ def add_sums(u, f, width, r, q, rows, stride, sums, s):
 
 @kernel
 def add_two_sums(u, f, width, r, q, rows, stride, sums, s):
-    """As `add_sums`, of two members alone: the first half of a tile."""
+    """As `add_sums`, of two components alone: the first half of a tile."""
     a0 = a1 = a2 = b0 = b1 = b2 = none = fill(0.0)
     p = f * ROWS
     for begin in range(q, q + rows, ROWS):
@@ -212,11 +217,11 @@ def add_two_sums(u, f, width, r, q, rows, stride, sums, s):
 
 
 @kernel
-def add_all_sums(u, features, r, members, rows, stride, sums):
-    """Add to sums (k / 4, features, 4) the products of all features and all members' shares."""
+def add_all_sums(u, features, r, n_components, rows, stride, sums):
+    """Add to sums (k / 4, features, 4) the products of all features and all components' shares."""
     for f in range(0, features, 3):
-        for k in range(0, members, 4):
-            if members - k <= 2:
+        for k in range(0, n_components, 4):
+            if n_components - k <= 2:
                 add_two_sums(u, f, features, r, k * stride, rows, stride, sums, k * features + 4 * f)
             else:
                 add_sums(u, f, features, r, k * stride, rows, stride, sums, k * features + 4 * f)
@@ -237,7 +242,7 @@ def add_squares(y, d, width, r, q, rows, stride, part, squares):
 
 
 @kernel
-def gaussian(x, weights, log_weights, centre, scale, coefficients, members, block, sums):
+def gaussian(x, weights, log_weights, centre, scale, coefficients, n_components, block, sums):
     """Log-likelihood and entropy under quadratic coefficients (k / 4, m, 4); adds to sums (k / 4, m, 4) of yᵢ yⱼ."""
     d, stride, features = centre.size, block + 8, sums.shape[1]
     padded = 4 * sums.shape[0]
@@ -253,13 +258,13 @@ def gaussian(x, weights, log_weights, centre, scale, coefficients, members, bloc
         write_weights(weights, begin, count, y, d, d + 1, w)
         for t in range(0, rows, ROWS):
             write_products(y, t * (d + 1), d, u, t * features)
-            combine(u, t * features, features, eta, members, flat, t, stride)
+            combine(u, t * features, features, eta, n_components, flat, t, stride)
         if log_weights.size:
             add_log_weights(log_weights, begin, count, w, logits)
-        value, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
+        value, spread = softmax(logits[:n_components], w[:rows], count == block and weights.size == 0)
         log_likelihood += value
         entropy += spread
-        add_all_sums(u, features, flat, members, rows, stride, total)
+        add_all_sums(u, features, flat, n_components, rows, stride, total)
     return log_likelihood, entropy
 
 
@@ -275,7 +280,7 @@ def pack(y, d, width, chosen, count, z):
 
 @kernel
 def complete(y, d, width, factor, constant, own, begin, k, w, chosen, count, z, found, logits):
-    """Write the logits of member k in the chosen rows."""
+    """Write the logits of component k in the chosen rows."""
     pack(y, d, width, chosen, count, z)
     for t in range(0, count, ROWS):
         whiten(z, t * width, factor, factor_fours(factor.size), constant, found, t)
@@ -296,15 +301,15 @@ def factor_fours(size):
 
 @kernel
 def guess(y, width, factor, constant, own, begin, w, logits, rows, best):
-    """Write the member of each row that is best by a few fours of the factors; their logits bound the whole ones."""
-    members, stride = logits.shape
+    """Write the component of each row that is best by a few fours of the factors; their logits bound the whole ones."""
+    n_components, stride = logits.shape
     flat, top = logits.reshape(logits.size), np.full(rows, -np.inf)
-    for k in range(members):
+    for k in range(n_components):
         for t in range(0, rows, ROWS):
             whiten(y, t * width, factor[k], GUESS, constant[k], flat, k * stride + t)
     if own.size:
         add_log_weights(own, begin, min(rows, own.shape[0] - begin), w, logits)
-    for k in range(members):
+    for k in range(n_components):
         row = logits[k]
         for i in range(rows):
             better = not row[i] <= top[i]
@@ -314,7 +319,10 @@ def guess(y, width, factor, constant, own, begin, w, logits, rows, best):
 
 @kernel
 def rule_out(lines, constant, own, begin, w, k, chosen, count, least, logits):
-    """Write −inf where constant − ½ line², which bounds the logit of member k in a chosen row, is less than needed."""
+    """Write −inf where constant − ½ line².
+
+    Which bounds the logit of component k in a chosen row, is less than needed.
+    """
     for t in range(count):
         i = chosen[t]
         bound = constant - 0.5 * lines[t] * lines[t]
@@ -324,29 +332,29 @@ def rule_out(lines, constant, own, begin, w, k, chosen, count, least, logits):
 
 @kernel
 def select_logits(y, d, width, factor, constant, towards, own, begin, w, logits, rows, chosen, z, found, lines):
-    """Logits of all members in a block, −inf where they are `CUT` below the largest; how many besides the largest.
+    """Logits of all components in a block, −inf where they are `CUT` below the largest; how many besides the largest.
 
-    The best of a row is guessed, and its logit completed. Then no other member is nearer to the row than along one
+    The best of a row is guessed, and its logit completed. Then no other component is nearer to the row than along one
     line, ``towards`` the guess, which rules most of them out. Those that could come near the best are completed too.
     ``own`` are the rows' own log-weights (n, k) from row ``begin`` on.
     """
-    members, stride = logits.shape
+    n_components, stride = logits.shape
     least, best, more = np.empty(rows), np.zeros(rows, np.int64), 0
     guess(y, width, factor, constant, own, begin, w, logits, rows, best)
-    for j in range(members):
+    for j in range(n_components):
         count = 0
         for i in range(rows):
             chosen[count] = i
             count += best[i] == j
         complete(y, d, width, factor[j], constant[j], own, begin, j, w, chosen, count, z, found, logits[j])
         for t in range(0, count, ROWS):
-            combine(z, t * width, width, towards[j], members, lines, t, stride)
+            combine(z, t * width, width, towards[j], n_components, lines, t, stride)
         for t in range(count):
             least[chosen[t]] = logits[j, chosen[t]] - CUT
-        for k in range(members):
+        for k in range(n_components):
             if k != j:
                 rule_out(lines[k * stride :], constant[k], own, begin, w, k, chosen, count, least, logits[k])
-    for k in range(members):
+    for k in range(n_components):
         row, count = logits[k], 0
         for i in range(rows):
             near = not row[i] < least[i]
@@ -380,13 +388,13 @@ def gaussian_of_many(x, weights, log_weights, centre, scale, factor, constant, t
     """As `gaussian`, for many columns: factors (k, ·) and constants (k,) of `whiten`, sums (k, ≥ (d + 1) / 4, ·, 4).
 
     With ``cut`` a share that is nothing beside the largest of its row is not computed, or at least not added. Lines
-    (k, ·) of each member ``towards`` each, as coefficients of `combine`, tell which; where members overlap they are
-    left alone for a while.
+    (k, ·) of each component ``towards`` each, as coefficients of `combine`, tell which; where components overlap they
+    are left alone for a while.
     """
-    d, members, stride, width = centre.size, constant.size, block + 8, sums.shape[2]
+    d, n_components, stride, width = centre.size, constant.size, block + 8, sums.shape[2]
     y, w, z = np.zeros(width * block), np.empty(block), np.zeros(width * block)
-    logits, part = np.zeros((members, stride)), np.zeros(4 * sums.shape[1] * stride)
-    chosen, found, lines = np.zeros(block + 1, np.int64), np.zeros(stride), np.zeros((members + 3) * stride)
+    logits, part = np.zeros((n_components, stride)), np.zeros(4 * sums.shape[1] * stride)
+    chosen, found, lines = np.zeros(block + 1, np.int64), np.zeros(stride), np.zeros((n_components + 3) * stride)
     flat, fours, pause = logits.reshape(logits.size), factor_fours(factor.shape[1]), 0
     least = np.exp(-CUT) if cut else 0.0
     log_likelihood = entropy = 0.0
@@ -399,10 +407,10 @@ def gaussian_of_many(x, weights, log_weights, centre, scale, factor, constant, t
             more = select_logits(
                 y, d, width, factor, constant, towards, log_weights, begin, w, logits, rows, chosen, z, found, lines
             )
-            pause = PAUSE if 2 * more > rows * (members - 1) else 0
+            pause = PAUSE if 2 * more > rows * (n_components - 1) else 0
         else:
             pause = max(pause - 1, 0)
-            for k in range(members):
+            for k in range(n_components):
                 for t in range(0, rows, ROWS):
                     whiten(y, t * width, factor[k], fours, constant[k], flat, k * stride + t)
             if log_weights.size:
@@ -410,27 +418,27 @@ def gaussian_of_many(x, weights, log_weights, centre, scale, factor, constant, t
         value, spread = softmax(logits, w[:rows], count == block and weights.size == 0)
         log_likelihood += value
         entropy += spread
-        for k in range(members):
+        for k in range(n_components):
             squares = sums[k].reshape(sums[k].size)
             add_chosen_squares(y, d, width, logits[k], w, least, rows, stride, chosen, z, found, part, squares)
     return log_likelihood, entropy
 
 
 @kernel
-def drop_impossible(logits, members, w):
+def drop_impossible(logits, n_components, w):
     """Take the weight from rows that belong to nobody."""
     for i in range(w.size):
         share = 0.0
-        for k in range(members):
+        for k in range(n_components):
             share += logits[k, i]
         w[i] = 0.0 if share == 0.0 else w[i]
 
 
 @kernel
-def shared(x, weights, log_weights, centre, scale, coefficients, members, block, sums, squares):
+def shared(x, weights, log_weights, centre, scale, coefficients, n_components, block, sums, squares):
     """As `gaussian`, linear coefficients (k / 4, m, 4): sums (k / 4, m, 4) of y, squares (≥ m / 4, m, 4) of Σ w yᵢ yⱼ.
 
-    The squares are whole below the diagonal only. The quadratic term that all members share is left to the caller.
+    The squares are whole below the diagonal only. The quadratic term that all components share is left to the caller.
     """
     d, stride, features = centre.size, block + 8, sums.shape[1]
     padded, tall = 4 * sums.shape[0], 4 * squares.shape[0]
@@ -445,14 +453,14 @@ def shared(x, weights, log_weights, centre, scale, coefficients, members, block,
         write_rows(x, begin, count, centre, scale, y, features)
         write_weights(weights, begin, count, y, d, features, w)
         for t in range(0, rows, ROWS):
-            combine(y, t * features, features, eta, members, flat, t, stride)
+            combine(y, t * features, features, eta, n_components, flat, t, stride)
         if log_weights.size:
             add_log_weights(log_weights, begin, count, w, logits)
-        value, spread = softmax(logits[:members], w[:rows], count == block and weights.size == 0)
+        value, spread = softmax(logits[:n_components], w[:rows], count == block and weights.size == 0)
         log_likelihood += value
         entropy += spread
-        add_all_sums(y, features, flat, members, rows, stride, total)
+        add_all_sums(y, features, flat, n_components, rows, stride, total)
         if value == -np.inf:
-            drop_impossible(logits, members, w[:rows])
+            drop_impossible(logits, n_components, w[:rows])
         add_squares(y, d, features, w, 0, rows, stride, part, products)
     return log_likelihood, entropy

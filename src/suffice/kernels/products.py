@@ -18,7 +18,7 @@ TILE = 64  # rows that wait in the nearest cache to be transposed
 
 @kernel
 def group(codes, order, starts, stops):
-    """Order the rows by member, a counting sort: member k has order[starts[k] : stops[k]]."""
+    """Order the rows by component, a counting sort: component k has order[starts[k] : stops[k]]."""
     stops[:] = 0
     for code in codes:
         if 0 <= code < stops.size:
@@ -147,16 +147,16 @@ def merge(total, pivot, first, weight, centre, shift, squares):
 @kernel
 def scatter(x, weights, codes, weight, centre, shift, squares):
     """Weight (k,), centre and shift (k, d), squares (k, ≥ d, ≥ d) on and below the diagonal, of complete rows."""
-    members, d = centre.shape
-    rows = max(512, 64 * members) if codes.size else 512
-    order, starts, stops = np.arange(rows), np.zeros(members, np.int64), np.empty(members, np.int64)
+    n_components, d = centre.shape
+    rows = max(512, 64 * n_components) if codes.size else 512
+    order, starts, stops = np.arange(rows), np.zeros(n_components, np.int64), np.empty(n_components, np.int64)
     r, first, pivot = np.zeros((squares.shape[1] + 2, rows + 8)), np.empty(d), np.empty(d)
     for begin in range(0, x.shape[0], rows):
         block, w = x[begin : begin + rows], weights[begin : begin + rows]
         stops[:] = block.shape[0]
         if codes.size:
             group(codes[begin : begin + rows], order, starts, stops)
-        for k in range(members):
+        for k in range(n_components):
             mine, u = order[starts[k] : stops[k]], w[:, min(k, w.shape[1] - 1)]
             total, heaviest = survey(mine, u)
             if total == 0:
@@ -178,7 +178,10 @@ def scatter(x, weights, codes, weight, centre, shift, squares):
 
 @kernel
 def centre_owned(x, w, codes, pivot, first, r):
-    """Write √w (x − pivot of the row's member), transposed, into r (d, ·), and Σ w (x − pivot) of each into first."""
+    """Write √w (x − pivot of the row's component), transposed, into r (d, ·).
+
+    And Σ w (x − pivot) of each into first.
+    """
     d, tile, none = pivot.shape[1], np.empty((TILE, pivot.shape[1])), np.zeros(pivot.shape[1])
     first[:] = 0.0
     for begin in range(0, x.shape[0], TILE):
@@ -199,7 +202,10 @@ def centre_owned(x, w, codes, pivot, first, r):
 
 @kernel
 def survey_owned(x, w, codes, total, pivot):
-    """Write the weight of each member's rows into total (k,), and the first of them that counts into pivot (k, d)."""
+    """Write the weight of each component's rows into total (k,).
+
+    And the first of them that counts into pivot (k, d).
+    """
     total[:] = 0.0
     for i in range(codes.size):
         k, held = codes[i], w[i] if w.size else 1.0
@@ -212,25 +218,25 @@ def survey_owned(x, w, codes, total, pivot):
 
 @kernel
 def shared_scatter(x, weights, codes, weight, centre, shift, squares):
-    """The same with one squares (≥ d, ≥ d) for all members: rows need not be grouped by their members."""
-    members, d = centre.shape
-    rows = max(512, 8 * members)
-    r, total = np.zeros((squares.shape[0] + 2, rows + 8)), np.empty(members)
-    pivot, first = np.zeros((members, d)), np.zeros((members, d))
+    """The same with one squares (≥ d, ≥ d) for all components: rows need not be grouped by their components."""
+    n_components, d = centre.shape
+    rows = max(512, 8 * n_components)
+    r, total = np.zeros((squares.shape[0] + 2, rows + 8)), np.empty(n_components)
+    pivot, first = np.zeros((n_components, d)), np.zeros((n_components, d))
     for begin in range(0, x.shape[0], rows):
         block, w, owner = x[begin : begin + rows], weights[begin : begin + rows, 0], codes[begin : begin + rows]
         survey_owned(block, w, owner, total, pivot)
         settled = weight * FAIR >= total
         if not settled.all():
             centre_owned(block, w, owner, pivot, first, r)
-        for k in range(members):
+        for k in range(n_components):
             if settled[k]:
                 pivot[k] = centre[k] + shift[k]
             else:
                 pivot[k] += first[k] / total[k]
         centre_owned(block, w, owner, pivot, first, r)
         add_products(r, owner.size, squares)
-        for k in range(members):
+        for k in range(n_components):
             if total[k] > 0:
                 merge(total[k], pivot[k], first[k], weight[k], centre[k], shift[k], squares)
         weight += total

@@ -1,8 +1,8 @@
 """The arithmetic over rows, in NumPy: these functions define what their compiled twins compute.
 
-Shapes: n rows, d columns, k members. ``weights`` is None, (n,) or (n, k); ``codes`` (n,) says which member each row
-belongs to (a one-hot that is never stored), a code outside 0 … k−1 meaning none. Answers lead with the member axis.
-Whatever the shape of the weights, one member is some rows with at most one weight each: `_members` finds them.
+Shapes: n rows, d columns, k components. ``weights`` is None, (n,) or (n, k); ``codes`` (n,) says which component each
+row belongs to (a one-hot that is never stored), a code outside 0 … k−1 meaning none. Answers lead with the component
+axis. Whatever the shape of the weights, one component is some rows with at most one weight each: `_members` finds them.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ BLOCK_ROWS = 256  # unless the rows are long: merging d × d matrices must cost 
 FADED = -600.0  # a share of less than exp of this is none: times other numbers it could be subnormal, and they NaN
 
 
-def moments(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
+def moments(x: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1) -> Moments:
     """Weight, centre, shift, scatter, each (k, d): mean = centre + shift, scatter = Σ w (x − mean)²; NaN is absent."""
-    return _stack(_fold(_block_moments, rows, w) for rows, w in _members(x, weights, codes, members))
+    return _stack(_fold(_block_moments, rows, w) for rows, w in _components(x, weights, codes, n_components))
 
 
-def scatter(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
+def scatter(x: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1) -> Moments:
     """Weight (k,), centre and shift (k, d), scatter matrix (k, d, d) about centre + shift; the rows are complete."""
-    return _stack(_fold(_block_scatter, rows, w) for rows, w in _members(x, weights, codes, members))
+    return _stack(_fold(_block_scatter, rows, w) for rows, w in _components(x, weights, codes, n_components))
 
 
 def merge(a: Moments, b: Moments) -> Moments:
@@ -43,7 +43,7 @@ def merge(a: Moments, b: Moments) -> Moments:
     share = b[0] / np.where(weight > 0, weight, 1)
     apart = (b[1] - a[1]) + (b[2] - a[2])
     between = a[0] * share
-    if a[3].ndim > a[1].ndim:  # a matrix for each member
+    if a[3].ndim > a[1].ndim:  # a matrix for each component
         square = apart[..., :, None] * apart[..., None, :]
         empty, share, between = a[0][..., None] == 0, share[..., None], between[..., None, None]
         first = empty[..., None]
@@ -55,13 +55,15 @@ def merge(a: Moments, b: Moments) -> Moments:
     return weight, centre, shift, np.where(first, b[3], a[3] + b[3] + between * square)
 
 
-def shared_scatter(x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Moments:
-    """Weight, centre and shift as `scatter`, and the sum (1, d, d) of the members' scatter matrices."""
-    weight, centre, shift, squares = scatter(x, weights, codes, members)
+def shared_scatter(
+    x: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1
+) -> Moments:
+    """Weight, centre and shift as `scatter`, and the sum (1, d, d) of the components' scatter matrices."""
+    weight, centre, shift, squares = scatter(x, weights, codes, n_components)
     return weight, centre, shift, squares.sum(axis=0, keepdims=True)
 
 
-def sums(features: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1) -> Array:
+def sums(features: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1) -> Array:
     """Σ w f of every feature, (k, m)."""
     if codes is None and weights is not None and weights.ndim > 1:
         products: Array = np.sum([weights[rows].T @ features[rows] for rows in _cuts(features)], axis=0)
@@ -69,7 +71,7 @@ def sums(features: Real, weights: Array | None = None, codes: Integers | None = 
     return np.array(
         [
             np.sum([_total(block, u) for block, u in _blocks(rows, w)], axis=0)
-            for rows, w in _members(features, weights, codes, members)
+            for rows, w in _components(features, weights, codes, n_components)
         ]
     )
 
@@ -79,12 +81,12 @@ def counts(
     n_levels: int,
     weights: Array | None = None,
     codes: Integers | None = None,
-    members: int = 1,
+    n_components: int = 1,
 ) -> Array:
     """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
     found = [
         [_level_weights(column, 0, n_levels - 1, w) for column in rows.T]
-        for rows, w in _members(levels, weights, codes, members)
+        for rows, w in _components(levels, weights, codes, n_components)
     ]
     return np.array(found, dtype=np.float64).reshape(len(found), levels.shape[1], n_levels)
 
@@ -100,11 +102,11 @@ def integer_range(x: Integers) -> tuple[int, int]:
 
 
 def extremes(
-    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1
+    x: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1
 ) -> tuple[Array, Array, Array]:
     """Weight, smallest and largest of the cells that have weight, each (k, d); (0, inf, −inf) where there is none."""
     parts = []
-    for rows, w in _members(x, weights, codes, members):
+    for rows, w in _components(x, weights, codes, n_components):
         kept, u = (rows, np.ones(len(rows))) if w is None else (rows[w > 0], w[w > 0])
         low = np.fmin.reduce(kept, axis=0, initial=np.inf)
         high = np.fmax.reduce(kept, axis=0, initial=-np.inf)
@@ -116,22 +118,22 @@ def extremes(
 def normal_log_prob(x: Real, mean: Array, std: Array) -> Array:
     """Log-density (n, k) of rows under k products of d normals, mean and std (k, d); a NaN cell contributes 0."""
     out = np.empty((len(x), len(mean)))
-    for member, (m, s) in enumerate(zip(mean, std, strict=True)):
+    for component, (m, s) in enumerate(zip(mean, std, strict=True)):
         cell = -0.5 * LOG_2PI - np.log(s)
         for rows in _cuts(x):
             z = (x[rows] - m) / s
-            out[rows, member] = np.where(np.isnan(x[rows]), 0.0, cell - 0.5 * z * z).sum(axis=1)
+            out[rows, component] = np.where(np.isnan(x[rows]), 0.0, cell - 0.5 * z * z).sum(axis=1)
     return out
 
 
 def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array) -> Array:
     """Log-density (n, k) of complete rows; whiten (k, d, d) inverts the Cholesky factor, log_det = log |whiten|."""
     out = np.empty((len(x), len(mean)))
-    for member, (m, inverse) in enumerate(zip(mean, whiten, strict=True)):
-        constant = log_det[member] - 0.5 * x.shape[1] * LOG_2PI
+    for component, (m, inverse) in enumerate(zip(mean, whiten, strict=True)):
+        constant = log_det[component] - 0.5 * x.shape[1] * LOG_2PI
         for rows in _cuts(x):
             z = (x[rows] - m) @ inverse.T
-            out[rows, member] = constant - 0.5 * np.einsum("nd,nd->n", z, z)
+            out[rows, component] = constant - 0.5 * np.einsum("nd,nd->n", z, z)
     return out
 
 
@@ -167,7 +169,7 @@ def sparse_sums(
     width: int,
     weights: Array | None = None,
     codes: Integers | None = None,
-    members: int = 1,
+    n_components: int = 1,
 ) -> tuple[Array, float]:
     """Σ w x (k, width) of compressed rows, and the least x that counts, or 0.
 
@@ -176,9 +178,9 @@ def sparse_sums(
     here = slice(ends[0], ends[-1])
     who = np.repeat(np.zeros(len(ends) - 1, np.int64) if codes is None else codes, np.diff(ends))
     amount = values[here] if weights is None else values[here] * np.repeat(weights, np.diff(ends))
-    known = (who >= 0) & (who < members)
-    flat = np.bincount(who[known] * width + places[here][known], amount[known], members * width)
-    return flat.reshape(members, width).astype(np.float64, copy=False), float(values[here][known].min(initial=0.0))
+    known = (who >= 0) & (who < n_components)
+    flat = np.bincount(who[known] * width + places[here][known], amount[known], n_components * width)
+    return flat.reshape(n_components, width).astype(np.float64, copy=False), float(values[here][known].min(initial=0.0))
 
 
 def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array) -> Array:
@@ -189,16 +191,17 @@ def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array
     return np.stack(list(cells), axis=1) if len(slopes) else np.empty((len(ends) - 1, 0))
 
 
-# -- one member, one block ---------------------------------------------------------------------------------------------
+# -- one component, one block
+# ---------------------------------------------------------------------------------------------
 
 
-def _members(
-    x: NDArray[Any], weights: Array | None, codes: Integers | None, members: int
+def _components(
+    x: NDArray[Any], weights: Array | None, codes: Integers | None, n_components: int
 ) -> Iterator[tuple[NDArray[Any], Array | None]]:
-    """Rows and their weights (n,) or None, member by member."""
+    """Rows and their weights (n,) or None, component by component."""
     if codes is not None:
         order = np.argsort(codes, kind="stable")
-        cuts = np.searchsorted(codes, np.arange(members + 1), sorter=order)
+        cuts = np.searchsorted(codes, np.arange(n_components + 1), sorter=order)
         for start, stop in pairwise(cuts):
             rows = order[start:stop]
             yield x[rows], None if weights is None else weights[rows]
@@ -271,12 +274,15 @@ def _block_scatter(x: Array, w: Array | None) -> Moments:
 
 
 def centred_rows(
-    x: Real, weights: Array | None = None, codes: Integers | None = None, members: int = 1
+    x: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1
 ) -> tuple[Array, Array, Array, list[Array]]:
-    """Weight (k,), centre and shift (k, d) as `scatter`, and rows R (n, d) of each member whose RᵀR is its scatter."""
+    """Weight (k,), centre and shift (k, d) as `scatter`.
+
+    And rows R (n, d) of each component whose RᵀR is its scatter.
+    """
     parts, rows = [], []
     with np.errstate(invalid="ignore", over="ignore"):
-        for own, w in _members(x, weights, codes, members):
+        for own, w in _components(x, weights, codes, n_components):
             weight, centre, shift, r = _centred(own.astype(np.float64, copy=False), w)
             parts.append((weight, centre, shift))
             rows.append(r if w is None else np.sqrt(w)[:, None] * r)

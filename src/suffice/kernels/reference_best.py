@@ -1,4 +1,4 @@
-"""Who made a row, in NumPy: the member of the highest score, or −1 where no score is a number above −inf.
+"""Who made a row, in NumPy: the component of the highest score, or −1 where no score is a number above −inf.
 
 These functions define what their compiled twins compute. Scores are log_weights (k,) plus a log density.
 """
@@ -24,11 +24,11 @@ def chosen(scores: Array) -> Codes:
 
 
 def shares(scores: Array) -> tuple[Array, Array, Array]:
-    """Log Σ exp of scores (n, k), the shares of the members (n, k), and the entropy (n,) of these.
+    """Log Σ exp of scores (n, k), the shares of the components (n, k), and the entropy (n,) of these.
 
     A row whose scores are all −inf, or not numbers, belongs to nobody.
     """
-    away = np.ascontiguousarray(scores.T)  # members first: NumPy adds few numbers of many rows by whole vectors
+    away = np.ascontiguousarray(scores.T)  # components first: NumPy adds few numbers of many rows by whole vectors
     top = away.max(axis=0)
     possible = np.isfinite(top)
     away = away - np.where(possible, top, 0.0)
@@ -38,7 +38,7 @@ def shares(scores: Array) -> tuple[Array, Array, Array]:
     whole = np.where(whole > 0, whole, 1.0)
     parts /= whole
     log_whole = np.log(whole)
-    with np.errstate(invalid="ignore"):  # a member that cannot have made the row: 0 · −inf
+    with np.errstate(invalid="ignore"):  # a component that cannot have made the row: 0 · −inf
         entropy = log_whole - np.where(parts > 0, parts * away, 0.0).sum(axis=0)
     parts[:, ~possible] = 0.0
     total = np.where(possible, top + log_whole, top)
@@ -55,10 +55,10 @@ def table_best(levels: Integers, tables: Array, log_weights: Array, unseen: Arra
 
     Such cells add ``unseen`` (k, d), or nothing.
     """
-    members, columns, n_levels = tables.shape
-    padded = np.concatenate([tables, np.full((members, columns, 1), np.nan)], axis=2)
+    n_components, columns, n_levels = tables.shape
+    padded = np.concatenate([tables, np.full((n_components, columns, 1), np.nan)], axis=2)
     inside = np.where((levels >= 0) & (levels < n_levels), levels.astype(np.intp), n_levels)
-    scores, count = np.zeros((members, len(levels))), 0
+    scores, count = np.zeros((n_components, len(levels))), 0
     for column in range(columns):
         cells = padded[:, column, inside[:, column]]  # (k, n)
         unknown = np.isnan(cells)
@@ -83,9 +83,9 @@ def above_sums(
     threshold: float,
     weights: Array | None = None,
     codes: Integers | None = None,
-    members: int = 1,
+    n_components: int = 1,
 ) -> tuple[Array, Array]:
     """Σ w of the cells above the threshold, and of those that are not NaN, both (k, d)."""
-    arguments: tuple[Any, ...] = (weights, codes, members)
+    arguments: tuple[Any, ...] = (weights, codes, n_components)
     flags, seen = (x > threshold).astype(np.float64), (~np.isnan(x)).astype(np.float64)
     return reference.sums(flags, *arguments), reference.sums(seen, *arguments)

@@ -1,7 +1,7 @@
-"""One EM pass over columns of different kinds, in NumPy: the log-density of a member is a sum over cells.
+"""One EM pass over columns of different kinds, in NumPy: the log-density of a component is a sum over cells.
 
-A cell is a number under a normal, a feature that members have slopes for, or a level that members have a table for. Any
-may be missing: a NaN, or a level that is none, adds nothing to the score, and nothing to its column's sums.
+A cell is a number under a normal, a feature that components have slopes for, or a level that components have a table
+for. Any may be missing: a NaN, or a level that is none, adds nothing to the score, and nothing to its column's sums.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from suffice.kernels.reference_linear import each_block, seen, shares_of
 
 
 class Cells(NamedTuple):
-    """Rows, and what members make of them.
+    """Rows, and what components make of them.
 
     ``x`` (n, a) are numbers under normals of ``mean`` and ``std`` (k, a). ``features`` (n, m) are complete and have the
     slopes ``eta`` (k, m). ``levels`` (n, c) are looked up in ``tables`` (k, …) of logs, those of column j from
@@ -40,7 +40,7 @@ class Cells(NamedTuple):
 
 
 class CellSums(NamedTuple):
-    """What a pass gathers: Σ w r of each member (k,), and its sums over the cells of each kind.
+    """What a pass gathers: Σ w r of each component (k,), and its sums over the cells of each kind.
 
     ``moments`` are weight, centre, shift and scatter (k, a), ``total`` is Σ w r f (k, m), ``counts`` lie as the tables.
     """
@@ -53,10 +53,13 @@ class CellSums(NamedTuple):
     counts: Array
 
 
-def cells_expect(
+def columns_e_step(
     cells: Cells, log_weights: Array, weights: Array | None = None, shares: Array | None = None
 ) -> CellSums:
-    """Log-likelihood, entropy, weight and sums of one pass; w r of every row and member is written into ``shares``."""
+    """Log-likelihood, entropy, weight and sums of one pass.
+
+    W r of every row and component is written into ``shares``.
+    """
     x, mean, std, features, eta, levels, starts, tables, offset = cells
     height = -(0.5 * LOG_2PI + np.log(std))
     entries = np.concatenate([tables, np.zeros((len(mean), 1))], axis=1)  # −1, the last, is none
@@ -64,9 +67,9 @@ def cells_expect(
     def gather(rows: slice, log_w: Array, w: Array | None) -> CellSums:
         numbers, block, places = seen(x[rows], w), seen(features[rows], w), _places(levels[rows], starts)
         logits = block @ eta.T - offset + log_w
-        for member in range(len(mean)):
-            z = (numbers - mean[member]) / std[member]
-            logits[:, member] += np.where(np.isnan(numbers), 0.0, height[member] - 0.5 * z * z).sum(axis=1)
+        for component in range(len(mean)):
+            z = (numbers - mean[component]) / std[component]
+            logits[:, component] += np.where(np.isnan(numbers), 0.0, height[component] - 0.5 * z * z).sum(axis=1)
         for place in places.T:
             logits += entries[:, place].T
         value, entropy, r = shares_of(logits, w)
@@ -75,8 +78,8 @@ def cells_expect(
         counts = np.zeros_like(tables)
         for place in places.T:
             there = place >= 0
-            for member, own in enumerate(r.T):
-                counts[member] += np.bincount(place[there], own[there], tables.shape[1])
+            for component, own in enumerate(r.T):
+                counts[component] += np.bincount(place[there], own[there], tables.shape[1])
         return CellSums(value, entropy, r.sum(axis=0), moments(numbers, r), r.T @ block, counts)
 
     width = x.shape[1] + features.shape[1] + levels.shape[1]

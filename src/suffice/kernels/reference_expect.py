@@ -1,10 +1,11 @@
-"""One pass of EM over Gaussian members, in NumPy: these functions define what their compiled twins compute.
+"""One pass of EM over Gaussian components, in NumPy: these functions define what their compiled twins compute.
 
-With log densities as `gaussian_log_prob` has them, r = softmax(log_weights + log density) are the shares of the members
-in a row and w the row's weight: the answer is Σ w log Σ exp, the entropy −Σ w r log r, and the statistics of every
-member under the weights w r. log_weights is (k,) or (n, k) and forbids a member by −inf: its share is exactly 0. A row
-of weight 0 counts for nothing, whatever it holds. One that may belong to nobody makes the log-likelihood −inf and adds
-nothing else. A cell that is NaN or infinite makes it NaN or −inf, and the rest of the answer worthless.
+With log densities as `gaussian_log_prob` has them, r = softmax(log_weights + log density) are the shares of the
+components in a row and w the row's weight: the answer is Σ w log Σ exp, the entropy −Σ w r log r, and the statistics of
+every component under the weights w r. log_weights is (k,) or (n, k) and forbids a component by −inf: its share is
+exactly 0. A row of weight 0 counts for nothing, whatever it holds. One that may belong to nobody makes the
+log-likelihood −inf and adds nothing else. A cell that is NaN or infinite makes it NaN or −inf, and the rest of the
+answer worthless.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from suffice.kernels.reference import BLOCK_CELLS, BLOCK_ROWS, FADED, Array, Mom
 GaussianExpected: TypeAlias = tuple[float, float, Array, Array, Array, Array]
 
 
-def gaussian_expect(
+def gaussian_e_step(
     x: Real, mean: Array, whiten: Array, log_det: Array, log_weights: Array, weights: Array | None = None
 ) -> GaussianExpected:
-    """Log-likelihood, entropy, and weight (k,), centre, shift (k, d) and scatter matrix (k, d, d) of the members."""
-    return centred_expect(
+    """Log-likelihood, entropy, and weight (k,), centre, shift (k, d) and scatter matrix (k, d, d) of the components."""
+    return centred_e_step(
         x,
         lambda rows: reference.gaussian_log_prob(rows, mean, whiten, log_det),
         reference.scatter,
@@ -34,17 +35,20 @@ def gaussian_expect(
     )
 
 
-def shared_gaussian_expect(
+def tied_gaussian_e_step(
     x: Real, mean: Array, whiten: Array, log_det: float, log_weights: Array, weights: Array | None = None
 ) -> GaussianExpected:
-    """The same for members with one covariance, whiten (d, d); the scatter (1, d, d) is the sum of the members'."""
+    """The same for components with one covariance, whiten (d, d).
+
+    The scatter (1, d, d) is the sum of the components'.
+    """
     k, d = mean.shape
     everyones = np.broadcast_to(whiten, (k, d, d)), np.full(k, log_det)
-    expected = gaussian_expect(x, mean, *everyones, log_weights, weights)
+    expected = gaussian_e_step(x, mean, *everyones, log_weights, weights)
     return *expected[:5], expected[5].sum(axis=0, keepdims=True)
 
 
-def centred_expect(
+def centred_e_step(
     x: Real,
     log_prob: Callable[[Real], Array],
     scatter: Callable[[Real, Array], Moments],

@@ -1,12 +1,12 @@
-"""Gaussian members over rows of which cells are missing, in NumPy: these functions define what their twins compute.
+"""Gaussian components over rows of which cells are missing, in NumPy: these functions define what their twins compute.
 
 Rows (n, d) come by pattern, that is by which cells they have: those of pattern p are starts[p] … starts[p + 1], it has
 sizes[p] seen cells, and columns[p] names them first and the others after them. Given its seen cells x_o, the others of
 a row are Normal about μ_m + B(x_o − μ_o) with the covariance C. One Cholesky factor of Σ with the seen columns first
 holds B, C and the density of what was seen; C comes from a factor, not as a difference, and so is never less than
-nothing. What is expected of a member is the scatter of its rows, completed so, and C once for every one of them.
+nothing. What is expected of a component is the scatter of its rows, completed so, and C once for every one of them.
 
-Means are (k, d), covariances (k, d, d), or (1, d, d) where members share one. No cell is infinite.
+Means are (k, d), covariances (k, d, d), or (1, d, d) where components share one. No cell is infinite.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from suffice.kernels.reference_expect import softmax
 TOGETHER = 1 << 18  # numbers of a stack of matrices: 2 MB
 MANY = 64  # rows of a pattern that are worth a call of their own
 
-# Weight (k,), shift (k, d) of the mean from the member's own, scatter (k, d, d), entropy (k,) of the cells that were
+# Weight (k,), shift (k, d) of the mean from the component's own, scatter (k, d, d), entropy (k,) of the cells that were
 # not seen, and the weight (g, k) of each pattern.
 HoledMoments: TypeAlias = tuple[Array, Array, Array, Array, Array]
 HoledExpected: TypeAlias = tuple[float, float, Array, Array, Array, Array, Array]
@@ -140,7 +140,7 @@ def holed_scatter(
     weights: Array | None = None,
     codes: Integers | None = None,
 ) -> HoledMoments:
-    """What is expected of rows that belong to members: by weights (n, k), or to those that codes name, by (n,)."""
+    """What is expected of rows that belong to components: by weights (n, k), or to those that codes name, by (n,)."""
     found, w = _nothing(mean), np.ones(len(x)) if weights is None else weights
     for some, rows, cuts in parts(starts, cov.size):
         known, own = Told(cov, columns[some], sizes[some]), None if codes is None else codes[rows]
@@ -148,7 +148,7 @@ def holed_scatter(
     return found
 
 
-def holed_expect(
+def missing_e_step(
     x: Real,
     starts: Integers,
     columns: Integers,
@@ -158,7 +158,10 @@ def holed_expect(
     log_weights: Array,
     weights: Array | None = None,
 ) -> HoledExpected:
-    """One pass of EM: log-likelihood and entropy of the shares of members in rows, and `holed_scatter` under them."""
+    """One pass of EM: log-likelihood and entropy of the shares of components in rows.
+
+    And `holed_scatter` under them.
+    """
     likelihood, entropy, found = 0.0, 0.0, _nothing(mean)
     with np.errstate(invalid="ignore", over="ignore"):
         for some, rows, cuts in parts(starts, cov.size):

@@ -1,8 +1,10 @@
-"""One EM pass over the rows, in NumPy, for members whose log-density is a sum over cells; and k-means' nearest centre.
+"""One EM pass over the rows, in NumPy, for components whose log-density is a sum over cells.
+
+And k-means' nearest centre.
 
 Each pass turns rows into logits (b, k) a block at a time, these into responsibilities r by softmax, and adds Σ w r of
-what the family gathers: no (n, k) array is made. ``log_weights`` is (k,) or (n, k), where −inf forbids a member. It
-leads with the log-likelihood Σ w log Σ exp(logit) and the entropy −Σ w r log r. A row that no member can have makes
+what the family gathers: no (n, k) array is made. ``log_weights`` is (k,) or (n, k), where −inf forbids a component. It
+leads with the log-likelihood Σ w log Σ exp(logit) and the entropy −Σ w r log r. A row that no component can have makes
 the log-likelihood −inf and adds nothing; a row of no weight adds nothing whatever its cells.
 """
 
@@ -24,7 +26,7 @@ Nearest: TypeAlias = tuple[float, Array, Array]
 T = TypeVar("T")
 
 
-def normal_expect(x: Real, mean: Array, std: Array, log_weights: Array, weights: Array | None = None) -> NormalExpected:
+def normal_e_step(x: Real, mean: Array, std: Array, log_weights: Array, weights: Array | None = None) -> NormalExpected:
     """Log-likelihood, entropy, weight (k,), and centre, shift, scatter (k, d) under independent normal columns.
 
     The new mean is centre + shift, and the scatter Σ w r (x − mean)² about it. The rows are complete: a cell that is
@@ -35,9 +37,9 @@ def normal_expect(x: Real, mean: Array, std: Array, log_weights: Array, weights:
     def gather(rows: slice, log_w: Array, w: Array | None) -> tuple[float, float, Moments]:
         block = seen(x[rows], w)
         squares = np.empty((len(block), len(mean)))
-        for member, (m, s) in enumerate(zip(mean, std, strict=True)):
+        for component, (m, s) in enumerate(zip(mean, std, strict=True)):
             z = (block - m) / s
-            squares[:, member] = np.einsum("nd,nd->n", z, z)
+            squares[:, component] = np.einsum("nd,nd->n", z, z)
         value, entropy, r = shares_of(constant - 0.5 * squares + log_w, w)
         return value, entropy, _centred_moments(block, r)
 
@@ -48,7 +50,7 @@ def normal_expect(x: Real, mean: Array, std: Array, log_weights: Array, weights:
     return float(np.sum(value)), float(np.sum(entropy)), weight[:, 0], centre, shift, scatter
 
 
-def linear_expect(
+def linear_e_step(
     features: Real,
     eta: Array,
     offset: Array,
@@ -72,7 +74,7 @@ def linear_expect(
     return _added(each_block(gather, features.shape, len(eta), log_weights, weights))
 
 
-def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: Array | None = None) -> Expected:
+def table_e_step(levels: Integers, tables: Array, log_weights: Array, weights: Array | None = None) -> Expected:
     """Log-likelihood, entropy, weight (k,) and counts Σ w r (k, d, L) of levels (n, d); tables (k, d, L) are logs.
 
     A level outside 0 … L−1 is missing; a log-probability may be −inf.
@@ -89,8 +91,8 @@ def table_expect(levels: Integers, tables: Array, log_weights: Array, weights: A
         value, entropy, r = shares_of(logits, w)
         counts = np.empty((k, d, n_levels))
         for j in range(d):
-            for member, share in enumerate(r.T):
-                counts[member, j] = np.bincount(codes[seen[:, j], j], share[seen[:, j]], n_levels)
+            for component, share in enumerate(r.T):
+                counts[component, j] = np.bincount(codes[seen[:, j], j], share[seen[:, j]], n_levels)
         return value, entropy, r.sum(axis=0), counts
 
     return _added(each_block(gather, levels.shape, k, log_weights, weights))
@@ -111,9 +113,9 @@ def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArra
         apart = away[: len(block)]
         with np.errstate(invalid="ignore", over="ignore"):
             distance = np.empty((len(block), k))
-            for member, centre in enumerate(centres):
+            for component, centre in enumerate(centres):
                 np.subtract(block, centre, out=apart)
-                distance[:, member] = np.einsum("nd,nd->n", apart, apart)
+                distance[:, component] = np.einsum("nd,nd->n", apart, apart)
             best = distance.argmin(axis=1)
             least = distance[np.arange(len(block)), best]
         if codes is not None:
@@ -130,10 +132,10 @@ def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArra
             for j in range(d):
                 total[:, j] += np.bincount(best, apart[:, j], k)
             continue
-        for member in np.unique(best[counted]):
-            mine = counted & (best == member)
-            own = block[mine] - centres[member]
-            total[member] += own.sum(axis=0) if w is None else held[mine] @ own
+        for component in np.unique(best[counted]):
+            mine = counted & (best == component)
+            own = block[mine] - centres[component]
+            total[component] += own.sum(axis=0) if w is None else held[mine] @ own
     return inertia, weight, total
 
 
@@ -175,18 +177,18 @@ def _centred_moments(x: Array, r: Array) -> Moments:
     """Moments (k, d) with weights r (b, k): a first mean about a row, then squares about it."""
     k, d = r.shape[1], x.shape[1]
     weight, centre, shift, scatter = np.zeros((k, d)), np.zeros((k, d)), np.zeros((k, d)), np.zeros((k, d))
-    for member, share in enumerate(r.T):
+    for component, share in enumerate(r.T):
         total = share.sum()
         if total == 0:
             continue
-        weight[member] = total
+        weight[component] = total
         pivot = x[share.argmax()]
         middle = pivot + share @ (x - pivot) / total
         apart = x - middle
-        shift[member] = share @ apart / total
-        centre[member] = middle
-        apart -= shift[member]
-        scatter[member] = (share[:, None] * apart * apart).sum(axis=0)
+        shift[component] = share @ apart / total
+        centre[component] = middle
+        apart -= shift[component]
+        scatter[component] = (share[:, None] * apart * apart).sum(axis=0)
     return weight, centre, shift, scatter
 
 

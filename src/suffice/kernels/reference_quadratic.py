@@ -1,4 +1,6 @@
-"""Steps of EM over Gaussian members that are known by sums of products alone, in NumPy: what short climbs are made of.
+"""Steps of EM over Gaussian components that are known by sums of products alone, in NumPy.
+
+What short runs are made of.
 
 With y = (x − centre) · scale and y₀ = 1 a row is the products yᵢ yⱼ, i ≥ j, row by row of that triangle: m numbers. A
 score is linear in them, with coefficients (k, m), and so are the sums (k, m) from which the next coefficients follow.
@@ -14,19 +16,19 @@ import numpy as np
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_expect import softmax
 
-LOST = 1e6  # the largest growth of rounding errors: members a thousand standard deviations from the pilot
+LOST = 1e6  # the largest growth of rounding errors: components a thousand standard deviations from the pilot
 MANY_COLUMNS = 32  # from here on products of features would not stay in the cache
 SURE = 1e-9  # of a variance given the columns before, relative to what it is without: less may be rounding
-SEEN = 1e-8  # share of the rows that a member has at least
+SEEN = 1e-8  # share of the rows that a component has at least
 
 QuadraticSums: TypeAlias = tuple[float, float, Array]
 
 
 class Members(NamedTuple):
-    """What sums tell of Gaussian members, in units of the scale: weight (k,), mean, cov and coefficients.
+    """What sums tell of Gaussian components, in units of the scale: weight (k,), mean, cov and coefficients.
 
-    ``sure`` says whether that is all there is to say: no member lies on the floor, has no rows, or is so narrow or so
-    far from the centre that its digits are lost.
+    ``sure`` says whether that is all there is to say: no component lies on the floor, has no rows, or is so narrow or
+    so far from the centre that its digits are lost.
     """
 
     sure: bool
@@ -45,7 +47,7 @@ def triangle(size: int) -> tuple[Integers, Integers, Integers]:
     return rows, columns, back.ravel()
 
 
-def quadratic_expect(x: Real, weights: Array | None, centre: Array, scale: Array, coefficients: Array) -> QuadraticSums:
+def quadratic_e_step(x: Real, weights: Array | None, centre: Array, scale: Array, coefficients: Array) -> QuadraticSums:
     """Log-likelihood and entropy of rows under the coefficients (k, m), and the sums (k, m) of their products."""
     rows, columns, _ = triangle(len(centre) + 1)
     y = np.empty((len(x), len(centre) + 1))
@@ -61,7 +63,7 @@ def quadratic_expect(x: Real, weights: Array | None, centre: Array, scale: Array
 
 
 def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float) -> Members:
-    """The members that the sums (k, m) tell of, with ``ridge`` (d,) added to variances, none below ``floor`` (d, d).
+    """The components that the sums (k, m) tell of, with ``ridge`` (d,) added to variances, none below ``floor`` (d, d).
 
     ``log_scale`` is what the scale adds to a log density.
     """

@@ -1,4 +1,4 @@
-"""Loops of the M-step of Gaussian members that are known by sums of products, for Numba."""
+"""Loops of the M-step of Gaussian components that are known by sums of products, for Numba."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN201
 
@@ -42,7 +42,7 @@ def invert(lower, inverse):
 
 @kernel
 def unpack(sums, ridge, mean, cov, lost):
-    """Mean and covariance of one member; whether no more digits are lost than may be."""
+    """Mean and covariance of one component; whether no more digits are lost than may be."""
     d, weight, kept = mean.size, sums[0], True
     for i in range(d):
         row = (i + 1) * (i + 2) // 2
@@ -57,7 +57,7 @@ def unpack(sums, ridge, mean, cov, lost):
 
 @kernel
 def coefficients_of(sums, constant, mean, lower, inverse, out):
-    """Write the coefficients of one member, given the root of its covariance; returns how much terms cancel."""
+    """Write the coefficients of one component, given the root of its covariance; returns how much terms cancel."""
     d, growth = mean.size, 0.0
     invert(lower, inverse)
     for i in range(d):
@@ -82,7 +82,7 @@ def coefficients_of(sums, constant, mean, lower, inverse, out):
 
 
 @kernel
-def gaussian_members(sums, floor, ridge, constant, lost, sure, seen, mean, cov, out):
+def gaussian_components(sums, floor, ridge, constant, lost, sure, seen, mean, cov, out):
     """Fill mean (k, d), cov (k, d, d) and coefficients (k, m); whether that is all there is to say."""
     k, d = mean.shape
     lower, inverse, above = np.zeros((d, d)), np.zeros((d, d)), np.empty((d, d))

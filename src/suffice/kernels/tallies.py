@@ -21,14 +21,14 @@ NAN_BITS = np.uint64(0x7FF8000000000000)
 @kernel
 def sums(x, weights, codes, total):
     """Σ w x (k, m) of rows with at most one weight each."""
-    members, m = total.shape
-    rows = max(1024, 16 * members)
-    part = np.empty((members, m))
+    n_components, m = total.shape
+    rows = max(1024, 16 * n_components)
+    part = np.empty((n_components, m))
     for begin in range(0, x.shape[0], rows):
         part[:] = 0.0
         for i in range(begin, min(begin + rows, x.shape[0])):
             k = codes[i] if codes.size else 0
-            if 0 <= k < members:
+            if 0 <= k < n_components:
                 v = weights[i, 0] if weights.size else 1.0
                 for j in range(m):
                     part[k, j] += v * x[i, j]
@@ -38,11 +38,11 @@ def sums(x, weights, codes, total):
 @kernel
 def sparse_sums(values, places, ends, weights, codes, total):
     """Σ w x (k, width) of compressed rows with at most one weight each; returns the least x, or 0."""
-    members, width, least = total.shape[0], U64(total.shape[1]), 0.0
+    n_components, width, least = total.shape[0], U64(total.shape[1]), 0.0
     flat = total.reshape(total.size)
     for i in range(ends.size - 1):
         k = codes[i] if codes.size else 0
-        if 0 <= k < members:
+        if 0 <= k < n_components:
             v, row = weights[i, 0] if weights.size else 1.0, U64(k) * width
             for cell in range(U64(ends[i]), U64(ends[i + 1])):
                 flat[row + U64(places[cell])] += v * values[cell]
@@ -52,29 +52,29 @@ def sparse_sums(values, places, ends, weights, codes, total):
 
 @kernel
 def sparse_scores(values, places, ends, slopes, out):
-    """X · slopes (n, k) of compressed rows, slopes (width, k): the members side by side."""
-    members = slopes.shape[1]
+    """X · slopes (n, k) of compressed rows, slopes (width, k): the components side by side."""
+    n_components = slopes.shape[1]
     for i in range(ends.size - 1):
-        for k in range(members):
+        for k in range(n_components):
             out[i, k] = 0.0
         for cell in range(ends[i], ends[i + 1]):
             value, place = values[cell], places[cell]
-            for k in range(members):
+            for k in range(n_components):
                 out[i, k] += value * slopes[place, k]
 
 
 @kernel
 def counts(levels, weights, codes, total):
-    """Weight (d, n_levels, k) of every level, the members side by side."""
-    d, n_levels, members = total.shape
+    """Weight (d, n_levels, k) of every level, the components side by side."""
+    d, n_levels, n_components = total.shape
     for i in range(levels.shape[0]):
         k = codes[i] if codes.size else 0
-        if 0 <= k < members:
+        if 0 <= k < n_components:
             for j in range(d):
                 level = levels[i, j]
                 if 0 <= level < n_levels:
                     if weights.size and codes.size == 0:
-                        for h in range(members):
+                        for h in range(n_components):
                             total[j, level, h] += weights[i, h]
                     else:
                         total[j, level, k] += weights[i, 0] if weights.size else 1.0
@@ -83,13 +83,13 @@ def counts(levels, weights, codes, total):
 @kernel
 def whole_counts(levels, codes, total):
     """The same of rows without weights: how often, (d, n_levels, k) whole numbers."""
-    d, n_levels, members = total.shape
+    d, n_levels, n_components = total.shape
     if n_levels <= FEW_LEVELS:
         packed_counts(levels, codes, total)
         return
     for i in range(levels.shape[0]):
         k = codes[i]
-        if 0 <= k < members:
+        if 0 <= k < n_components:
             for j in range(d):
                 level = levels[i, j]
                 if 0 <= level < n_levels:
@@ -99,10 +99,10 @@ def whole_counts(levels, codes, total):
 @kernel
 def pack(levels, codes, packed):
     """Add rows to counters of eight bits each, (k, words, d): level 8 w + i of a column is byte i of its word w."""
-    members, words, d = packed.shape
+    n_components, words, d = packed.shape
     for i in range(levels.shape[0]):
         k, row = codes[i], levels[i]
-        if 0 <= k < members:
+        if 0 <= k < n_components:
             for word in range(words):
                 own, first = packed[k, word], np.int64(8 * word)
                 for j in range(d):
@@ -117,18 +117,18 @@ def packed_counts(levels, codes, total):
 
     A counter holds 255, so the words are emptied after as many rows.
     """
-    d, n_levels, members = total.shape
+    d, n_levels, n_components = total.shape
     words = -(-n_levels // 8)
-    packed, counted = np.zeros((members, words, d), U64), np.zeros((members, 8 * words, d), U64)
+    packed, counted = np.zeros((n_components, words, d), U64), np.zeros((n_components, 8 * words, d), U64)
     for begin in range(0, levels.shape[0], 255):
         pack(levels[begin : begin + 255], codes[begin : begin + 255], packed)
-        for k in range(members):
+        for k in range(n_components):
             for level in range(8 * words):
                 own, there, shift = packed[k, level // 8], counted[k, level], U64(8 * (level % 8))
                 for j in range(d):
                     there[j] += (own[j] >> shift) & U64(255)
         packed[:] = U64(0)
-    for k in range(members):
+    for k in range(n_components):
         for level in range(n_levels):
             for j in range(d):
                 total[j, level, k] += np.int64(counted[k, level, j])
@@ -161,11 +161,11 @@ def integer_range(x):
 @kernel
 def extremes(x, weights, codes, weight, low, high):
     """Weight, smallest and largest (k, d) of the seen cells that have weight, one weight per row."""
-    members, d = low.shape
+    n_components, d = low.shape
     for i in range(x.shape[0]):
         k = codes[i] if codes.size else 0
         v = weights[i, 0] if weights.size else 1.0
-        if 0 <= k < members and v > 0:
+        if 0 <= k < n_components and v > 0:
             for j in range(d):
                 cell = float(x[i, j])
                 weight[k, j] += v if not np.isnan(cell) else 0.0

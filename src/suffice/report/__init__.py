@@ -5,13 +5,15 @@ Needs the extras ``plot`` and ``app``.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
-from suffice.canvas import MissingExtraError
-from suffice.combinators.select import Selection
-from suffice.core.errors import ParameterError
-from suffice.core.shown import shown
+from suffice.display.names import display_name
+from suffice.errors import ParameterError
+from suffice.plot.canvas import MissingExtraError
+from suffice.selection.select import Selection
+from suffice.types import Data
 
 __all__ = ["render", "write"]
 
@@ -69,13 +71,13 @@ def write(
 
 def render(
     fit: Any,
-    data: Any = None,
+    data: Data = None,
     *,
     selection: Any = None,
     command: str | None = None,
     seed: int | None = None,
     title: str | None = None,
-    target: Any = None,
+    target: Hashable = None,
     schema: Any = None,
     date: str | None = None,
 ) -> str:
@@ -90,7 +92,7 @@ def render(
         raise ParameterError(msg)
     page = Page(fit, data, 0 if seed is None else int(seed), target)
     return str(template.render(
-        title=shown(title, 120) if title else f"A report on {page.kind}",
+        title=display_name(title, 120) if title else f"A report on {page.kind}",
         page=page, selection=selection, schema=schema, command=command, date=date,
     ))  # fmt: skip
 

@@ -6,36 +6,36 @@ from typing import Any
 
 import numpy as np
 
-from suffice.canvas import BLUE, GREY, axes, dress, title
-from suffice.combinators.evidence import Explanation, explain
-from suffice.core.labels import read_labels
-from suffice.core.parameters import Array
-from suffice.core.shown import shown
-from suffice.exhibit import Exhibit
+from suffice.display.names import display_name
+from suffice.models.explanation import Explanation, explain
+from suffice.plot.canvas import BLUE, GREY, axes, dress, title
+from suffice.plot.model_view import ModelView
+from suffice.tables.labels import read_labels
+from suffice.types import Array
 
 BINS = 10
 MOST = 20  # classes of a table
 LABELS = 30  # letters of a class
 
 
-def codes(exhibit: Exhibit, target: Any) -> Array:
+def codes(view: ModelView, target: Any) -> Array:
     """The class of each row by its number; −1 where it is unknown or none of the model's."""
     found = read_labels(np.asarray(target, dtype=object), "target", 1).columns[0]
-    return np.asarray(found.among(found.places(tuple(exhibit.model.labels))), dtype=int)
+    return np.asarray(found.among(found.places(tuple(view.model.labels))), dtype=int)
 
 
-def confusion(exhibit: Exhibit, true: Array) -> dict[str, Any] | None:
+def confusion(view: ModelView, true: Array) -> dict[str, Any] | None:
     """How often each class was taken for which, on rows whose class is known."""
-    k, seen = len(exhibit.parts), true >= 0
+    k, seen = len(view.parts), true >= 0
     if k > MOST or not seen.any():
         return None
     table = np.zeros((k, k), int)
-    np.add.at(table, (true[seen], exhibit.owners[seen]), 1)
-    names = [shown(name, LABELS) for name in exhibit.members]
+    np.add.at(table, (true[seen], view.owners[seen]), 1)
+    names = [display_name(name, LABELS) for name in view.components]
     rows = [{"name": names[j], "cells": table[j].tolist(), "right": _share(table[j, j], table[j].sum())}
             for j in range(k)]  # fmt: skip
     right = int(np.trace(table))
-    loss = -np.log(np.maximum(exhibit.shares[seen, true[seen]], 1e-300)).mean()
+    loss = -np.log(np.maximum(view.shares[seen, true[seen]], 1e-300)).mean()
     return {
         "names": names, "rows": rows, "right": _share(right, int(seen.sum())), "n": f"{int(seen.sum()):,}",
         "log_loss": f"{loss:.3f}",
@@ -46,11 +46,11 @@ def _share(part: int, whole: int) -> str:
     return "–" if not whole else f"{100 * part / whole:.1f} %"
 
 
-def calibration(exhibit: Exhibit, true: Array) -> Any:
+def calibration(view: ModelView, true: Array) -> Any:
     """How often the most probable class was right, by the probability that it had been given."""
     seen = true >= 0
-    sure = exhibit.shares[seen].max(axis=1)
-    right = exhibit.owners[seen] == true[seen]
+    sure = view.shares[seen].max(axis=1)
+    right = view.owners[seen] == true[seen]
     place = np.minimum((sure * BINS).astype(int), BINS - 1)
     count = np.bincount(place, minlength=BINS)
     there = count > 0
@@ -69,21 +69,21 @@ def calibration(exhibit: Exhibit, true: Array) -> Any:
     return ax
 
 
-def doubtful(exhibit: Exhibit, true: Array | None) -> tuple[int, Explanation] | None:
+def doubtful(view: ModelView, true: Array | None) -> tuple[int, Explanation] | None:
     """A row to explain: the surest of those that were wrong, else the one that is most in doubt."""
-    if len(exhibit.parts) < 2 or not exhibit.n:
+    if len(view.parts) < 2 or not view.n:
         return None
-    sure = exhibit.shares.max(axis=1)
-    wrong = np.zeros(exhibit.n, bool) if true is None else (true >= 0) & (true != exhibit.owners)
+    sure = view.shares.max(axis=1)
+    wrong = np.zeros(view.n, bool) if true is None else (true >= 0) & (true != view.owners)
     row = int(np.argmax(np.where(wrong, sure, -1.0))) if wrong.any() else int(np.argmin(sure))
-    one = exhibit.at(np.array([row]))
+    one = view.at(np.array([row]))
     values = {column.name: _value(column) for column in one.columns}
     by_place = list(values)
 
     def name(column: Any) -> Any:
         return column if column in values else by_place[column]
 
-    return row, explain(exhibit.model, one.rows, None, None, name, lambda column: values[name(column)])
+    return row, explain(view.model, one.rows, None, None, name, lambda column: values[name(column)])
 
 
 def _value(column: Any) -> Any:

@@ -12,13 +12,13 @@ from xml.etree import ElementTree as ET  # what is read here was written here
 
 import numpy as np
 
-from suffice.canvas import BAR, BLUE, DARK, GREY, MEMBERS
+from suffice.plot.canvas import BAR, BLUE, DARK, GREY, MEMBERS
 
 SVG = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
 LONG = re.compile(r"-?\d+\.\d{3,}(?![\d.e])")  # numbers finer than anyone can see
 DPI = 100  # of points, which are drawn as an image
-# Colours that follow the page's light or dark dress; members keep theirs, but for the darkest.
+# Colours that follow the page's light or dark dress; components keep theirs, but for the darkest.
 INK = {
     DARK: "var(--ink)",
     "#000000": "var(--ink)",

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Hashable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
 from suffice import plot
-from suffice.canvas import axes
-from suffice.combinators.columns import keyed, settled
-from suffice.combinators.select import Selection
-from suffice.core.errors import DataError, SufficeError
-from suffice.core.fit_portrait import errors_of
-from suffice.core.readings import many, number, percent, score
-from suffice.core.result import Fit
-from suffice.core.shown import shown
-from suffice.core.sketch import fingerprint
-from suffice.core.weights import Weights
+from suffice.display.fit_summary import errors_of
+from suffice.display.names import display_name
+from suffice.display.values import many, number, percent, score
+from suffice.em.result import Fit
 from suffice.engines.once import cached_property
-from suffice.exhibit import Column, Exhibit
-from suffice.frames.schema import Schema, infer
-from suffice.frames.subsample import SEED, subsample
-from suffice.plot_columns import panel
-from suffice.report import classes, members, simulated, strange
+from suffice.errors import DataError, SufficeError
+from suffice.models.columns import keyed, materialize
+from suffice.plot.canvas import axes
+from suffice.plot.columns import panel
+from suffice.plot.model_view import Column, ModelView
+from suffice.report import classes, components, simulated, strange
 from suffice.report.drawing import Sheets
+from suffice.schema.infer import Schema, infer
+from suffice.selection.select import Selection
+from suffice.statistics.weights import Weights
+from suffice.tables.sketch import fingerprint
+from suffice.tables.subsample import SEED, subsample
+from suffice.types import Data
 
 FITTED = 16  # columns with a figure of their own,
 CURVES = 96  # as far as their curves are not more than this
@@ -34,30 +36,30 @@ COLUMNS = 200  # lines of the table of columns
 COMPARED = 60  # columns of the tables of simulated rows
 CANDIDATES = 20  # lines of the table of runners-up
 PARAMETERS = 100  # numbers of a single distribution
-DOUBT = 0.9  # probability of the most probable member below which a row is in doubt
+DOUBT = 0.9  # probability of the most probable component below which a row is in doubt
 
 
 class Page:
     """All that a report shows of one model and its data."""
 
-    def __init__(self, found: Any, data: Any, seed: int, target: Any = None) -> None:
+    def __init__(self, found: Any, data: Data, seed: int, target: Hashable = None) -> None:
         """Read the data as the model does."""
         self.found, self.seed = found, seed
         self.fit = found if isinstance(found, Fit) else getattr(found, "fit_", None)
         self.data, kept = subsample(data)
-        self.exhibit = Exhibit.of(found, self.data)
-        self.total = self.exhibit.n if self.data is data else len(data)
-        if self.exhibit.rows is None:
+        self.view = ModelView.of(found, self.data)
+        self.total = self.view.n if self.data is data else len(data)
+        if self.view.rows is None:
             msg = "a report needs the rows: the fit no longer has them, so give them: report.write(fit, data, path)."
             raise DataError(msg)
-        self.named = len(getattr(self.exhibit.model, "labels", ())) == len(self.exhibit.parts)
-        self.word = "class" if self.named else "member"
+        self.named = len(getattr(self.view.model, "labels", ())) == len(self.view.parts)
+        self.word = "class" if self.named else "component"
         self.true = None if target is None or not self.named else self._classes(target, kept)
         self.sheets = Sheets()
 
-    def _classes(self, target: Any, kept: Any) -> Any:
+    def _classes(self, target: Hashable, kept: Any) -> Any:
         """The class of each row that is shown, by its number; ``kept``: which rows these are."""
-        found = classes.codes(self.exhibit, target)
+        found = classes.codes(self.view, target)
         if len(found) != self.total:
             msg = f"target has {many(len(found), 'label')} for {many(self.total, 'row')}; give one for each row."
             raise DataError(msg)
@@ -70,32 +72,32 @@ class Page:
 
     @property
     def told(self) -> Any:
-        """The portrait of the fit; of what is no fit, that of its distribution."""
-        return self.exhibit.portrait if self.fit is None else self.fit.portrait()
+        """The summary of the fit; of what is no fit, that of its distribution."""
+        return self.view.summarize if self.fit is None else self.fit.summarize()
 
     def _sentence(self) -> str:
         if self.fit is not None:
-            return shown(self.told.title, 300)
-        kind = "" if self.found is self.exhibit.model else f"{type(self.found).__name__}: "
-        wide = f"{many(self.exhibit.n, 'row')} × {many(len(self.exhibit.names), 'column')}"
-        return shown(f"{kind}{self.told.title}, {wide}", 300)
+            return display_name(self.told.title, 300)
+        kind = "" if self.found is self.view.model else f"{type(self.found).__name__}: "
+        wide = f"{many(self.view.n, 'row')} × {many(len(self.view.names), 'column')}"
+        return display_name(f"{kind}{self.told.title}, {wide}", 300)
 
     def _statistics(self) -> list[tuple[str, str]]:
-        found = [("rows", f"{self.exhibit.n:,}"), ("columns", f"{len(self.exhibit.names):,}")]
-        if self.exhibit.mixed:
-            found.append(("classes" if self.named else "members", str(len(self.exhibit.parts))))
+        found = [("rows", f"{self.view.n:,}"), ("columns", f"{len(self.view.names):,}")]
+        if self.view.mixed:
+            found.append(("classes" if self.named else "components", str(len(self.view.parts))))
         known = {one.name: one.value for one in self.told.statistics}
-        found.append(("parameters", f"{int(known.pop('parameters', self.exhibit.model.n_parameters)):,}"))
+        found.append(("parameters", f"{int(known.pop('parameters', self.view.model.n_parameters)):,}"))
         share = known.pop("entropy", None)
         found += [(name, score(value)) for name, value in known.items()]
         found += [] if share is None else [("entropy of who made a row", percent(abs(float(share))))]
-        if self.exhibit.mixed:
-            found.append(("rows in doubt", percent(float(np.mean(self.exhibit.shares.max(axis=1) < DOUBT)))))
+        if self.view.mixed:
+            found.append(("rows in doubt", percent(float(np.mean(self.view.shares.max(axis=1) < DOUBT)))))
         return found
 
     def _holes(self) -> dict[str, Any]:
-        missing = [int((~column.seen).sum()) for column in self.exhibit.drawable]
-        cells = self.exhibit.n * max(len(missing), 1)
+        missing = [int((~column.seen).sum()) for column in self.view.drawable]
+        cells = self.view.n * max(len(missing), 1)
         return {"missing": f"{sum(missing):,}", "missing_share": percent(sum(missing) / max(cells, 1)),
                 "holed": sum(1 for one in missing if one)}  # fmt: skip
 
@@ -103,7 +105,7 @@ class Page:
         """A line for each column: family, why, holes, and what it tells; then the columns that were left out."""
         known = self._findings(schema)
         lines = []
-        for column in self.exhibit.columns:
+        for column in self.view.columns:
             finding = known.pop(column.name, None)
             if finding is not None and column.family == "MultivariateNormal":
                 finding = finding.together()
@@ -111,14 +113,14 @@ class Page:
             few = 0.0 if column.kind == "vector" else 1.0 - float(np.mean(column.seen))
             levels = f"{len(column.levels)} levels" if column.kind == "label" else column.kind
             lines.append({
-                "name": shown(column.label), "family": column.family, "kind": levels,
-                "why": shown(finding.why, 160) if same else "", "missing": percent(few),
-                "tells": f"{self.exhibit.tells(column):.2f}",
+                "name": display_name(column.label), "family": column.family, "kind": levels,
+                "why": display_name(finding.why, 160) if same else "", "missing": percent(few),
+                "tells": f"{self.view.tells(column):.2f}",
             })  # fmt: skip
         for name, finding in known.items():
             why = finding.why if finding.family is None else "not in the model"
             why = f"left out: {why.removeprefix('left out ')}"
-            lines.append({"name": shown(name), "family": "–", "kind": "", "why": shown(why, 160),
+            lines.append({"name": display_name(name), "family": "–", "kind": "", "why": display_name(why, 160),
                           "missing": percent(finding.missing), "tells": ""})  # fmt: skip
         if len(lines) > COLUMNS:
             rest = {
@@ -135,7 +137,7 @@ class Page:
     def _findings(self, schema: Any) -> dict[Any, Any]:
         """What was found of the columns when their families were chosen; looked at again where nobody kept it."""
         if schema is None:
-            if self.data is None or not (keyed(settled(self.data)) or np.ndim(self.data) == 2):
+            if self.data is None or not (keyed(materialize(self.data)) or np.ndim(self.data) == 2):
                 return {}
             try:
                 schema = infer(self.data)
@@ -147,8 +149,8 @@ class Page:
         """What to know before trusting it."""
         found = list(getattr(self.fit, "alerts", ()) or getattr(self.found, "alerts_", ()))
         found += [] if chosen is None else [alert for alert in chosen.alerts if alert not in found]
-        found += [("identifier", text) for text in map(self.exhibit.noisy, self.exhibit.columns) if text]
-        return [{"code": shown(code), "text": shown(text, 1000)} for code, text in found]
+        found += [("identifier", text) for text in map(self.view.noisy, self.view.columns) if text]
+        return [{"code": display_name(code), "text": display_name(text, 1000)} for code, text in found]
 
     # ---- choices -----------------------------------------------------------------------------------------------------
     def runners_up(self, chosen: Selection | None) -> dict[str, Any] | None:
@@ -160,47 +162,48 @@ class Page:
         for row in chosen.table[:CANDIDATES]:
             gap = row[chosen.criterion] - best
             rows.append({
-                "n": row["n_components"], "what": shown(row["structure"] or row["family"], 40),
+                "n": row["n_components"], "what": display_name(row["structure"] or row["family"], 40),
                 "log_likelihood": score(row["log_likelihood"]), "parameters": row["n_parameters"],
                 "bic": score(row["bic"]), "aic": score(row["aic"]), "icl": score(row["icl"]),
                 "gap": "best" if row is chosen.table[0] else f"{gap:+.1f}".replace("-", "−"),
                 "note": "spurious" if row["spurious"] else "" if row["converged"] else "not converged",
             })  # fmt: skip
         drawing = self.sheets.draw(
-            f"{chosen.criterion.upper()} of the candidates by number of members",
+            f"{chosen.criterion.upper()} of the candidates by number of components",
             lambda: plot.selection(chosen, ax=axes(None, (6.0, 3.6))),
         )
         return {"rows": rows, "more": max(len(chosen.table) - CANDIDATES, 0), "drawing": drawing,
                 "criterion": chosen.criterion.upper().replace("_", "-"), "count": len(chosen.table),
                 "several": len({row["what"] for row in rows}) > 1}  # fmt: skip
 
-    # ---- members -----------------------------------------------------------------------------------------------------
+    # ---- components
+    # -----------------------------------------------------------------------------------------------------
     @cached_property
     def cards(self) -> tuple[list[dict[str, Any]], int]:
-        """A card for each member, and how many members have none."""
-        return members.cards(self.exhibit)
+        """A card for each component, and how many components have none."""
+        return components.cards(self.view)
 
     @property
     def key(self) -> list[dict[str, Any]]:
-        """The members by name and colour; none where there is only one."""
-        return self.cards[0] if self.exhibit.mixed else []
+        """The components by name and colour; none where there is only one."""
+        return self.cards[0] if self.view.mixed else []
 
     def parameters(self) -> list[dict[str, str]]:
         """Of a single distribution: its numbers."""
         own = self._own_parameters()
         several = len({one.column for one in own}) > 1
         return [
-            {"name": shown(f"{shown(one.column)}: {one.label}" if several else one.label, 80),
+            {"name": display_name(f"{display_name(one.column)}: {one.label}" if several else one.label, 80),
              "value": number(one.value, 5), "error": "fixed" if one.fixed else number(one.error, 3),
              "interval": f"{number(one.low)} … {number(one.high)}" if np.isfinite(one.error) and not one.fixed else ""}
             for one in own[:PARAMETERS]
         ]  # fmt: skip
 
     def _own_parameters(self) -> list[Any]:
-        """The numbers of a single distribution, or of the only member of a mixture, by column."""
-        told = self.exhibit.model.portrait(self.exhibit.names, self.fit).parameters
+        """The numbers of a single distribution, or of the only component of a mixture, by column."""
+        told = self.view.model.summarize(self.view.names, self.fit).parameters
         if self.fit is not None and not any(np.isfinite(one.error) for one in told):
-            told = self.exhibit.model.numbers(self.exhibit.names, errors_of(self.fit))
+            told = self.view.model.numbers(self.view.names, errors_of(self.fit))
         place = {name: i for i, name in enumerate(self._in_order())}
         kept = [one for one in told if one.column is not None or one.label != "weight"]
         return sorted(kept, key=lambda one: place.get(one.column, len(place)))
@@ -208,36 +211,34 @@ class Page:
     def _in_order(self) -> list[Any]:
         """The columns in the order of the table that was fitted, as far as that is known."""
         known = [name for name, *_ in getattr(self.fit, "layout", ())]
-        return [*known, *(name for name in self.exhibit.names if name not in known)]
+        return [*known, *(name for name in self.view.names if name not in known)]
 
     # ---- figures -----------------------------------------------------------------------------------------------------
     def fitted(self) -> dict[str, Any]:
         """A figure for each of the most telling columns."""
-        chosen = self.exhibit.most_telling(int(np.clip(CURVES // (len(self.key) + 1), 4, FITTED)))
+        chosen = self.view.most_informative(int(np.clip(CURVES // (len(self.key) + 1), 4, FITTED)))
 
         def drawn(column: Column) -> Any:
             return self.sheets.draw(
-                f"{shown(column.label)}: observed and fitted",
-                lambda: panel(self.exhibit, column, axes(None, (3.7, 2.6))),
+                f"{display_name(column.label)}: observed and fitted",
+                lambda: panel(self.view, column, axes(None, (3.7, 2.6))),
             )
 
         drawings = [drawn(column) for column in chosen]
-        return {"drawings": drawings, "left_out": len(self.exhibit.columns) - len(chosen)}
+        return {"drawings": drawings, "left_out": len(self.view.columns) - len(chosen)}
 
     def pairs(self) -> Any:
         """Pairs of the most telling columns."""
-        if len(self.exhibit.drawable) < 2:
+        if len(self.view.drawable) < 2:
             return None
-        names = ", ".join(shown(column.label) for column in self.exhibit.most_telling(4))
-        return self.sheets.draw(f"rows in pairs of the columns {names}", lambda: plot.pairs(self.exhibit, rows=POINTS))
+        names = ", ".join(display_name(column.label) for column in self.view.most_informative(4))
+        return self.sheets.draw(f"rows in pairs of the columns {names}", lambda: plot.pairs(self.view, rows=POINTS))
 
     def profile(self) -> Any:
-        """The members side by side."""
-        if not self.exhibit.mixed or not self.exhibit.drawable:
+        """The components side by side."""
+        if not self.view.mixed or not self.view.drawable:
             return None
-        return self.sheets.draw(
-            f"{self.word} by {self.word}: means and probabilities", lambda: plot.profile(self.exhibit)
-        )
+        return self.sheets.draw(f"{self.word} by {self.word}: means and probabilities", lambda: plot.profile(self.view))
 
     def traces(self) -> Any:
         """How the passes climbed."""
@@ -258,14 +259,16 @@ class Page:
     def simulated(self) -> dict[str, Any]:
         """Rows that the model draws, beside the real ones."""
         try:
-            drawn, n = simulated.simulate(self.exhibit, self.seed)
+            drawn, n = simulated.simulate(self.view, self.seed)
         except (SufficeError, NotImplementedError) as error:
-            return {"why": shown(error, 300)}
-        found = simulated.comparison(self.exhibit, drawn, COMPARED)
-        telling = {column.name for column in self.exhibit.most_telling(simulated.PANELS)}
+            return {"why": display_name(error, 300)}
+        found = simulated.comparison(self.view, drawn, COMPARED)
+        telling = {column.name for column in self.view.most_informative(simulated.PANELS)}
 
         def against(pair: simulated.Pair) -> Any:
-            return self.sheets.draw(f"{shown(pair.real.label)}: simulated against real", lambda: simulated.panel(pair))
+            return self.sheets.draw(
+                f"{display_name(pair.real.label)}: simulated against real", lambda: simulated.panel(pair)
+            )
 
         panels = [against(pair) for pair in found["pairs"] if pair.real.name in telling]
         matrix = found["correlations"]
@@ -277,7 +280,7 @@ class Page:
 
     def strangest(self) -> list[dict[str, Any]]:
         """The rows with the most surprising cells."""
-        return strange.strangest(self.exhibit)
+        return strange.strangest(self.view)
 
     def classified(self) -> dict[str, Any] | None:
         """Of a classifier: whom it confuses, how well it is calibrated, and the evidence of one row."""
@@ -286,9 +289,9 @@ class Page:
         table = drawing = None
         true = self.true
         if true is not None and (true >= 0).any():
-            table = classes.confusion(self.exhibit, true)
-            drawing = self.sheets.draw("calibration on these rows", lambda: classes.calibration(self.exhibit, true))
-        case = classes.doubtful(self.exhibit, self.true)
+            table = classes.confusion(self.view, true)
+            drawing = self.sheets.draw("calibration on these rows", lambda: classes.calibration(self.view, true))
+        case = classes.doubtful(self.view, self.true)
         why = None
         if case is not None:
             why = self.sheets.draw(f"evidence of row {case[0]}", lambda: _evidence(case[1]))
@@ -297,38 +300,38 @@ class Page:
             "drawing": drawing,
             "why": why,
             "row": None if case is None else f"{case[0]:,}",
-            "wrong": case is not None and self.true is not None and self.true[case[0]] != self.exhibit.owners[case[0]],
+            "wrong": case is not None and self.true is not None and self.true[case[0]] != self.view.owners[case[0]],
         }
 
     # ---- where it comes from -----------------------------------------------------------------------------------------
     def provenance(self, command: Any, date: Any) -> list[tuple[str, str]]:
         """What made it, of which data, with which versions; no date but the one that is given."""
-        exhibit = self.exhibit
-        held = Weights(exhibit.n) if exhibit.row_weights is None else Weights.of(exhibit.row_weights, exhibit.n)
-        told = [("command", shown(command, 2000))] if command else []
-        told += [("date", shown(date, 60))] if date else []
+        view = self.view
+        held = Weights(view.n) if view.row_weights is None else Weights.of(view.row_weights, view.n)
+        told = [("command", display_name(command, 2000))] if command else []
+        told += [("date", display_name(date, 60))] if date else []
         told += [
             ("seed", str(self.seed)),
-            ("rows × columns", f"{self.total:,} × {len(exhibit.names):,}"),
-            ("data fingerprint", f"{fingerprint(exhibit.rows, held):016x}"),
+            ("rows × columns", f"{self.total:,} × {len(view.names):,}"),
+            ("data fingerprint", f"{fingerprint(view.rows, held):016x}"),
             ("model", self.kind),
         ]
-        if self.total != exhibit.n:
-            told.append(("rows shown", f"a sample of {exhibit.n:,}, chosen by seed {SEED}"))
+        if self.total != view.n:
+            told.append(("rows shown", f"a sample of {view.n:,}, chosen by seed {SEED}"))
         told += [(name, _version(name)) for name in ("suffice", "numpy", "scipy", "matplotlib")]
         return [*told, ("python", f"{platform.python_version()} on {platform.system()}")]
 
     @property
     def kind(self) -> str:
         """The model in few words."""
-        kinds = " and ".join(dict.fromkeys(part.name for part in self.exhibit.parts))
-        d = len(self.exhibit.names)
+        kinds = " and ".join(dict.fromkeys(part.name for part in self.view.parts))
+        d = len(self.view.names)
         columns = "" if d == 1 else f" over {d} columns"
-        if not self.exhibit.mixed:
+        if not self.view.mixed:
             return kinds + columns
-        count = len(self.exhibit.parts)
+        count = len(self.view.parts)
         if kinds == "Product":
-            return f"{count} {'classes' if self.named else 'members'}{columns}"
+            return f"{count} {'classes' if self.named else 'components'}{columns}"
         return f"{count} × {kinds}{columns}"
 
 

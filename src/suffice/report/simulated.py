@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.canvas import BLUE, DARK, GREY, axes, dress, plain, title
-from suffice.core.parameters import Array
-from suffice.core.readings import number, percent
-from suffice.core.shown import shown
-from suffice.exhibit import Column, Exhibit
+from suffice.display.names import display_name
+from suffice.display.values import number, percent
+from suffice.plot.canvas import BLUE, DARK, GREY, axes, dress, plain, title
+from suffice.plot.model_view import Column, ModelView
+from suffice.types import Array
 
 MOST = 100_000  # rows that are drawn
 LEVELS = 6  # of a column in the table
@@ -35,22 +35,22 @@ class Pair:
         return self.real.values[self.real.seen], self.drawn.values[self.drawn.seen]
 
 
-def simulate(exhibit: Exhibit, seed: int) -> tuple[Exhibit, int]:
+def simulate(view: ModelView, seed: int) -> tuple[ModelView, int]:
     """As many rows as there are, drawn by the model, in the form in which it reads rows."""
-    n = min(max(exhibit.n, 1), MOST)
-    rows = exhibit.model.read(exhibit.model.sample(n, seed))
-    return replace(exhibit, rows=rows, row_weights=None), n
+    n = min(max(view.n, 1), MOST)
+    rows = view.model.read(view.model.sample(n, seed))
+    return replace(view, rows=rows, row_weights=None), n
 
 
-def comparison(exhibit: Exhibit, drawn: Exhibit, most: int) -> dict[str, Any]:
+def comparison(view: ModelView, drawn: ModelView, most: int) -> dict[str, Any]:
     """The tables of the most telling columns: numbers by moments and quantiles, labels by shares, and correlations."""
-    kept = {column.name for column in exhibit.most_telling(most)}
-    pairs = [Pair(a, b) for a, b in zip(exhibit.columns, drawn.columns, strict=True) if a.name in kept]
+    kept = {column.name for column in view.most_informative(most)}
+    pairs = [Pair(a, b) for a, b in zip(view.columns, drawn.columns, strict=True) if a.name in kept]
     amounts = [_amounts(pair) for pair in pairs if pair.real.kind != "label"]
     labels = [row for pair in pairs if pair.real.kind == "label" for row in _labels(pair)]
     found = _correlations(pairs)
     return {
-        "left_out": len(exhibit.columns) - len(pairs),
+        "left_out": len(view.columns) - len(pairs),
         "pairs": pairs,
         "amounts": amounts,
         "labels": labels,
@@ -61,12 +61,12 @@ def comparison(exhibit: Exhibit, drawn: Exhibit, most: int) -> dict[str, Any]:
 def _amounts(pair: Pair) -> dict[str, Any]:
     real, drawn = pair.cells
     if not len(real) or not len(drawn):
-        return {"name": shown(pair.real.label), "cells": ["–"] * 10, "distance": "–", "far": False}
+        return {"name": display_name(pair.real.label), "cells": ["–"] * 10, "distance": "–", "far": False}
     sides = [[np.mean(x), np.std(x), *np.quantile(x, QUANTILES)] for x in (real, drawn)]
     figures = [number(float(value)) for both in zip(*sides, strict=True) for value in both]
     distance = _distance(real, drawn)
     far = distance > CHANCE * np.sqrt(1 / len(real) + 1 / len(drawn))
-    return {"name": shown(pair.real.label), "cells": figures, "distance": f"{distance:.3f}", "far": bool(far)}
+    return {"name": display_name(pair.real.label), "cells": figures, "distance": f"{distance:.3f}", "far": bool(far)}
 
 
 def _distance(real: Array, drawn: Array) -> float:
@@ -83,13 +83,14 @@ def _labels(pair: Pair) -> list[dict[str, Any]]:
     for i in order[:LEVELS]:
         difference = 100 * (drawn[i] - real[i])
         rows.append({
-            "name": shown(pair.real.label), "level": shown(pair.real.levels[i], 30), "real": percent(real[i]),
+            "name": display_name(pair.real.label),
+            "level": display_name(pair.real.levels[i], 30), "real": percent(real[i]),
             "drawn": percent(drawn[i]), "difference": f"{difference:+.1f}".replace("-", "−"),
         })  # fmt: skip
     if len(order) > LEVELS:
         rest = order[LEVELS:]
         rows.append({
-            "name": shown(pair.real.label), "level": f"{len(rest)} others", "real": percent(real[rest].sum()),
+            "name": display_name(pair.real.label), "level": f"{len(rest)} others", "real": percent(real[rest].sum()),
             "drawn": percent(drawn[rest].sum()), "difference": "",
         })  # fmt: skip
     return rows
@@ -106,7 +107,7 @@ def _correlations(pairs: list[Pair]) -> dict[str, Any] | None:
     rows, columns = np.triu_indices(len(usable), 1)
     order = np.argsort(-apart[rows, columns], kind="stable")
     largest = [
-        {"pair": f"{shown(names[rows[i]])} and {shown(names[columns[i]])}",
+        {"pair": f"{display_name(names[rows[i]])} and {display_name(names[columns[i]])}",
          "real": number(real[rows[i], columns[i]], 2), "drawn": number(drawn[rows[i], columns[i]], 2)}
         for i in order[:5]
     ]  # fmt: skip

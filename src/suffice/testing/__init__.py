@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.distribution import Distribution
-from suffice.core.errors import ParameterError
+from suffice.errors import ParameterError
 from suffice.testing import additive, asking, believing, estimating, values  # noqa: F401 (they enter their laws)
 from suffice.testing.law import LAWS, DoesNotApply, Entry, LawBroken
 

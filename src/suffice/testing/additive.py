@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import UnsupportedError
-from suffice.core.statistics import Extremes, member
-from suffice.core.weights import OneHot
 from suffice.engines import local
+from suffice.errors import UnsupportedError
+from suffice.statistics.sums import Extremes, component_statistics
+from suffice.statistics.weights import OneHot
 from suffice.testing.law import (
     DoesNotApply,
     close,
@@ -77,10 +77,10 @@ def scaling_keeps_the_estimate(dist: Any, rng: np.random.Generator) -> None:
     same_value(dist.estimate(stats * 0.25), dist.estimate(stats), x, 1e-7, "a quarter of the statistics")
 
 
-@law("k together = k alone", "a formula that mixes the members' axis with another, OneHot handled apart")
+@law("k together = k alone", "a formula that mixes the components' axis with another, OneHot handled apart")
 def together_is_alone(dist: Any, rng: np.random.Generator) -> None:
-    """A stack under (n, k) weights gathers, estimates and scores as each member alone does."""
-    k = 3 if dist.lone else dist.members
+    """A stack under (n, k) weights gathers, estimates and scores as each component alone does."""
+    k = 3 if dist.lone else dist.n_components
     x = rows_of(dist, rng)
     stack = dist.stack(k) if dist.lone else dist
     weights = rng.uniform(0.1, 2.0, (len(x), k))
@@ -91,26 +91,26 @@ def together_is_alone(dist: Any, rng: np.random.Generator) -> None:
     same_statistics(coded, stack.suffstats(x, dense), ROUNDING, "OneHot against its dense matrix")
     scores = stack.log_prob(x)
     require(scores.shape == (len(x), k), f"log_prob of a stack has shape {scores.shape} instead of {(len(x), k)}.")
-    for index, alone in enumerate(stack.each):
-        close(scores[:, index], alone.log_prob(x), 1e-11, f"log_prob of member {index}")
+    for index, alone in enumerate(stack.unstacked):
+        close(scores[:, index], alone.log_prob(x), 1e-11, f"log_prob of component {index}")
         mine = alone.suffstats(x, weights[:, index])
-        same_statistics(of_member(together, index), mine, ROUNDING, f"statistics of member {index}")
+        same_statistics(of_component(together, index), mine, ROUNDING, f"statistics of component {index}")
     learnable(dist)
     different = stack.estimate(together)
     scores = different.log_prob(x)
-    for index, alone in enumerate(different.each):
-        close(scores[:, index], alone.log_prob(x), 1e-11, f"log_prob of the learned member {index}")
-    if stack.n_parameters < sum(alone.n_parameters for alone in stack.each):
-        return  # the members share parameters: together they learn something else
-    for index, alone in enumerate(stack.each):
+    for index, alone in enumerate(different.unstacked):
+        close(scores[:, index], alone.log_prob(x), 1e-11, f"log_prob of the learned component {index}")
+    if stack.n_parameters < sum(alone.n_parameters for alone in stack.unstacked):
+        return  # the components share parameters: together they learn something else
+    for index, alone in enumerate(stack.unstacked):
         mine = alone.estimate(alone.suffstats(x, weights[:, index]))
-        same_value(different.each[index], mine, x, 1e-7, f"estimate of member {index}")
+        same_value(different.unstacked[index], mine, x, 1e-7, f"estimate of component {index}")
 
 
-def of_member(stats: Any, index: int) -> Any:
-    """The statistics of one member, as it would gather them alone."""
-    cut = member(stats, index)
-    return cut.parts[0] if getattr(cut, "of_members", False) else cut
+def of_component(stats: Any, index: int) -> Any:
+    """The statistics of one component, as it would gather them alone."""
+    cut = component_statistics(stats, index)
+    return cut.parts[0] if getattr(cut, "of_components", False) else cut
 
 
 @law("missing = absent", "gather or log_density that does not ask which cells were seen")
@@ -168,7 +168,7 @@ def removing_is_never_seen(dist: Any, rng: np.random.Generator) -> None:
 def forms_agree(dist: Any, rng: np.random.Generator) -> None:
     """One axis, two axes, lists, read-only, strided, float32, ints and bools are the same rows."""
     if not dist.lone:
-        raise DoesNotApply("rows are read alike by a stack and by its members")
+        raise DoesNotApply("rows are read alike by a stack and by its components")
     x = rows_of(dist, rng)
     expected, scores = dist.suffstats(x), dist.log_prob(x)
     frozen = x.copy()

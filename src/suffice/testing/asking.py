@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.calculus import FIRST, smooth_scale
-from suffice.core.exponential import ExponentialFamily
-from suffice.core.parameters import Array
+from suffice.core.exponential_family import ExponentialFamily
+from suffice.numerics.derivatives import FIRST, smooth_scale
 from suffice.testing.law import (
     DoesNotApply,
     close,
@@ -20,13 +19,14 @@ from suffice.testing.law import (
     one_cell,
     require,
 )
+from suffice.types import Array
 
 MANY = 4000
 
 
 def vector_draws(dist: Any, rng: np.random.Generator, n: int = 20_000) -> tuple[Any, Array]:
-    """One member of a distribution over vectors, and many draws of it."""
-    alone = dist.each[0]
+    """One component of a distribution over vectors, and many draws of it."""
+    alone = dist.unstacked[0]
     if not alone.row_vector and alone.batch:
         alone = alone.reshaped(lambda value: value[0])
     return alone, np.asarray(alone.sample(n, rng))
@@ -173,7 +173,7 @@ def entropy_is_expected_surprise(dist: Any, rng: np.random.Generator) -> None:
     cell = one_cell(dist)
     close(cell.entropy(), expectation(cell, lambda x: -np.asarray(cell.log_prob(x))), 1e-8, "entropy")
     if not dist.lone:
-        close(dist.entropy(), [one.entropy() for one in dist.each], 1e-12, "entropy of the members")
+        close(dist.entropy(), [one.entropy() for one in dist.unstacked], 1e-12, "entropy of the components")
 
 
 @law("kl ≥ 0, and 0 only to itself", "kl, mean_statistic, entropy_cell")

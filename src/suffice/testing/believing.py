@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import ParameterError, UnsupportedError
-from suffice.core.posterior import at
+from suffice.bayes.posterior import at
+from suffice.errors import ParameterError, UnsupportedError
 from suffice.testing.law import DoesNotApply, close, law, require, rows_of
 
 
@@ -48,8 +48,8 @@ def typical_prior(kind: Any, dist: Any, rng: np.random.Generator) -> Any:
     return prior
 
 
-def members_evidence(posterior: Any) -> Any:
-    """The log evidence as an array: one number per member."""
+def components_evidence(posterior: Any) -> Any:
+    """The log evidence as an array: one number per component."""
     return np.asarray(posterior.log_evidence, dtype=float)
 
 
@@ -62,7 +62,7 @@ def points_of(posterior: Any, rng: np.random.Generator, n: int = 4) -> list[Any]
 
 
 def density(belief: Any, point: Any) -> Any:
-    """Log density of a belief at a point, member by member (columns added)."""
+    """Log density of a belief at a point, component by component (columns added)."""
     cells = np.asarray(belief.stacked.log_cell(lifted(belief, point)), dtype=float)
     return cells.sum(axis=-1)
 
@@ -78,7 +78,7 @@ def lifted(belief: Any, point: Any) -> Any:
 
 
 def likelihood_at(likelihood: Any, point: Any, stats: Any) -> Any:
-    """Log likelihood of the statistics at a parameter, member by member."""
+    """Log likelihood of the statistics at a parameter, component by component."""
     return np.atleast_1d(at(likelihood.for_statistics(stats), point).log_likelihood(stats))
 
 
@@ -91,7 +91,7 @@ def bayes_rule(dist: Any, rng: np.random.Generator) -> None:
         posterior = likelihood.posterior(stats, prior)
         for point in points_of(posterior, rng):
             joint = likelihood_at(likelihood, point, stats) + density(prior, point)
-            expected = joint - np.atleast_1d(members_evidence(posterior))
+            expected = joint - np.atleast_1d(components_evidence(posterior))
             close(density(posterior.belief, point), expected, 1e-8, f"{type(prior).__name__} at {point}")
 
 
@@ -105,10 +105,10 @@ def posterior_after_posterior(dist: Any, rng: np.random.Generator) -> None:
         whole = likelihood.posterior(likelihood.suffstats(x), prior)
         for name in whole.belief.specs():
             close(getattr(second.belief, name), getattr(whole.belief, name), 1e-10, f"{name} in two steps")
-        steps = members_evidence(first) + members_evidence(second)
-        close(steps, members_evidence(whole), 1e-9, "log evidence in two steps")
+        steps = components_evidence(first) + components_evidence(second)
+        close(steps, components_evidence(whole), 1e-9, "log evidence in two steps")
         nothing = likelihood.posterior(likelihood.suffstats(x[:0]), prior)
-        close(nothing.log_evidence, np.zeros_like(members_evidence(nothing)), 1e-10, "log evidence of no rows")
+        close(nothing.log_evidence, np.zeros_like(components_evidence(nothing)), 1e-10, "log evidence of no rows")
         for name in nothing.belief.specs():
             close(
                 np.broadcast_to(getattr(prior, name), np.shape(getattr(nothing.belief, name))),
@@ -127,7 +127,7 @@ def predictive_is_ratio(dist: Any, rng: np.random.Generator) -> None:
         predictive = before.predictive()
         for row in range(9, 14):
             after = likelihood.posterior(likelihood.suffstats(np.concatenate([x[:9], x[row : row + 1]])), prior)
-            ratio = members_evidence(after) - members_evidence(before)
+            ratio = components_evidence(after) - components_evidence(before)
             got = np.asarray(predictive.log_prob(x[row : row + 1]))[0]
             close(got, ratio, 1e-9, f"{type(prior).__name__}: log p of the new row {x[row]}")
 

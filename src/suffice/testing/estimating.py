@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.calculus import FIRST, STEP, smooth_scale
-from suffice.core.em import climb
-from suffice.core.errors import ParameterError, UnsupportedError
-from suffice.core.parameters import Array
+from suffice.em.loop import run_em
+from suffice.em.training import TrainingData
+from suffice.errors import ParameterError, UnsupportedError
+from suffice.numerics.derivatives import FIRST, STEP, smooth_scale
 from suffice.testing.law import (
     DoesNotApply,
     close,
@@ -24,6 +24,7 @@ from suffice.testing.law import (
     rows_of,
     same_value,
 )
+from suffice.types import Array
 
 STEPS = (1e-4, 1e-2, 0.2)
 LOCATION = ("mean", "loc", "low", "high")
@@ -54,7 +55,7 @@ def nearby(dist: Any, name: Any, rng: np.random.Generator) -> Iterator[tuple[str
 
 
 def shifted(dist: Any, name: str, size: float, rng: np.random.Generator) -> Array:
-    """A parameter moved by about ``size`` of its own scale, every cell by another amount, tied members together."""
+    """A parameter moved by about ``size`` of its own scale, every cell by another amount, tied components together."""
     value, domain = np.asarray(getattr(dist, name), dtype=float), dist.specs()[name].domain
     shared = name in dist.tied and not dist.lone
     lead = (1, *dist.batch[1:]) if shared else dist.batch
@@ -144,7 +145,7 @@ def fixed_stay_and_tied_share(dist: Any, rng: np.random.Generator) -> None:
     learnable(dist)
     if not dist.specs():
         raise DoesNotApply("its blocks are held to this law one by one")
-    lone = dist.each[0]
+    lone = dist.unstacked[0]
     x = rows_of(lone, rng)
     rest = np.ones(len(x))
     freed = objective(learn(lone, x), x, rest)
@@ -156,7 +157,7 @@ def fixed_stay_and_tied_share(dist: Any, rng: np.random.Generator) -> None:
         require(objective(learned, x, rest) <= freed + 1e-9 * abs(freed), f"fixing {name} raised the likelihood.")
         if learned.free:
             check_maximum(learned, x, rest, rng, f"{name} fixed")
-    weights = rng.uniform(0.2, 2.0, (len(x), 2)) ** 4  # so uneven that the members differ
+    weights = rng.uniform(0.2, 2.0, (len(x), 2)) ** 4  # so uneven that the components differ
     for name in lone.free:
         try:
             stack = lone.tie(name).stack(2)
@@ -164,7 +165,7 @@ def fixed_stay_and_tied_share(dist: Any, rng: np.random.Generator) -> None:
         except UnsupportedError:
             continue
         value = np.asarray(getattr(learned, name))
-        require(np.array_equal(value[0], value[1]), f"the tied {name} differs between the members: {value!r}.")
+        require(np.array_equal(value[0], value[1]), f"the tied {name} differs between the components: {value!r}.")
         cells, untied = stack.n_parameters, lone.stack(2).n_parameters
         require(cells < untied or untied < 2 * lone.n_parameters, f"tying {name} leaves {cells} free parameters.")
         check_maximum(learned, x, weights, rng, f"{name} tied")
@@ -174,7 +175,7 @@ def fixed_stay_and_tied_share(dist: Any, rng: np.random.Generator) -> None:
 def statistics_carry_the_likelihood(dist: Any, rng: np.random.Generator) -> None:
     """log_likelihood of the statistics is Σ w log_prob of the rows."""
     x = rows_of(dist, rng)
-    weights = rng.uniform(0.0, 2.0, (len(x),) if dist.lone else (len(x), dist.members))
+    weights = rng.uniform(0.0, 2.0, (len(x),) if dist.lone else (len(x), dist.n_components))
     scores = np.asarray(dist.log_prob(x))
     carried = dist.log_likelihood(dist.suffstats(x, weights))
     size = (weights * np.abs(scores)).sum(axis=0) + 1.0
@@ -196,8 +197,8 @@ def loop_climbs(dist: Any, rng: np.random.Generator) -> None:
     if dist.exact:
         raise DoesNotApply("one pass is enough")
     x, weights = owned_rows(dist, rng)
-    model = dist.shaped(dist.read(x))
-    path = climb(model.start(x, weights, rng), x, weights, None, 1000, None)
+    model = dist.for_data(dist.read(x))
+    path = run_em(model.start(x, weights, rng), TrainingData.read(model, x, weights), max_iter=1000)
     history = path.trace.log_likelihood
     falls = np.append(np.diff(history), 0.0)
     require(
@@ -225,7 +226,8 @@ def moved(dist: Any, factor: float, shift: float) -> Any:
     """The distribution of factor · x + shift, where its parameters can say so."""
     changes = {}
     for name, value in dist.params.items():
-        power = SCALE.get(name)
+        unit = dist.specs()[name].unit
+        power = SCALE.get(name) if unit is None else unit
         if name == "mu":
             changes[name] = np.asarray(value) + np.log(factor)
         elif power is not None:
@@ -293,7 +295,7 @@ def far_from_the_origin(dist: Any, rng: np.random.Generator) -> None:
             expected = np.asarray(getattr(near, name)) + 1e8
             wide = np.broadcast_to(spread, expected.shape)
             close(getattr(answer, name), expected, 1e-6, f"{path}: {name}", scale=wide)
-    here, there = dist.each[0], far.each[0]
+    here, there = dist.unstacked[0], far.unstacked[0]
     apart = np.asarray(moved(here, 1.0, 0.5).kl(here)), np.asarray(here.kl(moved(here, 1.0, 0.5)))
     found = np.asarray(moved(there, 1.0, 0.5).kl(there)), np.asarray(there.kl(moved(there, 1.0, 0.5)))
     for left, right in zip(found, apart, strict=True):

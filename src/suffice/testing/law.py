@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.em import climb, distance
-from suffice.core.errors import ParameterError, UnsupportedError
-from suffice.core.parameters import Array
+from suffice.em.loop import run_em
+from suffice.em.training import TrainingData
+from suffice.errors import ParameterError, UnsupportedError
+from suffice.types import Array
 
 Law = Callable[[Any, np.random.Generator], None]
 ROWS = 90  # enough for every family to have an interior maximum, few enough to be quick
@@ -106,23 +107,24 @@ def _told(stats: Any) -> dict[str, Array]:
 def same_value(got: Any, expected: Any, x: Any, tolerance: float, told: str) -> None:
     """Break the law unless two distributions have the same parameters and score the rows alike."""
     if got.specs():
-        away = distance(expected, got)
+        away = float(expected.distance(got))
         require(away <= tolerance, f"{told}: {got!r} instead of {expected!r}, a relative distance of {away:.3g}.")
     close(got.log_prob(x), expected.log_prob(x), 1e3 * tolerance, f"{told}: log_prob")
 
 
-# ---- rows and members ----------------------------------------------------------------------------------------------
+# ---- rows and components
+# ----------------------------------------------------------------------------------------------
 def rows_of(distribution: Any, rng: np.random.Generator, n: int = ROWS) -> Array:
-    """Rows from a value; from a stack, each row from a member drawn at random."""
+    """Rows from a value; from a stack, each row from a component drawn at random."""
     return owned_rows(distribution, rng, n)[0]
 
 
 def owned_rows(distribution: Any, rng: np.random.Generator, n: int = ROWS) -> tuple[Array, Array]:
-    """Rows and uneven weights (n,); of a stack (n, k), heavy for the member that made the row."""
+    """Rows and uneven weights (n,); of a stack (n, k), heavy for the component that made the row."""
     x = np.asarray(distribution.sample(n, rng))
     if distribution.lone:
         return x, rng.uniform(0.2, 2.0, n)
-    k = distribution.members
+    k = distribution.n_components
     owner = rng.integers(k, size=n)
     share = np.where(owner[:, None] == np.arange(k), 1.0, 0.02)
     return np.asarray(x[np.arange(n), owner]), share * rng.uniform(0.2, 2.0, (n, k))
@@ -146,8 +148,9 @@ def learn(distribution: Any, x: Any, weights: Any = None) -> Any:
     """The maximum-likelihood value, by one pass or by the loop, whatever the layout."""
     if distribution.exact:
         return distribution.estimate(distribution.suffstats(x, weights))
-    model = distribution.shaped(distribution.read(x))
-    path = climb(model.start(x, weights, np.random.default_rng(0)), x, weights, None, 5000, None)
+    model = distribution.for_data(distribution.read(x))
+    start = model.start(x, weights, np.random.default_rng(0))
+    path = run_em(start, TrainingData.read(start, x, weights), max_iter=5000)
     return path.distribution
 
 
@@ -160,7 +163,7 @@ def learnable(distribution: Any) -> None:
 
 
 def one_cell(distribution: Any) -> Any:
-    """A distribution of a single number (or label): the first column of the first member."""
+    """A distribution of a single number (or label): the first column of the first component."""
     if distribution.row_vector or distribution.support.core or not distribution.specs():
         raise DoesNotApply(f"a row of {distribution.name} is not a single number")
     return distribution.stacked.reshaped(lambda value: value[0, 0]) if distribution.batch else distribution

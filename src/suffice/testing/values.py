@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import ModelFileError, UnsupportedError
+from suffice.errors import ModelFileError, UnsupportedError
 from suffice.io import dumps, loads
 from suffice.testing.law import DoesNotApply, LawBroken, law, require, rows_of
 
@@ -128,7 +128,7 @@ def _bits(array: Any) -> bytes:
 
 @law("same seed, same rows", "draw that uses anything but its rng")
 def same_seed_same_rows(dist: Any, _rng: np.random.Generator) -> None:
-    """A seed fixes the rows; another seed gives others; the layout is rows, members, columns."""
+    """A seed fixes the rows; another seed gives others; the layout is rows, components, columns."""
     x, again, other = (np.asarray(dist.sample(40, seed)) for seed in (7, 7, 8))
     require(np.array_equal(x, again), "seed 7 gives two different samples.")
     require(not np.array_equal(x, other), "seeds 7 and 8 give the same sample.")

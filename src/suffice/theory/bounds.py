@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.data import numbers
 from suffice.core.distribution import Distribution
-from suffice.core.errors import DataError, ParameterError
-from suffice.core.parameters import Array
-from suffice.core.weights import Weights
+from suffice.em.result import Fit
+from suffice.errors import DataError, ParameterError
+from suffice.statistics.weights import Weights
+from suffice.tables.rows import numbers
 from suffice.theory.models import as_distribution
+from suffice.types import Array, Data
 
 
 # ---- bounds ---------------------------------------------------------------------------------------------------------
@@ -23,7 +24,7 @@ def _probability(name: str, value: float) -> float:
     return float(value)
 
 
-def _shares(x: Any) -> Array:
+def _shares(x: Data) -> Array:
     """Numbers from 0 to 1, the missing ones left out."""
     values = numbers(x, "this bound").astype(float).ravel()
     values = np.asarray(values[~np.isnan(values)])
@@ -38,7 +39,7 @@ def _shares(x: Any) -> Array:
     return np.asarray(values)
 
 
-def hoeffding_interval(x: Any, delta: float = 0.05) -> tuple[float, float]:
+def hoeffding_interval(x: Data, delta: float = 0.05) -> tuple[float, float]:
     """An interval that holds the expected value with probability at least 1 − ``delta``, whatever the distribution.
 
     The mean ± √(log(2/δ)/(2m)) for m independent numbers from 0 to 1; the interval is not cut to [0, 1], so that its
@@ -129,7 +130,7 @@ class RegularisedBernoulli:
         return _binary_entropy(p) + self.divergence
 
 
-def regularised_bernoulli(x: Any, delta: float = 0.05) -> RegularisedBernoulli:
+def regularised_bernoulli(x: Data, delta: float = 0.05) -> RegularisedBernoulli:
     """The estimate (1 + Σx)/(m + 2) of a probability, never 0 or 1, with its bounds.
 
     The error is at most ε = (1 + √(m·log(2/δ)/2))/(m + 2), and D(p‖p̂) at most ε²/(p̂(1 − p̂)).
@@ -197,7 +198,7 @@ def _binary_entropy(p: float) -> float:
 
 
 # ---- the log-loss view ----------------------------------------------------------------------------------------------
-def entropy(distribution: Any) -> Any:
+def entropy(distribution: Distribution | Fit) -> Any:
     """−E log p(X) in nats: the least risk that any model of this distribution can have.
 
     Parameters
@@ -260,7 +261,7 @@ class Risk(float):
         return made
 
 
-def risk(model: Any, truth: Any, weights: Any = None) -> Risk:
+def risk(model: Distribution | Fit, truth: Distribution | Fit, weights: Data = None) -> Risk:
     """The log-loss of a model: −mean log p over rows, or its expectation under a true distribution P.
 
     The true risk is D(P‖model) + H(P); the answer is a number with both parts as attributes.
@@ -293,8 +294,8 @@ def risk(model: Any, truth: Any, weights: Any = None) -> Risk:
         msg = "an empirical risk needs at least one row."
         raise DataError(msg)
     checked = Weights.of(weights, len(rows))
-    if checked.members > 1:
-        msg = f"an empirical risk takes one weight for each row; got one for each of {checked.members} members."
+    if checked.n_components > 1:
+        msg = f"an empirical risk takes one weight for each row; got one for each of {checked.n_components} components."
         raise DataError(msg)
     loss = -np.asarray(learned.log_prob(rows))
     if checked.values is None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import Alert
-from suffice.core.errors import ParameterError
-from suffice.core.parameters import Array
+from suffice.core.family import Family
+from suffice.em.result import Fit
+from suffice.errors import ParameterError
 from suffice.theory.grid import box
 from suffice.theory.identifiability import not_identified
 from suffice.theory.models import as_distribution, check_single, check_whole
 from suffice.theory.repeats import by_sample, flat, free_parameters, joined, learned
+from suffice.types import Alert, Array, Seed
 
 ULPS = 8 * float(np.finfo(float).eps)  # relative: distances that differ from ε by less are equal to it
 DRAWS = 40_000  # rows that stand for a truth whose expectations have no quadrature
@@ -86,11 +87,11 @@ class Consistency:
 
 
 def consistency(
-    distribution: Any,
+    distribution: Family | Fit,
     sizes: Iterable[int] = (10, 100, 1000),
     epsilon: float = 0.1,
     repeats: int = 200,
-    random_state: Any = None,
+    random_state: Seed = None,
     grid: Sequence[Any] | None = None,
 ) -> Consistency:
     """Draw samples of growing sizes, fit each, and report how often the estimate is still off by more than ε.
@@ -155,7 +156,7 @@ def consistency(
     return Consistency(truth, float(epsilon), repeats, rows, expected, best, alerts, noise[kept])
 
 
-def _expected(truth: Any, points: list[Any]) -> tuple[float, Array, Array]:
+def _expected(truth: Family, points: list[Any]) -> tuple[float, Array, Array]:
     """L(θ₀) and L(θ) at the points, and the standard errors of their differences: 0 but where draws are averaged."""
     least = truth.entropy()
     if not hasattr(least, "error"):
@@ -173,7 +174,7 @@ def _expected(truth: Any, points: list[Any]) -> tuple[float, Array, Array]:
     return best, expected, np.array([float(one.std()) / np.sqrt(DRAWS) for one in excess])
 
 
-def _errors(truth: Any, sample: Any, size: int, repeats: int) -> tuple[Array, Array]:
+def _errors(truth: Family, sample: Any, size: int, repeats: int) -> tuple[Array, Array]:
     """‖θ̂ − θ₀‖ of every repeat, and what rounding can make of it."""
     true = free_parameters(truth, truth.params)
     names = list(true)

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from suffice.combinators.mixture import Mixture
-from suffice.combinators.mixture_answers import Gain
-from suffice.combinators.mixture_em import weighted_total
-from suffice.core.errors import DataError, ParameterError
-from suffice.core.latent import share_out
-from suffice.core.parameters import Array
-from suffice.core.weights import OneHot, Weights
+from suffice.core.distribution import Distribution
+from suffice.core.responsibilities import normalize
+from suffice.em.result import Fit
+from suffice.errors import DataError, ParameterError
+from suffice.models.mixture import Mixture
+from suffice.models.mixture_answers import Gain
+from suffice.models.mixture_steps import weighted_total
+from suffice.statistics.weights import OneHot, Weights
 from suffice.theory.models import as_distribution
+from suffice.types import Array, Data
 
 SUMS = 1e-8  # how far the responsibilities of a row may be from adding up to 1
 
@@ -44,7 +46,7 @@ class EMBound:
     log_likelihood: float
 
 
-def em_bound(mixture: Any, x: Any, Q: Any = None, *, weights: Any = None) -> EMBound:
+def em_bound(mixture: Mixture | Fit, x: Data, Q: Any = None, *, weights: Data = None) -> EMBound:
     """The bound of EM for any responsibilities: G(Q, θ) = Σ Q log p(x, component) + H(Q) ≤ log L(θ).
 
     Parameters
@@ -71,10 +73,10 @@ def em_bound(mixture: Any, x: Any, Q: Any = None, *, weights: Any = None) -> EMB
     (True, 2.0794)
     """
     model = _mixture(mixture, "em_bound")
-    rows = model.read(model.settled(x))
+    rows = model.read(model.materialize(x))
     held = Weights.of(weights, len(rows)).dense()[:, 0]
     scores = np.asarray(model.scores(rows))
-    posterior = share_out(scores)
+    posterior = normalize(scores)
     shares = posterior.parts if Q is None else _responsibilities(Q, len(rows), model.n)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.where(shares > 0, np.log(shares), 0.0)
@@ -86,7 +88,7 @@ def em_bound(mixture: Any, x: Any, Q: Any = None, *, weights: Any = None) -> EMB
     return EMBound(first + second, first, second, gap, weighted_total(posterior.total, held))
 
 
-def em_gain(old: Any, new: Any, x: Any, *, weights: Any = None) -> Gain:
+def em_gain(old: Any, new: Any, x: Data, *, weights: Data = None) -> Gain:
     """What new parameters gain over old ones, in the two parts that EM knows.
 
     log L(θ′) − log L(θ) = [Q(θ′, θ) − Q(θ, θ)] + D(P_θ[component | x] ‖ P_θ′[component | x]), between any two
@@ -118,7 +120,7 @@ def em_gain(old: Any, new: Any, x: Any, *, weights: Any = None) -> Gain:
     return found
 
 
-def _mixture(model: Any, who: str) -> Any:
+def _mixture(model: Distribution | Fit, who: str) -> Any:
     found = as_distribution(model, who)
     if not isinstance(found, Mixture):
         msg = f"{who} takes a mixture, or a fit of one; got {found.name}, which has no components that are hidden."
@@ -127,7 +129,7 @@ def _mixture(model: Any, who: str) -> Any:
     return found
 
 
-def _responsibilities(given: Any, n: int, k: int) -> Array:
+def _responsibilities(given: object, n: int, k: int) -> Array:
     shares = Weights.of(given, n).dense() if isinstance(given, OneHot) else np.asarray(given, dtype=float)
     if shares.shape != (n, k):
         msg = f"Q has a row for each of the {n} rows and a column for each of the {k} components; got {shares.shape}."

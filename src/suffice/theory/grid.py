@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from suffice.combinators.mixture import Mixture
-from suffice.core.errors import ParameterError
-from suffice.core.parameters import Array, Domain
+from suffice.core.family import Family
+from suffice.core.parameters import Domain
+from suffice.errors import ParameterError
+from suffice.models.mixture import Mixture
+from suffice.types import Array
 
 LINE = 9  # values of a single number
 ENTRY = (0.0, 0.25, 0.75, 1.0)  # places of one entry of a vector between the ends of its line; the truth is at 0.5
 MOST = 96  # points of a grid; of more, every so many-th is kept
 
 
-def box(truth: Any) -> list[Any]:
+def box(truth: Family) -> list[Any]:
     """A compact grid around the truth: one parameter at a time, and the numbers of a family also together.
 
     Numbers move half-way to their bounds or by their own size, means by a standard deviation, probabilities half-way
@@ -48,15 +50,15 @@ def _points(model: Any) -> Iterator[Any]:
 def _of_mixture(mixture: Mixture) -> Iterator[Any]:
     for place, part in enumerate(mixture.parts):
         for point in _points(part):
-            members = list(mixture.parts)
-            members[place] = point
-            yield mixture.with_members(members, mixture.weights)
+            components = list(mixture.parts)
+            components[place] = point
+            yield mixture.with_components(components, mixture.weights)
     if "weights" in mixture.free:
         for weights in _shares(np.asarray(mixture.weights)):
             yield replace(mixture, weights=weights)
 
 
-def _of_numbers(truth: Any) -> Iterator[Any]:
+def _of_numbers(truth: Family) -> Iterator[Any]:
     lines = {}
     for name in truth.free:
         value, domain = float(getattr(truth, name)), truth.specs()[name].domain
@@ -71,7 +73,7 @@ def _of_numbers(truth: Any) -> Iterator[Any]:
     yield from _moved(truth, points)
 
 
-def _of_vectors(truth: Any) -> Iterator[Any]:
+def _of_vectors(truth: Family) -> Iterator[Any]:
     for name in truth.free:
         value, domain = np.asarray(getattr(truth, name), dtype=float), truth.specs()[name].domain
         if domain.core == 2:
@@ -86,7 +88,7 @@ def _of_vectors(truth: Any) -> Iterator[Any]:
             yield from _moved(truth, _entries(truth, name, value, domain))
 
 
-def _entries(truth: Any, name: str, value: Array, domain: Domain) -> Iterator[dict[str, Any]]:
+def _entries(truth: Family, name: str, value: Array, domain: Domain) -> Iterator[dict[str, Any]]:
     """One entry after the other, at some places of its line."""
     free = np.isinf(domain.low) and np.isinf(domain.high)
     spread = np.asarray(truth.std, dtype=float) if free and name != "eta" else np.abs(value)
@@ -114,7 +116,7 @@ def _shares(shares: Array) -> Iterator[Array]:
             yield left / left.sum()
 
 
-def _moved(truth: Any, points: Iterable[dict[str, Any]]) -> Iterator[Any]:
+def _moved(truth: Family, points: Iterable[dict[str, Any]]) -> Iterator[Any]:
     """The truth with other parameters, where they go together."""
     for values in points:
         try:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from suffice.combinators.information import MixtureChart, PartsChart, StackChart
-from suffice.combinators.mixture import Mixture
-from suffice.core import calculus
-from suffice.core.distribution import Alert
-from suffice.core.information import CellChart, Chart, chart
-from suffice.core.parameters import Array
+from suffice.core.family import Family
+from suffice.models.information import MixtureChart, PartsChart, StackChart
+from suffice.models.mixture import Mixture
+from suffice.numerics import derivatives
+from suffice.types import Alert, Array
+from suffice.uncertainty.information import CellChart, Chart, chart
 
 ROWS = 400  # of a sample whose scores show which parameters move alike
 SINGULAR = 1e-8  # of the singular values of the scores: below it a direction is flat
@@ -22,7 +22,7 @@ ALIKE = 1e-9  # relative distance of equal components
 CODE = "not identified"
 
 
-def not_identified(truth: Any, points: list[Any], expected: Array, best: float) -> tuple[Alert, ...]:
+def not_identified(truth: Family, points: list[Any], expected: Array, best: float) -> tuple[Alert, ...]:
     """Alerts that name parameters which no sample can tell apart.
 
     Looks for equal components and components of weight 0, for a point of the grid that is the same distribution as
@@ -30,13 +30,13 @@ def not_identified(truth: Any, points: list[Any], expected: Array, best: float) 
     """
     found = [*_components(truth)]
     if found:
-        return tuple((CODE, text) for text in found)
+        return tuple(Alert(CODE, text) for text in found)
     same = _same(truth, points, expected, best) if _numbers(truth) else ""
     text = same or (_flat(truth) if _numbers(truth) else _flat_coordinates(truth))
-    return ((CODE, text),) if text else ()
+    return (Alert(CODE, text),) if text else ()
 
 
-def _numbers(truth: Any) -> bool:
+def _numbers(truth: Family) -> bool:
     """Whether the free parameters are single numbers of one family."""
     if isinstance(truth, Mixture) or truth.blocks or truth.row_vector or truth.batch:
         return False
@@ -44,7 +44,7 @@ def _numbers(truth: Any) -> bool:
 
 
 # ---- mixtures --------------------------------------------------------------------------------------------------------
-def _components(model: Any, where: str = "") -> Iterator[str]:
+def _components(model: Family, where: str = "") -> Iterator[str]:
     if isinstance(model, Mixture):
         yield from _of_mixture(model, where)
     for key, block in model.blocks.items():
@@ -68,7 +68,7 @@ def _of_mixture(mixture: Mixture, where: str) -> Iterator[str]:
 
 
 # ---- single numbers --------------------------------------------------------------------------------------------------
-def _same(truth: Any, points: list[Any], expected: Array, best: float) -> str:
+def _same(truth: Family, points: list[Any], expected: Array, best: float) -> str:
     for point, value in zip(points, expected, strict=True):
         away = any(not np.allclose(getattr(point, name), getattr(truth, name), rtol=1e-9) for name in truth.free)
         if away and abs(value - best) <= 1e-13 * (1 + abs(best)):
@@ -81,7 +81,7 @@ def _flat(truth: Any) -> str:
     scores = []
     for name in truth.free:
         value = float(getattr(truth, name))
-        scale = np.asarray(calculus.smooth_scale(truth, name), dtype=float)
+        scale = np.asarray(derivatives.smooth_scale(truth, name), dtype=float)
         if not (np.isfinite(scale) and scale > 0):
             return ""  # on a bound
 
@@ -89,12 +89,12 @@ def _flat(truth: Any) -> str:
             return np.asarray(replace(truth, **{name: float(v)}).log_prob(sample))
 
         with np.errstate(all="ignore"):
-            scores.append(calculus.first_derivative(along, np.asarray(value), scale) * scale)
+            scores.append(derivatives.first_derivative(along, np.asarray(value), scale) * scale)
     return _flat_direction(np.array(scores).T, list(truth.free))
 
 
 # ---- vectors, products, mixtures -------------------------------------------------------------------------------------
-def _flat_coordinates(truth: Any) -> str:
+def _flat_coordinates(truth: Family) -> str:
     found = chart(truth.stacked)
     rows = truth.read(truth.sample(max(ROWS, 4 * found.size), np.random.default_rng(0)))
     names = coordinate_names(found)
@@ -125,7 +125,7 @@ def _flat_direction(scores: Array, names: list[str]) -> str:
 def coordinate_names(found: Chart) -> list[str]:
     """Names of the coordinates of a chart, as an alert calls them."""
     if isinstance(found, MixtureChart):
-        return [*coordinate_names(found.members), *(f"weights[{j}]" for j in found.free)]
+        return [*coordinate_names(found.components), *(f"weights[{j}]" for j in found.free)]
     if isinstance(found, PartsChart):
         inside = [coordinate_names(part) for part in found.parts]
         word = "component {} " if isinstance(found, StackChart) else "{} "

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from suffice.combinators.mixture import Mixture
-from suffice.core.em import climb
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
+from suffice.core.family import Family
 from suffice.core.likelihood import Score, score_of_rows, score_of_statistics
-from suffice.core.parameters import Array
-from suffice.core.weights import Weights
+from suffice.core.value import check_name
+from suffice.em.loop import run_em
+from suffice.em.result import Fit
+from suffice.em.training import TrainingData
 from suffice.engines import local
+from suffice.errors import DataError, ParameterError, UnsupportedError
+from suffice.models.mixture import Mixture
+from suffice.statistics.weights import Weights
+from suffice.theory.mean_profile import MeanProfile, is_mean_of_columns
 from suffice.theory.mixture_profile import ROUNDS, MixtureProfile
 from suffice.theory.models import as_distribution
-from suffice.theory.paths import Path, as_path, parameter_at, shown, with_parameter
+from suffice.theory.paths import Path, as_path, display_name, parameter_at, with_parameter
 from suffice.theory.simplex_profile import SimplexProfile, is_entry_of_simplex
+from suffice.types import Array, Data, Rows
 
 MIXING = "The weights of a mixture's components are named by their path: grid={('weights', 0): […]}."
 BATCH = 1 << 14  # candidates of one family that are stacked at once
 
 
-def _refuse_blocks(distribution: Any, what: str) -> None:
+def _refuse_blocks(distribution: Family, what: str) -> None:
     """Say what to do with a distribution that is made of others."""
     if distribution.blocks:
         msg = (
@@ -44,23 +49,23 @@ def _read(distribution: Any, data: Any, weights: Any) -> tuple[Any, Any, Weights
         msg = "a likelihood needs at least one row."
         raise DataError(msg)
     checked = Weights.of(weights, len(rows))
-    if checked.members > 1:
+    if checked.n_components > 1:
         msg = f"weights= are those of the rows, one for each; got shape {np.shape(weights)}. {MIXING}"
         raise DataError(msg)
-    return distribution.shaped(rows), rows, checked
+    return distribution.for_data(rows), rows, checked
 
 
-def _score(model: Any, rows: Any, weights: Weights) -> Score:
+def _score(model: Family, rows: Rows, weights: Weights) -> Score:
     stats = model.suffstats(rows, weights)  # also names a row that the family cannot take
     return score_of_statistics(stats) if model.exact else score_of_rows(rows, weights)
 
 
 def likelihood(
-    distribution: Any,
-    data: Any,
+    distribution: Family | Fit,
+    data: Data,
     grid: Mapping[Any, Any] | None = None,
     *,
-    weights: Any = None,
+    weights: Data = None,
     component: int | None = None,
     **grids: Any,
 ) -> Array:
@@ -112,7 +117,7 @@ def likelihood(
         path = as_path(model, key, component)
         line, core = np.asarray(values, dtype=float), _axes(model, path)
         if line.ndim != 1 + core or not len(line):
-            grid_of = f"{model.name}: the grid of {shown(path)}"
+            grid_of = f"{model.name}: the grid of {display_name(path)}"
             one = (
                 f" A value has {core} axes here: one entry is named by its path, as ({path[-1]!r}, 0)." if core else ""
             )
@@ -126,17 +131,17 @@ def likelihood(
     return out.reshape(shape)
 
 
-def _axes(model: Any, path: Path) -> int:
+def _axes(model: Family, path: Path) -> int:
     """How many axes one value of a grid has."""
     if not isinstance(model, Mixture) and not model.blocks:
-        model.check_name(path[0])
+        check_name(model, path[0])
         return int(model.specs()[path[0]].domain.core) if len(path) == 1 else np.ndim(parameter_at(model, path))
     if len(path) == 1 and not isinstance(path[0], tuple):
         _refuse_blocks(model, "a likelihood as a function of its parameters")
     return np.ndim(parameter_at(model, path))
 
 
-def _stacked(model: Any, rows: Any, weights: Weights, lines: dict[Path, Array], places: Array) -> Array:
+def _stacked(model: Family, rows: Rows, weights: Weights, lines: dict[Path, Array], places: Array) -> Array:
     """Every candidate of a family at once, as a stack."""
     score, out = _score(model, rows, weights), np.empty(places.shape[1])
     for i in range(0, places.shape[1], BATCH):
@@ -147,7 +152,7 @@ def _stacked(model: Any, rows: Any, weights: Weights, lines: dict[Path, Array], 
     return out
 
 
-def _one_by_one(model: Any, rows: Any, weights: Weights, lines: dict[Path, Array], places: Array) -> Array:
+def _one_by_one(model: Family, rows: Rows, weights: Weights, lines: dict[Path, Array], places: Array) -> Array:
     """Any model: a pass over the rows for each candidate."""
     held = np.ones(len(rows)) if weights.values is None else np.asarray(weights.values)
     model.suffstats(rows, weights)  # names a row that the model cannot take
@@ -161,14 +166,14 @@ def _one_by_one(model: Any, rows: Any, weights: Weights, lines: dict[Path, Array
     return np.where(np.isnan(out), -np.inf, out)
 
 
-def _log_density(stack: Any, rows: Any) -> Array:
+def _log_density(stack: Family, rows: Rows) -> Array:
     """Log density of rows that were read, (n,), without looking at each for a warning again."""
     width = int(np.prod(np.shape(rows)[1:])) + 8
     return np.asarray(local.fill(lambda part: stack.log_density(rows[part]), len(rows), width)[:, 0])
 
 
-def _like(stack: Any, name: str, values: Array) -> Array:
-    """One value for each member, for all of its columns."""
+def _like(stack: Family, name: str, values: Array) -> Array:
+    """One value for each component, for all of its columns."""
     core = stack.specs()[name].domain.core
     columns = stack.batch[1:]
     lifted = values.reshape((len(values), *(1 for _ in columns), *values.shape[1:]))
@@ -181,10 +186,10 @@ class _Profile:
     improved = False
     rounding = 9e-16  # relative accuracy of the ends of an interval
 
-    def __init__(self, distribution: Any, data: Any, name: str, weights: Any) -> None:
+    def __init__(self, distribution: Family, data: Data, name: str, weights: Weights) -> None:
         self.model, self.rows, self.weights = _read(distribution, data, weights)
         _refuse_blocks(self.model, "a profile")
-        self.model.check_name(name)
+        check_name(self.model, name)
         self.domain, self.name = self.model.specs()[name].domain, name
         if self.domain.core or self.model.row_vector or self.model.batch:
             msg = f"a profile is of one number of a distribution over one column; {self.model.name}.{name} is not one."
@@ -194,14 +199,14 @@ class _Profile:
             raise ParameterError(msg)
         self.stats = self.model.suffstats(self.rows, self.weights)
         self.best, self.height = self._learn(self.model)
-        self.at, self.period = float(getattr(self.best, name)), self.model.periods.get(name)
+        self.at, self.period = float(getattr(self.best, name)), self.model.specs()[name].period
 
     @property
     def scale(self) -> float:
         """A length on which the parameter moves."""
         return float(self.best.scale_of(self.name))
 
-    def _learn(self, model: Any) -> tuple[Any, float]:
+    def _learn(self, model: Family) -> tuple[Any, float]:
         if model.exact:  # holding a parameter may have made it so, with statistics of its own
             stats = self.stats if self.model.exact else model.suffstats(self.rows, self.weights)
             learned = model.estimate(stats) if model.free else model
@@ -209,7 +214,7 @@ class _Profile:
                 return learned, float(learned.log_likelihood(stats))
         start = model.start(self.rows, self.weights, np.random.default_rng(0)) if model.free else model
         if model.free:
-            start = climb(start, self.rows, self.weights, None, 1000, None).distribution
+            start = run_em(start, TrainingData.read(start, self.rows, self.weights), max_iter=1000).distribution
         with np.errstate(all="ignore"):
             return start, float(start.log_likelihood(start.suffstats(self.rows, self.weights)))
 
@@ -228,7 +233,7 @@ class _Profile:
         return -np.inf if np.isnan(height) else height
 
 
-def _curve(distribution: Any, data: Any, name: Any, weights: Any, component: int | None) -> Any:
+def _curve(distribution: Family | Fit, data: Data, name: Hashable, weights: Weights, component: int | None) -> Any:
     model = as_distribution(distribution, "a profile")
     path = as_path(model, name, component)
     if isinstance(model, Mixture):
@@ -237,6 +242,9 @@ def _curve(distribution: Any, data: Any, name: Any, weights: Any, component: int
     if is_entry_of_simplex(model, path):
         model, rows, checked = _read(model, data, weights)
         return SimplexProfile(model, rows, checked, path)
+    if is_mean_of_columns(model, path):
+        model, rows, checked = _read(model, data, weights)
+        return MeanProfile(model, rows, checked, path)
     if len(path) == 2 and model.blocks:
         key, own = path
         _refuse_blocks(model, f"the profile of {own!r} of {key!r}")
@@ -244,7 +252,13 @@ def _curve(distribution: Any, data: Any, name: Any, weights: Any, component: int
 
 
 def profile(
-    distribution: Any, data: Any, name: Any, grid: Any, *, weights: Any = None, component: int | None = None
+    distribution: Family | Fit,
+    data: Data,
+    name: Hashable,
+    grid: Any,
+    *,
+    weights: Data = None,
+    component: int | None = None,
 ) -> Array:
     """The profile of one parameter: at each value the highest log L that the other free parameters can reach.
 
@@ -256,7 +270,8 @@ def profile(
     data
         Rows.
     name : str or tuple
-        The parameter; one of several probabilities as ``("probs", 0)``; of a mixture its path behind ``.params``, such
+        The parameter; one of several probabilities as ``("probs", 0)``, and one mean of a
+        :class:`MultivariateNormal` as ``("mean", 0)``; of a mixture its path behind ``.params``, such
         as ``("mean", 0)`` or ``("weights", 0)``, or its name with ``component=``.
     grid : array
         Its values.
@@ -291,7 +306,13 @@ def _settled(curve: Any, ask: Callable[[], Any]) -> Any:
 
 
 def likelihood_interval(
-    distribution: Any, data: Any, name: Any, level: float = 0.95, *, weights: Any = None, component: int | None = None
+    distribution: Family | Fit,
+    data: Data,
+    name: Hashable,
+    level: float = 0.95,
+    *,
+    weights: Data = None,
+    component: int | None = None,
 ) -> tuple[float, float]:
     """The values of a parameter that the likelihood-ratio test keeps: 2(log L̂ − profile) ≤ the χ²₁ quantile.
 

@@ -7,19 +7,23 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.combinators.mixture import Mixture
-from suffice.combinators.stack import Stack
-from suffice.core.em import climb
-from suffice.core.errors import DataError, ParameterError, UnsupportedError
-from suffice.core.fit import fit
 from suffice.core.parameters import UNIT, Domain
-from suffice.theory.paths import Path, domain_at, family_at, parameter_at, shown, with_parameter
+from suffice.em.fit import fit
+from suffice.em.loop import run_em
+from suffice.em.training import TrainingData
+from suffice.errors import DataError, ParameterError, UnsupportedError
+from suffice.models.mixture import Mixture
+from suffice.models.stack import Stack
+from suffice.statistics.sums import Statistics
+from suffice.statistics.weights import Weights
+from suffice.theory.paths import Path, display_name, domain_at, family_at, parameter_at, with_parameter
+from suffice.types import Rows
 
 PASSES = 1000
 HIGHER = 1e-7  # relative rise of log L that is another maximum, not the end of the same climb
 STARTS = 3  # maxima from which EM is begun
 ROUNDS = 5  # times that a profile is begun again because a higher maximum was found
-TOLERANCE = 1e-10  # relative change of log L at which a climb ends
+TOLERANCE = 1e-10  # relative change of log L at which a run ends
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +32,7 @@ class HeldWeight(Mixture, register=False):
 
     held: Any = field(default=None, kw_only=True)  # (component, weight)
 
-    def estimate(self, stats: Any, prior: Any = None) -> Self:
+    def estimate(self, stats: Statistics, prior: Any = None) -> Self:
         """M-step under the held weight."""
         learned = super().estimate(stats, prior)
         found: Self = with_parameter(learned, ("weights", self.held[0]), self.held[1])
@@ -40,15 +44,15 @@ class MixtureProfile:
 
     rounding = 1e-6  # relative accuracy of the ends of an interval: climbs end where log L is flat
 
-    def __init__(self, mixture: Any, rows: Any, weights: Any, path: Path) -> None:
+    def __init__(self, mixture: Mixture, rows: Rows, weights: Weights, path: Path) -> None:
         """Find the maximum next to the given mixture; where its components are equal, that of a fit."""
-        self.path, self.name = path, shown(path)
+        self.path, self.name = path, display_name(path)
         self.rows, self.weights = rows, weights
-        if mixture.symmetric:
+        if mixture.is_symmetric:
             mixture = fit(mixture, rows, weights=weights.values, random_state=0).distribution
         value = parameter_at(mixture, path)
         self._check(mixture, value)
-        start = mixture.first_guess(rows, weights, np.random.default_rng(0))
+        start = mixture.initialize(rows, weights, np.random.default_rng(0), mixture, None)[0]
         self.maxima: list[Any] = []  # that were found, the highest last: EM is begun at each of the last few
         self._adopt(self._learn(start))
         domain = domain_at(self.best, path)
@@ -89,7 +93,7 @@ class MixtureProfile:
             return 0.1
         return float(np.ravel(np.asarray(self._component(self.best).scale_of(name), dtype=float))[0])
 
-    def _component(self, mixture: Any) -> Any:
+    def _component(self, mixture: Mixture) -> Any:
         return mixture.parts[self._place()]
 
     def _place(self) -> int:
@@ -107,13 +111,13 @@ class MixtureProfile:
         return replace(moved, components=Stack(tuple(parts)), n=None)
 
     def _learn(self, start: Any) -> Any:
-        rows = start.read(self.rows) if isinstance(start.components, Stack) else self.rows
-        return climb(start, rows, self.weights, None, PASSES, TOLERANCE).distribution
+        data = TrainingData.read(start, self.rows, self.weights)
+        return run_em(start, data, max_iter=PASSES, tol=TOLERANCE).distribution
 
-    def _log_likelihood(self, mixture: Any) -> float:
+    def _log_likelihood(self, mixture: Mixture) -> float:
         rows = mixture.read(self.rows) if isinstance(mixture.components, Stack) else self.rows
         with np.errstate(all="ignore"):
-            return float(mixture.evidence(mixture.suffstats(rows, self.weights)))
+            return float(mixture.measured_log_likelihood(mixture.suffstats(rows, self.weights)))
 
     def __call__(self, value: float) -> float:
         """Log L at the value."""
@@ -130,7 +134,9 @@ class MixtureProfile:
             return -np.inf
         height = self._log_likelihood(learned)
         if height > self.height + HIGHER * (1 + abs(self.height)):
-            freed = replace(self.best, components=self.best.components.adopted(learned.parts, learned.weights))
+            freed = replace(
+                self.best, components=self.best.components.with_parameters_of(learned.parts, learned.weights)
+            )
             self._adopt(self._learn(replace(freed, weights=learned.weights)))
             self.improved = True
         return -np.inf if np.isnan(height) else height

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from suffice.core.distribution import Distribution
-from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.em.result import Fit
+from suffice.errors import ParameterError, UnsupportedError
 
 
-def as_distribution(model: Any, who: str) -> Any:
+def as_distribution(model: Distribution | Fit, who: str) -> Any:
     """Return the distribution of a fit, or the distribution itself.
 
     Parameters
@@ -31,7 +32,7 @@ def as_distribution(model: Any, who: str) -> Any:
     return found
 
 
-def check_whole(name: str, value: Any) -> int:
+def check_whole(name: str, value: object) -> int:
     """Return a whole number of at least 1, or refuse it by name."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         msg = f"{name}: whole numbers of at least 1 are needed; got {value!r}."
@@ -39,7 +40,7 @@ def check_whole(name: str, value: Any) -> int:
     return int(value)
 
 
-def check_single(model: Any, who: str) -> None:
+def check_single(model: Distribution, who: str) -> None:
     """Refuse a stack of distributions, and one with nothing to learn."""
     if not model.lone:
         msg = f"{who} takes a single distribution; pick one of a stack with .each."

@@ -7,21 +7,25 @@ a column in component 1, ``(1, "mean")`` where the components are of different k
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from suffice.combinators.columns import names_of
-from suffice.combinators.mixture import Mixture
-from suffice.combinators.stack import Stack
-from suffice.core.errors import ParameterError
-from suffice.core.parameters import SIMPLEX, Array, Domain
+from suffice.core.distribution import Distribution
+from suffice.core.parameters import SIMPLEX, Domain
+from suffice.core.value import check_name
+from suffice.errors import ParameterError
+from suffice.models.columns import names_of
+from suffice.models.mixture import Mixture
+from suffice.models.stack import Stack
+from suffice.types import Array
 
 Path = tuple[Any, ...]
 
 
-def as_path(model: Any, key: Any, component: int | None = None) -> Path:
+def as_path(model: Distribution, key: Hashable, component: int | None = None) -> Path:
     """The path that a caller means by a name, a tuple, or a name and a component."""
     path: Path = key if isinstance(key, tuple) else (key,)
     if component is None:
@@ -43,7 +47,7 @@ def check_component(mixture: Any, component: Any) -> None:
         raise ParameterError(msg)
 
 
-def shown(path: Path) -> str:
+def display_name(path: Path) -> str:
     """How a message or an axis names a parameter: ``mean[0]``, ``age: mean[1]``."""
     names = [step for step in path if isinstance(step, str)]
     numbers = [str(step) for step in path if not isinstance(step, str)]
@@ -63,7 +67,7 @@ def parameter_at(model: Any, path: Path) -> Any:
     return float(value) if np.ndim(value) == 0 else np.asarray(value)
 
 
-def _unknown(model: Any, path: Path) -> str:
+def _unknown(model: Distribution, path: Path) -> str:
     offer = ", ".join(map(repr, _offers(model)))
     return (
         f"{model.name} has no parameter at {path if len(path) > 1 else path[0]!r}; a parameter is named as behind "
@@ -90,14 +94,14 @@ def _offers(model: Any, most: int = 6) -> list[Any]:
     return [path[0] if len(path) == 1 else path for path in found]
 
 
-def domain_at(model: Any, path: Path) -> Domain:
+def domain_at(model: Distribution, path: Path) -> Domain:
     """Where the number at a path may lie; entries of a simplex between 0 and 1."""
     family, name = family_at(model, path)
     domain: Domain = SIMPLEX if name == "weights" and isinstance(family, Mixture) else family.specs()[name].domain
     return domain
 
 
-def family_at(model: Any, path: Path) -> tuple[Any, str]:
+def family_at(model: Distribution, path: Path) -> tuple[Any, str]:
     """The family, or the stack of a mixture's components, that has the parameter, and its name there."""
     parameter_at(model, path)
     if isinstance(model, Mixture):
@@ -107,7 +111,7 @@ def family_at(model: Any, path: Path) -> tuple[Any, str]:
     return family_at_block(model, path)
 
 
-def family_at_block(model: Any, path: Path) -> tuple[Any, str]:
+def family_at_block(model: Distribution, path: Path) -> tuple[Any, str]:
     """The same, of a stack whose ``params`` begin with the blocks."""
     if isinstance(model, Mixture):
         return family_at(model, path)
@@ -117,7 +121,7 @@ def family_at_block(model: Any, path: Path) -> tuple[Any, str]:
     return model, path[0]
 
 
-def _block(model: Any, path: Path) -> tuple[Any, Path]:
+def _block(model: Distribution, path: Path) -> tuple[Any, Path]:
     """The key of the block, and the path in it; a column of a block of like columns adds its place."""
     key, rest = path[0], path[1:]
     if key in model.blocks:
@@ -130,7 +134,7 @@ def _block(model: Any, path: Path) -> tuple[Any, Path]:
     raise ParameterError(_unknown(model, path))
 
 
-def with_parameter(model: Any, path: Path, value: Any) -> Any:
+def with_parameter(model: Any, path: Path, value: object) -> Any:
     """The same model with another value at a path.
 
     Other entries of a simplex keep their proportions; a covariance stays symmetric; a parameter that components share
@@ -151,7 +155,7 @@ def with_parameter(model: Any, path: Path, value: Any) -> Any:
     return _of_family(model, path, value)
 
 
-def _in_stack(stack: Any, path: Path, value: Any) -> Any:
+def _in_stack(stack: Any, path: Path, value: object) -> Any:
     """A change in the components of a mixture, whose ``params`` leave out the axis of a single column."""
     if isinstance(stack, Stack):
         return with_parameter(stack, path, value)
@@ -169,7 +173,7 @@ def _in_stack(stack: Any, path: Path, value: Any) -> Any:
 
 def _of_family(model: Any, path: Path, value: Any) -> Any:
     name, index = path[0], path[1:]
-    model.check_name(name)
+    check_name(model, name)
     domain, whole = model.specs()[name].domain, np.asarray(getattr(model, name), dtype=float)
     if not index:
         return replace(model, **{name: value})

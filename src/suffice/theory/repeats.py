@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from suffice.combinators.mixture_parts import alone
-from suffice.core.em import climb
-from suffice.core.parameters import Array
-from suffice.core.weights import OneHot, Weights
+from suffice.core.family import Family
+from suffice.core.parameters import LABEL
+from suffice.em.loop import run_em
+from suffice.em.order import align
+from suffice.em.training import TrainingData
+from suffice.models.mixture_components import alone
+from suffice.statistics.weights import OneHot, Weights
+from suffice.types import Array
 
 COLUMNS = 4096  # samples of one number that stand side by side
-AT_ONCE = 64  # samples in one stack: gathering a one-hot takes rows × members steps, so a stack of all is quadratic
+AT_ONCE = 64  # samples in one stack: gathering a one-hot takes rows × components steps, so a stack of all is quadratic
 
 
-def learned(truth: Any, sample: Any, size: int, repeats: int) -> Iterator[tuple[Any, int]]:
+def learned(truth: Family, sample: Any, size: int, repeats: int) -> Iterator[tuple[Any, int]]:
     """Fit ``truth`` to each stretch of ``size`` rows; yields stacks, and how many samples each stands for.
 
     Of a mixture EM begins at the truth, and components are brought into its order.
@@ -43,25 +47,28 @@ def learned(truth: Any, sample: Any, size: int, repeats: int) -> Iterator[tuple[
             yield truth.estimate(truth.suffstats(part)), 1
             continue
         whole = Weights.of(None, size)
-        start = truth.first_guess(part, whole, np.random.default_rng(index))
-        yield climb(start, part, whole, None, 500, 1e-10).distribution.matched(truth), 1
+        rng, latent = np.random.default_rng(index), truth.is_latent and not truth.blocks
+        # Of many maxima, the one next to the truth is meant.
+        start = truth.initialize(part, whole, rng, truth, None)[0] if latent else truth.start(part, whole, rng)
+        found = run_em(start, TrainingData.read(start, part, whole), max_iter=500, tol=1e-10).distribution
+        yield (found.permuted(align(truth, found)) if latent else found), 1
 
 
-def takes_columns(model: Any) -> bool:
+def takes_columns(model: Family) -> bool:
     """Whether samples can stand side by side as independent columns: a family of one number."""
-    return not (model.blocks or model.batch or model.row_vector or model.support.core or model.worded)
+    return not (model.blocks or model.batch or model.row_vector or model.support.core or model.support == LABEL)
 
 
-def single(model: Any, count: int) -> list[Any]:
+def single(model: Family, count: int) -> list[Any]:
     """The fits of several samples one by one, with numbers where they describe a single column."""
     if count == 1:
         return [model.squeezed(1) if takes_one_column(model) else model]
     if not model.lone:
-        return [alone(one) for one in model.each]
+        return [alone(one) for one in model.unstacked]
     return [model.reshaped(lambda value, i=i: value[i]) for i in range(count)]
 
 
-def takes_one_column(model: Any) -> bool:
+def takes_one_column(model: Family) -> bool:
     """Whether a fit of one sample still has the axis of its column."""
     return not model.blocks and not model.row_vector and model.batch == (1,)
 
@@ -73,7 +80,7 @@ def untied(model: Any) -> Any:
     return replace(model, tied=frozenset()) if model.tied else model
 
 
-def couples(model: Any) -> bool:
+def couples(model: Family) -> bool:
     """Whether components of a stack would be estimated together, as under a pooled covariance."""
     if model.blocks:
         return any(map(couples, model.blocks.values()))
@@ -94,7 +101,7 @@ def joined(parts: list[Any]) -> Any:
     return np.concatenate(parts)
 
 
-def flat(value: Any, lead: int = 0) -> Array:
+def flat(value: object, lead: int = 0) -> Array:
     """Parameters, or those of blocks, as one vector; behind ``lead`` axes."""
     if isinstance(value, dict):
         return np.concatenate([flat(part, lead) for part in value.values()], axis=lead)
@@ -102,7 +109,7 @@ def flat(value: Any, lead: int = 0) -> Array:
     return array.reshape((*array.shape[:lead], -1))
 
 
-def free_parameters(model: Any, params: Any) -> Any:
+def free_parameters(model: Family, params: Any) -> Any:
     """The parameters that fitting may change, in the layout of ``params``."""
     if not isinstance(params, dict):
         return params

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.errors import ParameterError
+from suffice.core.family import Family
+from suffice.em.result import Fit
+from suffice.errors import ParameterError
 from suffice.theory.models import as_distribution, check_single, check_whole
 from suffice.theory.repeats import by_sample, joined, learned, single
+from suffice.types import Array, Seed
 
 AT_ONCE = 1 << 22  # rows that are drawn at once
-Statistic = str | Callable[[Any], Any]
+Fact = str | Callable[[Any], Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +73,12 @@ class Sampling:
 
 
 def sampling(
-    distribution: Any, size: int, repeats: int = 2000, random_state: Any = None, *, statistic: Statistic | None = None
+    distribution: Family | Fit,
+    size: int,
+    repeats: int = 2000,
+    random_state: Seed = None,
+    *,
+    statistic: Fact | None = None,
 ) -> Sampling:
     """Draw many samples of one size, fit each, and report mean, bias and spread of the estimates.
 
@@ -114,7 +122,7 @@ def sampling(
     return Sampling(truth, int(size), int(repeats), true, joined(parts))
 
 
-def _true(truth: Any, statistic: Statistic | None) -> Any:
+def _true(truth: Family, statistic: Fact | None) -> Any:
     if statistic is None:
         return truth.params
     if isinstance(statistic, str):
@@ -125,7 +133,7 @@ def _true(truth: Any, statistic: Statistic | None) -> Any:
     return statistic(truth)
 
 
-def _told(model: Any, count: int, true: Any, statistic: Statistic | None) -> Any:
+def _told(model: Family, count: int, true: Any, statistic: Fact | None) -> Any:
     """What a stack of fits says, with the samples first."""
     if statistic is None:
         return by_sample(model.params, true, count)
@@ -134,14 +142,14 @@ def _told(model: Any, count: int, true: Any, statistic: Statistic | None) -> Any
     return joined([by_sample(statistic(one), true, 1) for one in single(model, count)])
 
 
-def _each(value: Any, f: Callable[[Any], Any]) -> Any:
+def _each(value: object, f: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
         return {key: _each(one, f) for key, one in value.items()}
     found = f(value)
     return float(found) if np.ndim(found) == 0 else found
 
 
-def _paired(mean: Any, true: Any) -> Any:
+def _paired(mean: Array, true: Any) -> Any:
     if isinstance(true, dict):
         return {key: _paired(mean[key], one) for key, one in true.items()}
     away = np.asarray(mean) - np.asarray(true, dtype=float)

@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from suffice.combinators.information import lone
-from suffice.combinators.mixture import Mixture
-from suffice.core.errors import DataError, UnsupportedError
-from suffice.core.information import Chart, chart
-from suffice.core.weights import Weights
+from suffice.core.distribution import Distribution
+from suffice.em.result import Fit
+from suffice.errors import DataError, UnsupportedError
+from suffice.models.information import lone
+from suffice.models.mixture import Mixture
+from suffice.statistics.weights import Weights
 from suffice.theory.models import as_distribution
+from suffice.types import Data
+from suffice.uncertainty.information import Chart, chart
 
 
-def score(distribution: Any, data: Any, *, weights: Any = None) -> dict[Any, Any]:
+def score(distribution: Distribution | Fit, data: Data, *, weights: Data = None) -> dict[Any, Any]:
     """The score ∂ log L/∂θ at the parameters of a distribution: 0 at a maximum.
 
     Parameters
@@ -50,15 +53,15 @@ def score(distribution: Any, data: Any, *, weights: Any = None) -> dict[Any, Any
         msg = "a score is that of a single distribution; pick one of a stack with .each."
         raise UnsupportedError(msg)
     model.require_ready("have a score")
-    rows = model.read(model.settled(data))
+    rows = model.read(model.materialize(data))
     if not len(rows):
         msg = "a score needs at least one row."
         raise DataError(msg)
     checked = Weights.of(weights, len(rows))
-    if checked.members > 1:
+    if checked.n_components > 1:
         msg = f"a score takes one weight for each row; got shape {np.shape(weights)}."
         raise DataError(msg)
-    model = model.shaped(rows)
+    model = model.for_data(rows)
     model.suffstats(rows, checked)  # names a row that the model cannot take
     found = chart(model.stacked)
     refuse_jumps(model, found)
@@ -70,7 +73,7 @@ def score(distribution: Any, data: Any, *, weights: Any = None) -> dict[Any, Any
     return model.by_key(answer) if model.blocks else answer
 
 
-def refuse_jumps(model: Any, found: Chart) -> None:
+def refuse_jumps(model: Distribution, found: Chart) -> None:
     """Refuse a model whose likelihood jumps as its parameters move."""
     if found.smoothness < 1:
         msg = (

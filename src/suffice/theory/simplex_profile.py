@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from suffice.core.errors import ParameterError, UnsupportedError
+from suffice.core.family import Family
 from suffice.core.parameters import UNIT
-from suffice.theory.paths import Path, parameter_at, shown, with_parameter
+from suffice.errors import ParameterError, UnsupportedError
+from suffice.statistics.weights import Weights
+from suffice.theory.paths import Path, display_name, parameter_at, with_parameter
+from suffice.types import Rows
 
 
-def is_entry_of_simplex(model: Any, path: Path) -> bool:
+def is_entry_of_simplex(model: Family, path: Path) -> bool:
     """Whether a path names one entry of a vector of probabilities of a family."""
     if len(path) < 2 or model.blocks or path[0] not in model.specs():
         return False
@@ -28,18 +29,18 @@ class SimplexProfile:
     domain = UNIT
     scale = 1.0
 
-    def __init__(self, model: Any, rows: Any, weights: Any, path: Path) -> None:
+    def __init__(self, model: Family, rows: Rows, weights: Weights, path: Path) -> None:
         if path[0] in model.fixed:
             msg = f"{path[0]} is fixed, so it has no profile; give a prototype that leaves it free."
             raise ParameterError(msg)
         if not model.exact:
-            msg = f"the profile of {shown(path)} needs counts, and {model.name} has no exact statistics."
+            msg = f"the profile of {display_name(path)} needs counts, and {model.name} has no exact statistics."
             raise UnsupportedError(msg)
         self.stats, self.path = model.suffstats(rows, weights), path
         self.best = model.for_statistics(self.stats).estimate(self.stats)
         at = parameter_at(self.best, path)
         if np.ndim(at):
-            msg = f"a profile is of one number; say which entry of {shown(path)}, as in ({path[0]!r}, 0)."
+            msg = f"a profile is of one number; say which entry of {display_name(path)}, as in ({path[0]!r}, 0)."
             raise UnsupportedError(msg)
         self.at, self.height = float(at), self(float(at))
 

@@ -1,0 +1,246 @@
+"""Mixtures that run by nothing but sums of products: those of Gaussian components.
+
+`Swift` is such a mixture as the loop of EM sees it: the same steps, floors and acceleration, without the values and
+statistics that could answer anything else. Of the many passes over few rows that a start takes, these would cost most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from suffice import kernels
+from suffice.core.responsibilities import Joint
+from suffice.core.value import replace_valid
+from suffice.em.linear_statistics import from_raw, pilot, raw
+from suffice.em.loop import EMResult
+from suffice.engines.once import cached_property
+from suffice.errors import SufficeError
+from suffice.kernels.reference import LOG_2PI
+from suffice.kernels.reference_quadratic import LOST, MANY_COLUMNS, SEEN, coefficients_of, triangle
+from suffice.statistics.moments import Scatter
+from suffice.statistics.sums import share
+from suffice.statistics.weights import Weights
+from suffice.types import Array
+
+MANY_FOR_A_STRUCTURE = 11  # from here on one that needs fewer products has a faster pass of its own
+STEP = 1 << 15  # products at a time: 256 kB
+UNTOLD = "the sums do not tell the components"
+
+
+class LostError(SufficeError):
+    """The sums do not tell the components: digits were lost, a component has no rows, or lies on its floor."""
+
+
+@dataclass(frozen=True)
+class PackedRows:
+    """Where products are taken, centre and scale (d,), and what holds the components.
+
+    A floor (d, d) and a ridge (d,).
+    """
+
+    mixture: Any
+    centre: Array
+    scale: Array
+    floor: Array
+    ridge: Array
+
+    @classmethod
+    def of(cls, mixture: Any, rows: Any, weights: Weights) -> PackedRows | None:
+        """The track of complete rows; None where the mixture, or what it is fitted to, needs more than sums."""
+        stack, floors = mixture.components, mixture.floors
+        plain = type(rows) is np.ndarray and len(rows) > 1 and weights.codes is None and not mixture.hard
+        if not (plain and stack.is_quadratic and "weights" in mixture.free):
+            return None
+        if not 0 < rows.shape[1] < (MANY_COLUMNS if stack.form.free else MANY_FOR_A_STRUCTURE):
+            return None
+        x = np.asarray(rows, dtype=float)
+        with np.errstate(all="ignore"):
+            centre, spread = x.mean(axis=0), np.log2(x.std(axis=0))
+            scale = np.exp2(-np.round(spread if stack.form.free else np.full(len(spread), spread.mean())))
+            if not (np.isfinite(centre) & np.isfinite(scale**2) & (scale**2 > 0)).all():
+                return None
+        d = len(centre)
+        ridge = np.full(d, floors if isinstance(floors, float) else 0.0) * scale**2
+        floor = np.zeros((d, d)) if floors is None or isinstance(floors, float) else floors * (scale[:, None] * scale)
+        return cls(mixture, centre, scale, floor, ridge)
+
+    def initialize(self, mixture: Any) -> PackedMixture:
+        """The mixture on the track."""
+        stack = mixture.components
+        mean = (np.asarray(stack.mean) - self.centre) * self.scale
+        return self._described(
+            replace_valid(stack, mean=mean, cov=stack.cov * (self.scale[:, None] * self.scale)), mixture.weights
+        )
+
+    def from_responsibilities(self, rows: Array, shares: Array, weights: Weights) -> PackedMixture:
+        """The estimate of weighted rows whose owners are known in parts (n, k)."""
+        first, second, _ = triangle(len(self.centre) + 1)
+        step, sums = max(STEP // len(first), 1), np.zeros((shares.shape[1], len(first)))
+        for begin in range(0, len(rows), step):
+            part = slice(begin, begin + step)
+            y = np.ones((len(rows[part]), len(self.centre) + 1))
+            np.multiply(rows[part] - self.centre, self.scale, out=y[:, 1:])
+            sums += (shares[part] * weights[part].dense()).T @ (y[:, first] * y[:, second])
+        stack = self.mixture.components
+        unit = np.broadcast_to(np.eye(len(self.centre)), np.shape(stack.cov))
+        return self.estimate(sums, replace_valid(stack, mean=np.zeros(np.shape(stack.mean)), cov=unit))
+
+    def estimate(self, sums: Array, before: Any) -> PackedMixture:
+        """The mixture that the sums tell of; where a structure has the M-step, from the components ``before``."""
+        if not self.mixture.components.form.free:
+            stats = self.gathered(sums)
+            seen = stats.weight > SEEN * stats.weight.sum()
+            second = sums[:, triangle(len(self.centre) + 1)[2]].reshape(len(sums), len(self.centre) + 1, -1)[:, 1:, 1:]
+            kept = np.einsum("kii->ki", second) <= LOST * np.einsum("kii->ki", stats.scatter)
+            if not (seen.all() and kept.all()):
+                raise LostError(UNTOLD)
+            floor = self.mixture.floors
+            floor = float(self.ridge[0]) if isinstance(floor, float) else None if floor is None else self.floor
+            return self._described(before.m_step(stats, None, floor), stats.weight / stats.weight.sum())
+        found = kernels.quadratic_step(sums, self.floor, self.ridge, self.log_scale)
+        if not found.sure:
+            raise LostError(UNTOLD)
+        return PackedMixture(self, found.weight / found.weight.sum(), found.mean, found.cov, found.coefficients)
+
+    def _described(self, stack: Any, weights: Array) -> PackedMixture:
+        """The mixture of such components, about the centre and in units of the scale."""
+        whiten, log_det = stack.whitening
+        mean, cov, form = np.asarray(stack.mean), np.asarray(stack.cov), whiten.swapaxes(1, 2) @ whiten
+        deviation = np.sqrt(mean**2 + np.einsum("kii->ki", cov))
+        if not (deviation[:, None] @ np.abs(form) @ deviation[:, :, None]).max() <= LOST or not weights.all():
+            raise LostError(UNTOLD)
+        constant = np.log(weights) + log_det - 0.5 * len(self.centre) * LOG_2PI + self.log_scale
+        return PackedMixture(self, weights, mean, cov, coefficients_of(mean, form, constant), stack)
+
+    @cached_property
+    def log_scale(self) -> float:
+        """What the scale adds to a log density."""
+        return float(np.log(self.scale).sum())
+
+    def model(self, swift: PackedMixture) -> Any:
+        """The mixture off the track."""
+        stack = self.mixture.components
+        components = replace_valid(
+            stack, mean=self.centre + swift.mean / self.scale, cov=swift.cov / (self.scale[:, None] * self.scale)
+        )
+        return replace(self.mixture, components=components, weights=swift.weights)
+
+    def off(self, path: EMResult) -> EMResult:
+        """A climb on the track as one of the mixture."""
+        return replace(path, distribution=self.model(path.distribution), statistics=self.told(path.statistics))
+
+    def told(self, stats: Products) -> Joint:
+        """The statistics as the mixture gathers them."""
+        here = self.gathered(stats.sums)
+        components = replace(
+            here,
+            centre=np.broadcast_to(self.centre, here.shift.shape),
+            shift=here.shift / self.scale,
+            scatter=here.scatter / (self.scale[:, None] * self.scale),
+        )
+        found = Joint(
+            here.weight, components, np.array([stats.log_likelihood]), np.array([stats.entropy]), solid=stats.solid
+        )
+        return self.mixture.tag_family(found)  # type: ignore[no-any-return]
+
+    def gathered(self, sums: Array) -> Scatter:
+        """The components' statistics about the centre and in units of the scale."""
+        size = len(self.centre) + 1
+        whole = sums[:, triangle(size)[2]].reshape(-1, size, size)
+        weight = whole[:, 0, 0].copy()
+        shift = share(whole[:, 1:, 0], weight[:, None])
+        scatter = whole[:, 1:, 1:] - weight[:, None, None] * (shift[:, :, None] * shift[:, None])
+        return Scatter(weight, np.zeros(shift.shape), shift, scatter)
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """What a pass gathers: the components' sums of products (k, m), the log-likelihood and the entropy."""
+
+    sums: Array
+    log_likelihood: float
+    entropy: float
+    solid: Array
+
+
+@dataclass(frozen=True, eq=False)
+class PackedMixture:
+    """A mixture on its track: what the loop of EM asks for, in units of the scale."""
+
+    packed: PackedRows
+    weights: Array
+    mean: Array
+    cov: Array
+    coefficients: Array
+    stack: Any = None  # the components, where a structure has the M-step
+
+    @property
+    def is_monotone(self) -> bool:
+        return bool(self.packed.mixture.is_monotone)
+
+    @staticmethod
+    def tag_family(stats: Products) -> Products:
+        """The statistics: they are marked when they leave."""
+        return stats
+
+    def gather_rows(self, rows: Any, weights: Weights) -> Products:
+        """One pass over the rows."""
+        value, entropy, sums = kernels.quadratic_e_step(
+            rows, weights.values, self.packed.centre, self.packed.scale, self.coefficients
+        )
+        if not np.isfinite(value):
+            msg = "a row that nobody can have made"
+            raise LostError(msg)
+        return Products(sums, value, entropy, np.array([weights.solid]))
+
+    def estimate(self, stats: Products, prior: Any = None) -> PackedMixture:
+        """The next mixture."""
+        del prior
+        return self.packed.estimate(stats.sums, self.stack)
+
+    def measured_log_likelihood(self, stats: Products) -> float:
+        return stats.log_likelihood
+
+    def log_likelihood(self, stats: Products) -> float:
+        """The bound, which after a pass is the log-likelihood."""
+        return stats.log_likelihood
+
+    def distance(self, other: PackedMixture) -> float:
+        """The largest relative move of a parameter."""
+        std = np.sqrt(np.einsum("kii->ki", self.cov))
+        moved = np.abs(other.mean - self.mean) / std
+        turned = np.abs(other.cov - self.cov) / (std[:, :, None] * std[:, None])
+        return float(max(moved.max(), turned.max(), np.abs(other.weights - self.weights).max()))
+
+    def rounding(self, stats: Products) -> float:
+        return 1e-12 * abs(stats.log_likelihood)
+
+    def is_spurious(self, stats: Products) -> bool:
+        del stats
+        return False
+
+    @property
+    def name(self) -> str:
+        return str(self.packed.mixture.name)
+
+
+@pilot.register
+def _(stats: Products) -> Any:
+    del stats
+    return ()
+
+
+@raw.register
+def _(stats: Products, about: Any) -> Array:
+    del about
+    return stats.sums.ravel()
+
+
+@from_raw.register
+def _(stats: Products, vector: Array, about: Any) -> Any:
+    del about
+    sums = vector.reshape(stats.sums.shape)
+    return None if (sums[:, 0] < 0).any() else replace(stats, sums=sums)

@@ -1,0 +1,78 @@
+"""Short runs over one subsample of the rows: what starts and choices are the best of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from suffice import kernels
+from suffice.em.init.packed_gaussians import LostError, PackedRows
+from suffice.em.loop import EMResult, run_em
+from suffice.em.training import TrainingData
+from suffice.statistics.weights import Weights
+from suffice.types import Array
+
+
+class ShortRuns:
+    """Rows that one mixture climbs over again and again; on a track where there is one, else by itself."""
+
+    def __init__(self, model: Any, rows: Any, weights: Weights, prior: Any) -> None:
+        self.model, self.small, self.weights, self.prior = model, rows, weights, prior
+        self.rows = model.preprocess(rows)
+        self.packed = None if prior is not None else PackedRows.of(model, self.rows, weights)
+        self.data = TrainingData(self.rows, weights, prior, belief(prior))
+
+    def run_em(self, first: Any, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
+        """A climb of so many passes at most, or until the objective changes by less than ``tol`` relative."""
+        if self.packed is not None:
+            try:
+                return self._on(self.packed, self.packed.initialize(first), passes, tol, accelerate)
+            except LostError:
+                pass
+        return run_em(first, self.data, max_iter=passes, tol=tol, accelerate=accelerate, brief=True)
+
+    def run_from(self, shares: Array, rng: Any, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
+        """The same from the estimate of rows whose owners are known in parts (n, k)."""
+        if self.packed is not None:
+            try:
+                first = self.packed.from_responsibilities(self.rows, shares, self.weights)
+                return self._on(self.packed, first, passes, tol, accelerate)
+            except LostError:
+                pass
+        held = self.weights.dense()
+        held = shares if (held == 1).all() else shares * held
+        return self.run_em(tag_assignments(self.model, self.small, held, rng), passes, tol, accelerate=accelerate)
+
+    def _on(self, track: PackedRows, first: Any, passes: int, tol: float, accelerate: bool) -> EMResult:  # noqa: FBT001
+        with kernels.job(self.rows.size):
+            path = run_em(first, self.data, max_iter=passes, tol=tol, accelerate=accelerate, brief=True)
+        return track.off(path)
+
+
+def belief(prior: Any) -> Callable[[Any], float] | None:
+    """What a run under a prior adds to the log-likelihood: the log density of the prior."""
+    return None if prior is None else (lambda one: float(np.sum(one.log_prior(prior))))
+
+
+def tag_assignments(model: Any, rows: Any, shares: Array, rng: Any) -> Any:
+    """The estimate of rows whose owners are known in parts (n, k)."""
+    shares = _of_the_able(model.components, rows, shares)
+    components = model.components.start(rows, shares, rng).apply_floor(model.floors)
+    total = shares.sum(axis=0)
+    own = model.weights if "weights" in model.fixed else total / total.sum()
+    return replace(model, components=components, weights=own)
+
+
+def _of_the_able(stack: Any, rows: Any, shares: Array) -> Array:
+    """The shares (n, k) without those of components that cannot have made a row; others of the row have them."""
+    able = stack.can_generate(rows) if stack.heterogeneous else np.ones((1, 1), bool)
+    if able.all():
+        return shares
+    mine = np.where(able, shares, 0.0)
+    mine = np.where(mine.any(axis=1, keepdims=True), mine, able)
+    total = mine.sum(axis=1, keepdims=True)
+    held = shares.sum(axis=1, keepdims=True)
+    return np.where(total > 0, mine * (held / np.where(total > 0, total, 1.0)), shares)  # nobody's: an error names it

@@ -1,1 +1,0 @@
-"""Tables: only `table` knows what a DataFrame is; `schema` and `rules` choose a family for each of its columns."""

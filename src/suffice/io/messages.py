@@ -1,0 +1,42 @@
+"""What must hold of alerts, and of the parts of their sentences, that come from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from suffice.errors import ParameterError
+from suffice.messages import Cell, Columns
+from suffice.types import Alert
+
+
+def require(holds: object, text: str) -> None:
+    """Refuse what does not hold."""
+    if not holds:
+        raise ParameterError(text)
+
+
+def _check_columns(columns: Columns) -> None:
+    labels = columns.labels
+    known = labels is None or (isinstance(labels, tuple) and len(labels) == len(columns.which))
+    require(known and all(isinstance(one, str) for one in labels or ()), "labels are text, one for each column.")
+    require(columns.most is None or type(columns.most) is int, "most is a whole number, or null.")
+    hash(columns.which)
+
+
+def _check_cell(cell: Cell) -> None:
+    require(cell.label is None or isinstance(cell.label, str), "the label of a cell's column is text.")
+    hash(cell.column)
+
+
+def _check_alert(alert: Alert) -> None:
+    parts = (alert.message,) if isinstance(alert.message, str) else alert.message
+    words = isinstance(parts, tuple) and all(isinstance(one, (str, Cell, Columns)) for one in parts)
+    require(words, "the message of an alert is text, or parts of it.")
+    for name in ("component", "row"):
+        value = getattr(alert, name)
+        require(value is None or (type(value) is int and value >= 0), f"{name} is a whole number of at least 0.")
+    hash(alert.columns)
+
+
+RULES: dict[str, Callable[[Any], None]] = {"Alert": _check_alert, "Cell": _check_cell, "Columns": _check_columns}

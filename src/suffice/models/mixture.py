@@ -1,0 +1,519 @@
+"""Rows made by components that are not seen.
+
+Over 400 lines: every verb of the contract, asked of hidden components; answers and beliefs are in files of their own.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.arguments import check_count, generator
+from suffice.core.distribution import Distribution
+from suffice.core.family import Family
+from suffice.core.parameters import SIMPLEX, as_parameter
+from suffice.core.responsibilities import Joint, e_step, normalize, plus
+from suffice.core.value import replace_valid
+from suffice.engines import local
+from suffice.engines.once import cached_property
+from suffice.errors import ParameterError, SufficeWarning, UnsupportedError
+from suffice.models.mixture_answers import MixtureAnswers
+from suffice.models.mixture_components import alone, by_component, checked_components, joined, ridge, with_weights
+from suffice.models.mixture_priors import MixturePriors
+from suffice.models.mixture_queries import COMPONENT, MixtureQueries
+from suffice.models.mixture_steps import MixtureSteps
+from suffice.models.stack import Stack, shape_components, side_by_side, stacked_or_side_by_side
+from suffice.statistics.sums import picked
+from suffice.statistics.weights import Weights
+from suffice.tables.column_names import with_all_columns
+from suffice.tables.streams import Source
+from suffice.types import Array
+
+ROWS: Any = object()  # nothing is given: the question is about rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Family, register=False):  # type: ignore[override]
+    r"""Each row comes from one of several components, and nobody says which: :math:`p(x) = \sum_j \pi_j p_j(x)`.
+
+    Parameters
+    ----------
+    components
+        One prototype for all components, a list of different ones, or a stack with their parameters. Any distribution
+        will do, also a :class:`Product` of columns or another mixture.
+    n
+        How many components; not needed with a list or a stack.
+    weights
+        The probability π of each component; equal until they are learned. ``.fix("weights")`` keeps them.
+    hard
+        Give each row as a whole to its most probable component (k-means is the best known case), instead of in parts.
+    floors
+        What the spread of components is held above. By default a fit takes it from the spread of all rows; for
+        MultivariateNormal it may be a matrix (d, d), or a number, which is then added to the variances.
+    measured
+        Whether the floors come from the rows of a fit, which sets it.
+    fixed, tied : set of str
+        Names of parameters that are not learned, and that components share; ``fix`` and ``tie`` set them.
+
+    Notes
+    -----
+    A prior is ``{"weights": Dirichlet(…), "components": prior of a component}``, either of them, or ``"weak"``; a list
+    gives each component its own. Under a Dirichlet below 1 no weight falls below 1e-10, and an alert says where it
+    would. Fitting is by EM; see :func:`suffice.fit` for its starts.
+
+    References
+    ----------
+    McLachlan, G. and Peel, D. (2000). Finite Mixture Models. Wiley.
+    Celeux, G. and Govaert, G. (1992). A classification EM algorithm for clustering and two stochastic versions.
+    Computational Statistics and Data Analysis 14, 315-332 (``hard``).
+
+    Examples
+    --------
+    >>> x = [1.0, 1.1, 0.9, 5.0, 5.2, 4.8]
+    >>> print(sf.fit(sf.Mixture(sf.Normal(), 2), x).distribution)
+    Mixture([Normal(mean=1, std=0.0816497), Normal(mean=5, std=0.163299)], weights=[0.5, 0.5])
+    """
+
+    components: Any = ()
+    n: Any = None
+    weights: Any = None
+    hard: bool = field(default=False, kw_only=True)
+    floors: Any = field(default=None, kw_only=True)  # what estimates are held above; a number is added to variances
+    measured: bool = field(default=False, kw_only=True)  # the floors are from the rows of a fit, and not the caller's
+
+    row_vector = True
+    tolerance = 1e-10
+
+    def __post_init__(self) -> None:
+        """Bring the components into one form: a stack, or prototypes that wait to see the columns."""
+        self._settle_names()
+        components, k = self.components, self.n
+        if isinstance(components, Distribution) and not components.lone:
+            k = components.n_components
+        elif isinstance(components, Distribution):
+            components, k = self._copies(components, k)
+        else:
+            given = checked_components(components)
+            components, k = side_by_side(given), len(given)
+        if self.n is not None and self.n != k:
+            msg = f"Mixture: n={self.n!r}, but there are {k} components; leave n out, or give one prototype."
+            raise ParameterError(msg)
+        if "weights" in components.blocks:
+            msg = "Mixture: a column cannot be called 'weights', as the probabilities of the components are; rename it."
+            raise ParameterError(msg)
+        object.__setattr__(self, "components", components)
+        object.__setattr__(self, "n", int(k))
+        weights = np.full(k, 1.0 / k) if self.weights is None else self.weights
+        weights = as_parameter("Mixture", "weights", weights, SIMPLEX)
+        if weights.shape != (k,):
+            msg = f"Mixture has {k} components, but weights have shape {weights.shape}; give one for each."
+            raise ParameterError(msg)
+        object.__setattr__(self, "weights", weights)
+        if isinstance(self.floors, (int, float)) and not isinstance(self.floors, bool):
+            object.__setattr__(self, "floors", ridge(components, self.floors))
+
+    def _copies(self, prototype: Any, k: Any) -> tuple[Any, int]:
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            msg = f"Mixture: n is the number of components, a whole number of at least 1; got {k!r}."
+            raise ParameterError(msg)
+        return (stacked_or_side_by_side(prototype, int(k)) if prototype.ready else prototype), int(k)
+
+    # ---- parts --------------------------------------------------------------------------------------------------
+    @property
+    def parameter_names(self) -> tuple[Any, ...]:
+        return tuple(self.params)
+
+    @property
+    def params(self) -> dict[Any, Any]:
+        """The weights, and the components' parameters with the components first."""
+        components = self.components.params if self.components.lone else by_component(self.components)
+        return with_weights(self.weights, self.components, components)
+
+    @cached_property
+    def parts(self) -> tuple[Any, ...]:
+        """The components, each as a distribution of its own."""
+        stack = self.components
+        return (stack,) * self.n if stack.lone else tuple(map(alone, stack.unstacked))
+
+    @property
+    def free(self) -> tuple[Any, ...]:
+        """Names of what fitting may change."""
+        return (() if "weights" in self.fixed or self.n == 1 else ("weights",)) + tuple(self.components.free)
+
+    @property
+    def ready(self) -> bool:
+        return bool(self.components.ready)
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    @property
+    def columns(self) -> int | None:
+        known: int | None = self.components.columns
+        return known
+
+    @property
+    def stacked(self) -> Self:
+        return self
+
+    @property
+    def unstacked(self) -> tuple[Self, ...]:
+        return (self,)
+
+    def squeezed(self, axes: int) -> Self:
+        del axes
+        return self
+
+    def stack(self, k: int) -> Any:
+        """K copies side by side."""
+        return Stack((self,) * k)
+
+    def fix(self, *names: str) -> Self:
+        """Keep the weights: ``Mixture(…).fix("weights")``; parameters of components are fixed in their prototype."""
+        if set(names) - {"weights"}:
+            msg = (
+                f"Mixture can fix its weights; fix {names[0]!r} in the component, as in "
+                f"Mixture(Normal().fix({names[0]!r}), 2)."
+            )
+            raise ParameterError(msg)
+        return replace(self, fixed=self.fixed | set(names))
+
+    def tie(self, *names: str) -> Self:
+        msg = f"tie parameters in the component, as in Mixture(Normal().tie({names[0] if names else '…'!r}), 2)."
+        raise UnsupportedError(msg)
+
+    def check_name(self, name: str) -> None:
+        del name
+
+    def require_ready(self, what: str) -> None:
+        self.components.require_ready(what)
+
+    @cached_property
+    def log_weights(self) -> Array:
+        """Log π (k,)."""
+        with np.errstate(divide="ignore"):
+            found = np.asarray(np.log(self.weights))
+        found.flags.writeable = False
+        return found
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+    def materialize(self, x: Any) -> Any:
+        return self.components.materialize(x)
+
+    def read(self, x: Any) -> Any:
+        return self.components.read(x)
+
+    def check_columns(self, rows: Any) -> None:
+        self.components.check_columns(rows)
+
+    def is_single(self, x: Any) -> bool:
+        return bool(self.components.is_single(x))
+
+    def for_data(self, rows: Any) -> Self:
+        shaped = shape_components(self.components, rows, self.n)
+        if shaped is self.components:
+            return self
+        return replace(self, components=stacked_or_side_by_side(shaped, self.n) if shaped.lone else shaped)
+
+    def for_statistics(self, stats: Any) -> Self:
+        components = self.components.for_statistics(stats.components)
+        return self if components is self.components else replace(self, components=components)
+
+    def warn_about_rows(self, rows: Any, where: str = "") -> None:
+        self.components.warn_about_rows(rows, where)
+
+    def score_width(self, rows: Any) -> int:
+        """Work counts, not memory: a score takes longer than a cell of memory."""
+        return int(self.n * (8 + prod(np.shape(rows)[1:])) // 2)
+
+    def gather_width(self, rows: Any) -> int:
+        """Work counts, not memory: as many cells as take the time of a slice, for about so many components.
+
+        And columns.
+        """
+        columns = prod(rows.shape[1:])
+        return int(max(columns, self.n * (8 + columns) // 8))
+
+    def gather_effort(self, rows: Any) -> int:
+        """Where both halves take longer than the Python around them, which threads cannot share."""
+        return 2 * self.gather_width(rows)
+
+    def scores(self, x: Any) -> Array:
+        """Log π + log p of a block of rows under each component, (n, k)."""
+        return plus(self.components.log_density(x), self.log_weights)
+
+    def relative_scores(self, x: Any) -> Array:
+        """The scores of a block of rows, up to what is the same for all components of a row."""
+        return plus(self.components.relative_density(x), self.log_weights)
+
+    def best_of(self, x: Any) -> Array:
+        """The component of the highest score for each row of a block, (n,); −1 where nobody can have made it."""
+        return np.asarray(self.components.best(x, self.log_weights))
+
+    def log_density(self, x: Any) -> Array:
+        return normalize(self.scores(x)).total[:, None]
+
+    def gather(self, x: Any, w: Weights) -> Joint:
+        held = w.of_component(0)
+        if self.hard:
+            found = e_step(self.components, x, self.log_weights, held.values, hard=True)
+        else:
+            found = self.components.e_step(x, self.log_weights, held.values)
+        if not np.isfinite(found.log_likelihood):  # a row that nobody can have made: is it one that cannot be?
+            shares = np.broadcast_to(held.dense(), (len(x), self.n))
+            self.components.gather(x, replace(held, values=shares, n_components=self.n))
+        evidence, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
+        return Joint(found.count, found.statistics, evidence, entropy, solid=np.array([held.solid]))
+
+    def predict_proba(self, x: Any) -> Array:
+        """The probability that each component made a row, (n, k).
+
+        A row that no component can have made tells nothing of who did: it gets the weights, with a warning.
+        """
+        self.require_ready("tell who made a row")
+        if isinstance(x, Source):
+            return x.mapped(self.predict_proba)
+        x = self.materialize(with_all_columns(self, x))
+        rows = self._read_checked(x)
+        self.warn_about_rows(rows)
+        found = local.fill(
+            lambda part: normalize(self.relative_scores(rows[part])).parts, len(rows), self.score_width(rows)
+        )
+        lost = np.flatnonzero(~(found.sum(axis=1) > 0))
+        if len(lost):
+            found[lost] = self.shares_of_lost(rows, lost)
+        return found[0] if self.is_single(x) else found
+
+    def shares_of_lost(self, rows: Any, lost: Array) -> Array:
+        """The shares (m, k) in rows that no component can have made: the weights, with a warning."""
+        del rows
+        text = f"row {int(lost[0])} has probability 0 under every component; it gets their weights."
+        warnings.warn(text, SufficeWarning, stacklevel=3)
+        return np.tile(self.weights, (len(lost), 1))
+
+    def predict(self, x: Any, given: Any = ROWS, *, level: float = 0.95) -> Any:
+        """The most probable component of each row, (n,); or with ``given`` a column, foretold from others.
+
+        One argument is rows: ``predict(rows)`` says who made each, unless it is the name of a column. With ``given=``,
+        ``predict("species", given={…})`` is the question of :meth:`Distribution.predict` about one column, and
+        ``predict("component", given={…})`` asks who would make such a row, unless a column is called so.
+        """
+        if given is not ROWS or (isinstance(x, str) and self.column_names is not None):
+            known = {} if given is ROWS else given
+            hidden = isinstance(x, str) and x == COMPONENT and COMPONENT not in self.column_labels
+            return self.conditional_component(known) if hidden else super().predict(x, known, level=level)
+        if isinstance(x, Source):
+            return x.mapped(self.predict)
+        x = self.materialize(with_all_columns(self, x))
+        best = self.most_probable(x)
+        return int(best[0]) if self.is_single(x) else best
+
+    def most_probable(self, x: Any) -> Array:
+        """The number of the most probable component of each row, (n,)."""
+        self.require_ready("tell who made a row")
+        rows = self._read_checked(x)
+        self.warn_about_rows(rows)
+        best = local.fill(lambda part: self.best_of(rows[part]), len(rows), self.score_width(rows))
+        lost = np.flatnonzero(best < 0)
+        if len(lost):
+            best[lost] = self.shares_of_lost(rows, lost).argmax(axis=1)
+        return best
+
+    def column_label(self, column: int) -> str:
+        return str(self.components.column_label(column))
+
+    def seen_cells(self, stats: Any) -> Array:
+        return np.asarray(np.sum(self.components.seen_cells(stats.components), axis=0, keepdims=True))
+
+    # ---- learning -----------------------------------------------------------------------------------------------
+    def tag_family(self, stats: Any) -> Any:
+        return replace(stats, family=self._statistics_family, components=self.components.tag_family(stats.components))
+
+    def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
+        rows, prepared, model = self._prepare(x, weights)
+        found: Self = model.initialize(rows, prepared, np.random.default_rng(rng), None, None)[0]
+        return found
+
+    def initialize(self, rows: Any, weights: Any, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Any, ...]]:
+        from suffice.em.init.starts import initialize
+
+        return initialize(self.for_data(rows), rows, weights, rng, start, prior)
+
+    def with_parameters_of(self, components: Any, proportions: Array) -> Self:
+        del proportions
+        (start,) = components
+        if not isinstance(start, Mixture) or start.n != self.n:
+            msg = f"start= has {start!r:.60} where the prototype has a Mixture of {self.n}; give as many components."
+            raise ParameterError(msg)
+        own = self.weights if "weights" in self.fixed else start.weights
+        return replace(
+            self, components=self.components.with_parameters_of(start.components.unstacked, start.weights), weights=own
+        )
+
+    def can_generate(self, x: Any) -> Array:
+        found = self.components.can_generate(x)
+        return found if found.ndim == 1 else np.asarray(found.any(axis=1))
+
+    def preprocess(self, rows: Any) -> Any:
+        return self.components.preprocess(rows)
+
+    @property
+    def learns_bounds(self) -> bool:
+        return bool(self.components.learns_bounds)
+
+    def with_wider_bounds(self, factor: float) -> Self:
+        return replace(self, components=self.components.with_wider_bounds(factor))
+
+    def off_boundary(self, share: float) -> Self:
+        return replace(self, components=self.components.off_boundary(share))
+
+    @property
+    def is_single_cluster(self) -> bool:
+        return False
+
+    @property
+    def is_latent(self) -> bool:
+        return True
+
+    def needs_rows(self, stats: Any) -> bool:
+        del stats
+        return True
+
+    @property
+    def hard_assignment(self) -> bool:
+        return self.hard
+
+    @property
+    def is_monotone(self) -> bool:
+        return not isinstance(self.floors, float)
+
+    @property
+    def is_symmetric(self) -> bool:
+        if self.n == 1:
+            return False
+        first, *others = self.components.unstacked
+        alike = all(type(one) is type(first) and first.distance(one) < 1e-9 for one in others)
+        return bool(alike and first.free)
+
+    def estimate(self, stats: Any, prior: Any = None) -> Self:
+        self.check_family(stats)
+        beliefs = self.priors(prior)
+        components = self.components.m_step(stats.components, beliefs.get("components"), self.floors)
+        weights = self.weights if "weights" in self.fixed else self._weights(stats.count, beliefs.get("weights"))
+        if components.n_components != self.n or not np.isfinite(weights).all():
+            return replace(self, components=components, weights=weights)
+        found: Self = replace_valid(self, components=components, weights=weights)
+        return found
+
+    def measured_log_likelihood(self, stats: Any) -> float:
+        return float(stats.log_likelihood[0])
+
+    def log_likelihood(self, stats: Any) -> Any:
+        """G(Q, θ): the expected log-likelihood of rows and components, plus the entropy of who made them.
+
+        Under the parameters that gathered the statistics it is Σ w log p(x); under others it is a lower bound of that.
+        """
+        self.check_family(stats)
+        components = self.components.for_statistics(stats.components)
+        with np.errstate(invalid="ignore"):  # a probability that rounds to 1 leaves −∞ of next to no rows
+            made = components.likelihood_cells(stats.components).sum()
+        return float(self._chosen(stats.count) + made + stats.entropy[0])
+
+    def _chosen(self, count: Array) -> float:
+        """Σ count log π: what it takes that these components made the rows; one that made none may be impossible."""
+        some = count != 0
+        return float((count[some] * self.log_weights[some]).sum())
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        return np.array([[self.log_likelihood(stats)]])
+
+    @property
+    def n_parameters(self) -> int:
+        return (0 if "weights" in self.fixed else self.n - 1) + int(self.components.n_parameters)
+
+    def distance(self, other: Any) -> float:
+        return float(max(np.abs(self.weights - other.weights).max(), self.components.distance(other.components)))
+
+    def rounding(self, stats: Any) -> float:
+        return float(self.components.rounding(stats.components))
+
+    def is_spurious(self, stats: Any) -> bool:
+        from suffice.models.collapse import is_spurious
+
+        return is_spurious(self, stats)
+
+    def spurious_gain(self, stats: Any, *, chance: bool = True) -> float:
+        from suffice.models.collapse import spurious_gain
+
+        return spurious_gain(self, stats, chance=chance)
+
+    def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
+        from suffice.em.order import canonical, exchangeable
+
+        if not exchangeable(self, self.priors(prior)):
+            return self, stats
+        order = canonical(self)
+        moved = replace(stats, count=stats.count[order], components=picked(stats.components, order))
+        return self.permuted(order), moved
+
+    def ordered(self) -> Self:
+        """The same mixture with its components in canonical order: by their means, or by falling weight."""
+        from suffice.em.order import canonical
+
+        return self.permuted(canonical(self))
+
+    def permuted(self, order: Any) -> Self:
+        """The same mixture with its components in another order, as :func:`align` gives it."""
+        order = np.asarray(order)
+        if order.dtype.kind not in "iu" or order.shape != (self.n,) or set(order.tolist()) != set(range(self.n)):
+            msg = (
+                f"permuted takes every number from 0 to {self.n - 1} once, the components in their new order; got "
+                f"{order.tolist()!r:.60}. Of align(a, b) between mixtures of different sizes choose a part instead, as "
+                "in [b.parts[j] for j in order if j >= 0]."
+            )
+            raise ParameterError(msg)
+        if (order == np.arange(self.n)).all():
+            return self
+        return replace(self, components=self.components.take_components(order), weights=self.weights[order])
+
+    # ---- asking -------------------------------------------------------------------------------------------------
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """Draw rows, each from a component drawn by the weights."""
+        return self.sample_with_components(n, random_state)[0]
+
+    def sample_with_components(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
+        """Draw rows, and who made each of them."""
+        self.require_ready("draw rows")
+        check_count(n)
+        rng = generator(random_state)
+        who = rng.choice(self.n, size=n, p=self.weights)
+        order = np.argsort(np.argsort(who, kind="stable"), kind="stable")
+        counts = np.bincount(who, minlength=self.n)
+        drawn = [one.sample(int(count), rng) for one, count in zip(self.parts, counts, strict=True)]
+        return joined(drawn, order), who
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when of equal components with equal weights."""
+        if type(self) is not type(other):
+            return NotImplemented
+        same = self.components == other.components and np.array_equal(self.weights, other.weights)
+        return bool(same and self.fixed == other.fixed and self.hard == other.hard)
+
+    def __hash__(self) -> int:
+        """Hash of the components and weights."""
+        return hash((type(self), self.components, self.weights.tobytes()))
+
+    def __repr__(self) -> str:
+        """Show the call that makes it."""
+        hard = ", hard=True" if self.hard else ""
+        fixed = ".fix('weights')" if self.fixed else ""
+        if self.components.lone:
+            return f"Mixture({self.components!r}, {self.n}{hard}){fixed}"
+        shown = ", ".join(map(repr, self.parts))
+        weights = np.array2string(self.weights, precision=4, separator=", ", threshold=12, edgeitems=2)
+        return f"Mixture([{shown}], weights={weights}{hard}){fixed}"

@@ -1,0 +1,1 @@
+"""Numerical methods that know nothing of distributions: Newton, derivatives, quadrature, special functions."""

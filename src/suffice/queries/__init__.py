@@ -1,0 +1,1 @@
+"""Questions about the columns of a joint distribution: conditionals, marginals, imputation, surprisal, prediction."""

@@ -1,0 +1,165 @@
+"""One cell of many rows, foretold from what else is known of each row: a mixture of simple distributions per row."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import SufficeWarning, UnsupportedError
+from suffice.tables.labels import as_array, in_order
+from suffice.types import Array
+
+STEPS = 2200  # halvings that reach the last bit from anywhere
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalColumn:
+    """The distributions of one cell in n rows.
+
+    ``leaves`` are pairs: the share (n,) of each row that a distribution of one column has, and that distribution, with
+    one value of each parameter for all rows, or with n of them, one for each row.
+    """
+
+    n: int
+    leaves: tuple[tuple[Array, Any], ...]
+    lost: tuple[int, ...] = ()  # rows that cannot be, so that nothing follows from their cells
+
+    @classmethod
+    def of(cls, n: int, one: Any) -> ConditionalColumn:
+        """What a single distribution says."""
+        return cls(n, ((np.ones(n), one),))
+
+    @classmethod
+    def mixed(cls, shares: Array, each: list[ConditionalColumn], lost: Array) -> ConditionalColumn:
+        """What components say that have ``shares`` (n, k) of the rows, of which some are ``lost``."""
+        found = [(shares[:, j] * share, leaf) for j, component in enumerate(each) for share, leaf in component.leaves]
+        others = {row for component in each for row in component.lost}
+        return cls(len(shares), tuple(found), tuple(sorted({*lost.tolist(), *others})))
+
+    def remark(self, column: Hashable, rows: Array | None = None) -> None:
+        """Warn of rows from whose cells nothing follows; ``rows`` are their numbers."""
+        if self.lost:
+            row = self.lost[0] if rows is None else int(rows[list(self.lost)].min())
+            text = (
+                f"row {row} has probability 0, so that nothing follows from its cells: {column!r} is told as if none "
+                "were known."
+            )
+            warnings.warn(text, SufficeWarning, stacklevel=4)
+
+    # ---- labels -------------------------------------------------------------------------------------------------
+    @property
+    def levels(self) -> tuple[Any, ...] | None:
+        """The labels that the cell may have; None where it holds a number."""
+        known: list[Any] = [getattr(leaf, "levels", None) for _, leaf in self.leaves]
+        if any(levels is None for levels in known):
+            if any(levels is not None for levels in known):
+                msg = "one component describes this column by labels and another by numbers: there is no common answer."
+                raise UnsupportedError(msg)
+            return None
+        first: tuple[Any, ...] = known[0]
+        same = all(levels == first for levels in known)
+        return first if same else in_order({one for levels in known for one in levels})
+
+    @property
+    def probabilities(self) -> Array:
+        """The probability of each level in each row, (n, L)."""
+        levels = self.levels or ()
+        place = {level: index for index, level in enumerate(levels)}
+        total = np.zeros((self.n, len(levels)))
+        for share, leaf in self.leaves:
+            probs = np.zeros(len(levels))
+            probs[[place[level] for level in leaf.levels]] = np.asarray(leaf.probs)[: len(leaf.levels)]
+            total += share[:, None] * probs
+        return total
+
+    # ---- numbers ------------------------------------------------------------------------------------------------
+    @property
+    def discrete(self) -> bool:
+        """Whether the cell is a whole number or a label."""
+        return all(leaf.discrete for _, leaf in self.leaves)
+
+    def _weighed(self, ask: Callable[[Any], Any]) -> Array:
+        total = np.zeros(self.n)
+        for share, leaf in self.leaves:
+            with np.errstate(invalid="ignore"):
+                total += np.where(share > 0, share * ask(leaf), 0.0)
+        return total
+
+    @property
+    def mean(self) -> Array:
+        """The mean in each row, (n,)."""
+        return self._weighed(lambda leaf: leaf.mean)
+
+    @property
+    def std(self) -> Array:
+        """The standard deviation in each row, (n,)."""
+        middle = self.mean
+        return np.asarray(np.sqrt(self._weighed(lambda leaf: leaf.var + np.square(leaf.mean - middle))))
+
+    def cdf(self, x: Array) -> Array:
+        """P(X ≤ x) in each row, (n,)."""
+        return self._weighed(lambda leaf: leaf.cdf(x))
+
+    def quantile(self, q: float) -> Array:
+        """The smallest x with P(X ≤ x) ≥ q in each row, (n,)."""
+        ends = []
+        for share, leaf in self.leaves:
+            there = np.broadcast_to(np.asarray(leaf.quantile(q), dtype=float), (self.n,))
+            ends.append(np.where(share > 0, there, np.nan))
+        return np.asarray(between(self.cdf, np.full(self.n, q), ends, whole=self.discrete))
+
+    # ---- one value ----------------------------------------------------------------------------------------------
+    @property
+    def typical(self) -> Array:
+        """One value for each row: the most probable label, the median of whole numbers, else the mean."""
+        levels = self.levels
+        if levels is not None:
+            return np.asarray(as_array(levels)[self.probabilities.argmax(axis=1)])
+        return self.quantile(0.5) if self.discrete else self.mean
+
+    @property
+    def doubt(self) -> Array:
+        """How sure that value is: the probability of the label, or the standard deviation of the number."""
+        return self.std if self.levels is None else np.asarray(self.probabilities.max(axis=1))
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        """One value for each row, drawn: a leaf by its share, and a value from it."""
+        bounds = np.cumsum([share for share, _ in self.leaves], axis=0)
+        who = (rng.random(self.n) * bounds[-1] >= bounds[:-1]).sum(axis=0)
+        values = None
+        for index, (_, leaf) in enumerate(self.leaves):
+            rows = np.flatnonzero(who == index)
+            if not len(rows):
+                continue
+            own = leaf.batch != ()
+            drawn = np.asarray(
+                leaf.reshaped(lambda value, rows=rows: value[rows]).sample(1, rng)[0]
+                if own
+                else leaf.sample(len(rows), rng)
+            )
+            if values is None:
+                values = np.empty(self.n, dtype=drawn.dtype if drawn.dtype.kind in "biufmM" else object)
+            values[rows] = drawn
+        return np.empty(0) if values is None else values
+
+
+def between(cdf: Callable[[Any], Any], level: Any, ends: list[Any], *, whole: bool) -> Any:
+    """The smallest x with cdf(x) ≥ level, which lies between the quantiles of the components; NaN is none."""
+    low, high = np.nanmin(ends, axis=0), np.nanmax(ends, axis=0)
+    apart = low < high
+    low, high = np.where(apart, np.maximum(low, -1e307), low), np.where(apart, np.minimum(high, 1e307), high)
+    with np.errstate(all="ignore"):
+        high = np.where(np.asarray(cdf(low)) >= level, low, high)  # from here on P(X ≤ high) ≥ q > P(X ≤ low)
+        for _ in range(STEPS):
+            middle = np.floor((low + high) / 2) if whole else low + (high - low) / 2
+            inside = (middle > low) & (middle < high)
+            if not inside.any():
+                break
+            enough = np.asarray(cdf(np.where(inside, middle, high))) >= level
+            high = np.where(inside & enough, middle, high)
+            low = np.where(inside & ~enough, middle, low)
+    return float(high) if np.ndim(high) == 0 else high

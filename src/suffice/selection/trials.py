@@ -1,0 +1,228 @@
+"""The search for one candidate of `select`: short runs on a subsample of the rows, and the fit to all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from suffice.core.distribution import Distribution
+from suffice.em.fit import fit
+from suffice.em.init.short_runs import ShortRuns
+from suffice.em.init.starts import blurred, floors_of, for_all
+from suffice.em.loop import EMResult
+from suffice.em.restarts import discarded
+from suffice.em.result import Fit
+from suffice.errors import UnsupportedError
+from suffice.selection.candidates import Candidate
+from suffice.statistics.weights import Weights
+from suffice.tables.sketch import take_rows
+from suffice.tables.streams import Streamed
+from suffice.types import Array
+
+FIRST, KEPT = 4, 4  # passes from every partition, and how many of them go on
+SHORT = 8  # passes of a trial
+FLAT = 1e-6  # relative change of the objective that ends a trial
+PLAIN, COARSE = 200, 1e-5  # passes of plain EM from the agglomeration, and the relative change that ends them
+FINISHED = 2  # trials that are climbed to the end
+STRETCH, STRETCHES, FINE = 15, 30, 1e-8  # passes before a run is judged again, how often, and what is its end
+PATIENT = 1000  # passes from the start of `fit`, as many as it would take itself
+FEW = 3  # candidates of a group that each try the start of `fit`
+AHEAD = 20  # passes for which a run is trusted to rise as it does
+NEAR = 1e-2  # relative distance of parameters that lead to the same place
+
+
+@dataclass(frozen=True)
+class Found:
+    """A candidate and its fit."""
+
+    candidate: Candidate
+    fit: Fit
+    certainty: float  # Σ w log of the probability of each row's most probable component
+    held_out: float
+
+    def with_fit(self, group: Group, fit: Fit) -> Found:
+        """The same candidate with a better fit."""
+        return replace(self, fit=fit, certainty=fit.distribution.certainty(group.rows, group.weights))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Candidates of one family and size with the rows as they read them, and where they begin."""
+
+    candidates: tuple[Candidate, ...]
+    rows: Any
+    weights: Weights
+    asked_prior: Any
+    prior: Any  # what it stands for, given all rows
+    subsample_rows: tuple[Any, Weights]
+    codes: tuple[Array, ...]
+    joined: tuple[Array, ...]  # owners by agglomeration
+    seed: int
+    first: int  # the seed of the start of `fit`
+    folds: Any
+
+    @property
+    def cells(self) -> int:
+        """Cells × components of a pass."""
+        return int(np.prod(np.shape(self.rows))) * self.candidates[0].n
+
+
+class Trials:
+    """The search of one candidate."""
+
+    def __init__(self, group: Group, candidate: Candidate) -> None:
+        self.group, self.candidate = group, candidate
+        small, w = group.subsample_rows
+        shaped = candidate.mixture.for_data(group.rows)  # the picture may lack a rare label
+        self.model = replace(shaped, floors=floors_of(shaped, small, w))
+        self.rng = np.random.default_rng(group.seed)
+        self.short_runs = ShortRuns(self.model, small, w, group.prior)
+        self.best: EMResult | None = None
+        self.ends: list[EMResult] = []  # of the runs that were not given up early
+
+    def begin(self) -> None:
+        """Short runs from every partition, of which the most promising go on; the agglomeration; the start of `fit`.
+
+        From the agglomeration it is plain EM that climbs, as mclust does: leaps may lead to another place, and this is
+        not to end below. Among many candidates the solutions of others take the place of the start of `fit`, which
+        costs as much as all others.
+        """
+        k = self.model.n
+        paths = [self._run_from(blurred(codes, k), FIRST, FLAT) for codes in self.group.codes]
+        paths.sort(key=lambda path: path.robust_objective, reverse=True)
+        paths = [self._climb(path.distribution, SHORT, FLAT) for path in paths[:KEPT]]
+        paths.sort(key=lambda path: path.robust_objective, reverse=True)
+        for path in paths[:FINISHED]:
+            self._finish(path.distribution)
+        for joined in self.group.joined:
+            path = self._run_from(blurred(joined, k, 0.0), PLAIN, COARSE, accelerate=False)
+            self._finish(path.distribution)
+        if k > 1 and len(self.group.candidates) <= FEW:
+            rng = np.random.default_rng(self.group.first)
+            mixture, rows = self.candidate.mixture, self.group.rows
+            first = mixture.initialize(rows, self.group.weights, rng, None, self.group.prior)[0]
+            self._keep(self._climb(first, PATIENT, FINE / 10))  # not judged on its way: no worse than fit
+
+    def resume(self, learned: Any) -> None:
+        """Go on from what was learned before."""
+        self.best = self._climb(learned, 1, FLAT)
+
+    def borrow(self, shares: Array) -> None:
+        """A climb from another candidate's responsibilities, which goes on where it promises more."""
+        path = self._run_from(shares, SHORT, FLAT)
+        if self._promises(path) and not self._same(path):
+            self._finish(path.distribution)
+
+    def _climb(self, first: Distribution, passes: int, tol: float) -> EMResult:
+        """A climb on the picture."""
+        return self.short_runs.run_em(first, passes, tol).raise_if_interrupted()
+
+    def _run_from(self, shares: Array, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
+        """A climb from the estimate of responsibilities."""
+        return self.short_runs.run_from(shares, self.rng, passes, tol, accelerate=accelerate).raise_if_interrupted()
+
+    def _finish(self, first: Distribution) -> None:
+        """Climb on as long as that may lead above the best, and is no way to the same place."""
+        there = self._climb(first, STRETCH, FINE)
+        for _ in range(STRETCHES - 1):
+            if there.converged or not self._promises(there) or self._same(there):
+                break
+            there = self._climb(there.distribution, STRETCH, FINE)
+        self._keep(there)
+
+    def _keep(self, there: EMResult) -> None:
+        """Keep the better of the best and another run."""
+        self.ends.append(there)
+        if self.best is None or there.robust_objective > self.best.robust_objective:
+            self.best = there
+
+    def _promises(self, path: EMResult) -> bool:
+        """Whether a run is better than the best, or would be if it rose for long as it does now."""
+        if self.best is None or path.robust_objective > self.best.robust_objective:
+            return True
+        last = path.trace.objective
+        slope = last[-1] - last[-2] if len(last) > 1 else 0.0
+        return bool(path.robust_objective + AHEAD * slope > self.best.robust_objective)
+
+    def _same(self, path: EMResult) -> bool:
+        """Whether the best is where this run is going."""
+        if self.best is None or path.robust_objective > self.best.robust_objective:
+            return False
+        return bool(path.distribution.ordered().distance(self.best.distribution.ordered()) < NEAR)
+
+    @property
+    def score(self) -> float:
+        """What a solution is ranked by: its BIC, from the robust objective."""
+        assert self.best is not None  # noqa: S101 (begin comes first)
+        return float(
+            self.best.distribution.n_parameters * np.log(self.group.weights.total) - 2 * self.best.robust_objective
+        )
+
+    def shares(self) -> Array:
+        """Responsibilities of the picture's rows, with the components in canonical order."""
+        assert self.best is not None  # noqa: S101 (begin comes first)
+        return np.asarray(self.best.distribution.ordered().predict_proba(self.group.subsample_rows[0]))
+
+    def learned(self, start: Any = None) -> Fit:
+        """The fit to all rows from a start, or from the best solution on the picture."""
+        assert self.best is not None  # noqa: S101 (begin comes first)
+        group, best = self.group, self.best
+        begin = (
+            for_all(best.distribution, group.rows, group.weights, *group.subsample_rows).ordered()
+            if start is None
+            else start
+        )
+        found = _whole(fit(
+            self.candidate.mixture, group.rows, weights=group.weights, prior=group.prior, start=begin,
+            random_state=group.seed,
+        ))  # fmt: skip
+        if start is not None or len(self.ends) < 2:
+            return found
+        found = replace(found, alerts=(*discarded(self.ends, best), *found.alerts))
+        alike = sum(one.agrees(best) or self._same(one) for one in self.ends)
+        return replace(found, trace=replace(found.trace, starts=len(self.ends), agreeing=alike))
+
+    def conclude(self) -> Found:
+        """The fit to all rows, and what the candidate says of rows that it has not seen."""
+        group, found = self.group, self.learned()
+        outside = held_out(group, self.candidate) if group.folds else float("nan")
+        sure = found.distribution.certainty(group.rows, group.weights)
+        return Found(self.candidate, found, sure, outside)
+
+
+def _whole(found: Fit) -> Fit:
+    """The fit; one that the user interrupted ends the search, too."""
+    if any(alert.interrupted for alert in found.alerts):
+        raise KeyboardInterrupt
+    return found
+
+
+def held_out(group: Group, candidate: Candidate) -> float:
+    """Mean log-likelihood of rows that nothing knew of, neither start nor prior nor floor, while others were fitted."""
+    if isinstance(group.rows, Streamed):
+        msg = (
+            "rows of files cannot be held out: folds take rows out of their order. Choose by 'bic', 'aic' or 'icl', or "
+            "keep some files apart and ask the fits for their log_prob."
+        )
+        raise UnsupportedError(msg)
+    n = len(group.rows)
+    order = np.random.default_rng(group.seed).permutation(n)
+    cuts = [order[i :: group.folds] for i in range(group.folds)] if isinstance(group.folds, (int, np.integer)) else None
+    parts = cuts if cuts is not None else [order[: max(round(group.folds * n), 1)]]
+    weights = np.ones(n) if group.weights.values is None else group.weights.values
+    total = seen = 0.0
+    for part in parts:
+        rest = np.setdiff1d(order, part)
+        if not len(rest) or not len(part) or not weights[rest].any():
+            continue
+        again = _whole(fit(
+            candidate.mixture, take_rows(group.rows, rest), weights=weights[rest], prior=group.asked_prior,
+            random_state=group.first,
+        ))  # fmt: skip
+        with np.errstate(all="ignore"):
+            heights = np.asarray(again.distribution.log_prob(take_rows(group.rows, part)))
+        total += float(np.sum(np.where(weights[part] > 0, weights[part] * heights, 0.0)))
+        seen += float(weights[part].sum())
+    return total / seen if seen else float("nan")

@@ -1,0 +1,1 @@
+"""Information and standard errors: how well the rows determine the parameters."""
