@@ -46,6 +46,7 @@ class Gaussian(ExponentialFamily, register=False):
     cov: Any = parameter(COVARIANCE, typical=(0.3, 2.0))
     structure: str = field(default="full", metadata=described("str", "Restricts the covariance, as above."))
 
+    is_gaussian = True
     row_vector = True
     _in_place = True
 

@@ -62,6 +62,7 @@ class Normal(ExponentialFamily):
     mean: Any = parameter(REAL, default=0.0, typical=(-3.0, 3.0))
     std: Any = parameter(POSITIVE, default=1.0, typical=(0.3, 3.0))
 
+    is_gaussian = True
     _in_place = True
 
     def statistic(self, x: Array) -> Array:

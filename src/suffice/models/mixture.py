@@ -85,6 +85,7 @@ class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Famil
     floors: Any = field(default=None, kw_only=True)  # what estimates are held above; a number is added to variances
     measured: bool = field(default=False, kw_only=True)  # the floors are from the rows of a fit, and not the caller's
 
+    is_mixture = True
     row_vector = True
     tolerance = 1e-10
 

@@ -9,7 +9,6 @@ import numpy as np
 from suffice.core.parameters import UNIT, Domain
 from suffice.em.fit import fit
 from suffice.errors import ParameterError, UnsupportedError
-from suffice.models.mixture import Mixture
 from suffice.plot.canvas import BLUE, GREY, RED, axes, dress, plain, title
 from suffice.theory.likelihood import likelihood as likelihood_on
 from suffice.theory.likelihood import likelihood_interval
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from suffice.core.distribution import Distribution
+    from suffice.core.family import Family
     from suffice.types import Data
 
 POINTS = 241
@@ -80,7 +80,7 @@ def likelihood(
             raise ParameterError(msg)
         name = model.free[0]
     path = as_path(model, name, component)
-    mixture = isinstance(model, Mixture)
+    mixture = model.is_mixture
     if mixture and np.ndim(parameter_at(model, path)):
         msg = f"one curve shows one number; say which of {display_name(path)}, as in component=0 or ({name!r}, 0)."
         raise ParameterError(msg)
@@ -115,12 +115,12 @@ def likelihood(
     return ax
 
 
-def _begins(model: Distribution) -> bool:
+def _begins(model: Any) -> bool:
     """Whether a fit begins at these parameters: those of a mixture whose components differ."""
-    return isinstance(model, Mixture) and not model.is_symmetric
+    return model.is_mixture and not model.is_symmetric
 
 
-def _domain(model: Distribution, path: Path) -> Domain:
+def _domain(model: Family, path: Path) -> Domain:
     domain = domain_at(model, path)
     return UNIT if domain.core == 1 and domain.rule is not None else domain
 
@@ -225,7 +225,7 @@ def _reach(model: Any, data: Any, path: Path, weights: Any) -> Array:
                 break
         ends.append(end)
     span = ends[1] - ends[0]
-    points = MIXTURE_GRID if isinstance(model, Mixture) else GRID
+    points = MIXTURE_GRID if model.is_mixture else GRID
     return np.linspace(*_within(domain, ends[0] - ROOM * span, ends[1] + ROOM * span, span), points)
 
 
@@ -262,7 +262,7 @@ def bound(
     >>> ax = sf.plot.bound(start, [3.0, 4.0, 8.0, 9.0], "mean", component=0)  # doctest: +SKIP
     """
     model = as_distribution(mixture, "plot.bound")
-    if not isinstance(model, Mixture):
+    if not model.is_mixture:
         msg = f"plot.bound draws the bound of EM, which is of a mixture; got {model.name}."
         raise ParameterError(msg)
     path = as_path(model, name, component)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
+from suffice.core.family import Family
 from suffice.core.parameters import LABEL
 from suffice.core.responsibilities import normalize
 from suffice.display.names import display_name
@@ -25,7 +25,6 @@ from suffice.errors import ParameterError, SufficeWarning, UnsupportedError
 from suffice.models.columns import keyed, materialize
 from suffice.models.compound import Table
 from suffice.models.mixture import Mixture
-from suffice.models.product import Product
 from suffice.models.variational_posterior import VariationalPosterior
 from suffice.plot.component_columns import cells_of, homes, leaves, single
 from suffice.statistics.weights import Weights
@@ -150,10 +149,17 @@ def _levels(parts: list[Any]) -> tuple[Any, ...]:
 
 
 def _level_shares(part: Any, levels: tuple[Any, ...]) -> Array:
-    if isinstance(part, Mixture):
+    if part.is_mixture:
         return np.asarray(part.weights @ np.array([_level_shares(one, levels) for one in part.parts]))
     known = part.by_label
     return np.array([known.get(level, 0.0) for level in levels])
+
+
+def model_of(found: Any) -> tuple[Any, str]:
+    """The distribution of a fit, an estimator or the posterior of a mixture, and what a title adds."""
+    if isinstance(found, VariationalPosterior):
+        return found.mixture.at_expected, "at the expected parameters"
+    return found.distribution if isinstance(found, Fit) else getattr(found, "distribution_", found), ""
 
 
 # ---- the whole ------------------------------------------------------------------------------------------------------
@@ -178,22 +184,18 @@ class ModelView:
         """A fit, a distribution, an estimator or the posterior of a mixture, with its own rows or others."""
         if isinstance(found, ModelView):
             return found
-        note = ""
         inner = getattr(found, "fit_", None)
         fit = found if isinstance(found, Fit) else inner if isinstance(inner, Fit) else None
-        if isinstance(found, VariationalPosterior):
-            model, note = found.mixture.at_expected, "at the expected parameters"
-        else:
-            model = fit.distribution if fit is not None else getattr(found, "distribution_", found)
-        if not isinstance(model, Distribution) or not model.ready or not (model.lone or isinstance(model, Mixture)):
+        model, note = model_of(found if fit is None else fit)
+        if not isinstance(model, Family) or not model.ready or not (model.lone or model.is_mixture):
             msg = (
                 "pictures show a fit, a fitted estimator, or a distribution with its parameters; got "
                 f"{type(found).__name__}. Fit it first, as in sf.fit({type(found).__name__}(…), data)."
             )
             raise ParameterError(msg)
-        mixed = isinstance(model, Mixture)
-        parts = tuple(model.parts) if mixed else (model,)
-        weights = np.asarray(model.weights) if mixed else np.ones(1)
+        mixture: Any = model if model.is_mixture else None
+        parts = (model,) if mixture is None else tuple(mixture.parts)
+        weights = np.ones(1) if mixture is None else np.asarray(mixture.weights)
         data, _ = subsample(data)
         names = _names(fit if fit is not None else found, parts[0], data)
         rows, held = _rows(fit, model, data)
@@ -232,7 +234,7 @@ class ModelView:
         """The families that describe a column, as they are called: a joint one by its own name."""
         for part in self.parts:
             for leaf in leaves(part):
-                inner = leaf.blocks[homes(leaf)[place][1]] if isinstance(leaf, Product) else leaf
+                inner = leaf.blocks[homes(leaf)[place][1]] if leaf.blocks else leaf
                 yield from (str(one.name) for one in leaves(inner))
 
     @property
@@ -277,7 +279,7 @@ class ModelView:
     @cached_property
     def shares(self) -> Array:
         """The probability that each component made a row, (n, k)."""
-        if not isinstance(self.model, Mixture):
+        if not self.model.is_mixture:
             return np.ones((self.n, 1))
         found = np.empty((self.n, len(self.parts)))
         for begin in range(0, self.n, BLOCK):
@@ -369,7 +371,7 @@ def _called(model: Any, k: int) -> tuple[str, ...]:
 def _names(found: Any, part: Any, data: Data) -> tuple[Any, ...]:
     """The names of the columns: the model's own, those that the fit or estimator remembers, or those of the data."""
     own = [name for name, _, _ in homes(part)]
-    if isinstance(part, Product) and part.named:
+    if part.blocks and part.named:
         return tuple(own)
     for known in (getattr(found, "names", None), getattr(found, "feature_names_in_", None), _keys(data)):
         if known is not None and len(known) == len(own):
