@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from suffice.core.distribution import Distribution
-from suffice.display.names import display_name, fitted, left, places, right
+from suffice.display.names import display_name, fitted, places
+from suffice.display.table import rich_table, table_lines
 from suffice.display.values import percent
 from suffice.errors import DataError, ParameterError
 from suffice.models.columns import materialize
@@ -31,6 +32,7 @@ SHOWN = 34  # characters of levels that a line shows
 WHY = 100  # and of a reason
 FIRST = 65_536  # rows of files by which copies of columns are found
 HEAD = ("column", "family", "why", "missing", "levels or unit")
+NUMBERS = (3,)  # columns of numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,33 +79,21 @@ class Schema(Product, register=False):
 
     def __str__(self) -> str:
         """Show a line for each column: its family, the reason, the share of missing cells, levels or unit."""
-        rows = [HEAD, *(_line(one) for one in self.findings)]
-        widths = [max(places(row[i]) for row in rows) for i in range(len(HEAD))]
-        lines = []
-        for row in rows:
-            padded = [
-                right(text, w) if i == 3 else left(text, w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  ".join(padded).rstrip())
-        return "\n".join(lines)
+        return "\n".join(table_lines([HEAD, *(_line(one) for one in self.findings)], NUMBERS))
 
     def _repr_html_(self) -> str:
         """Show the same as a table in a notebook."""
         from suffice.display.html import boxed, prose, table
 
-        return boxed(table(HEAD, [[prose(text) for text in _line(one)] for one in self.findings], (3,)))
+        return boxed(table(HEAD, [[prose(text) for text in _line(one)] for one in self.findings], NUMBERS))
 
     def __rich__(self) -> Any:
         """Show the same as a table of rich."""
-        from rich.table import Table
         from rich.text import Text
 
-        found = Table(box=None, header_style="bold", pad_edge=False)
-        for i, name in enumerate(HEAD):
-            found.add_column(name, justify="right" if i == 3 else "left", overflow="fold")
-        for one in self.findings:
-            found.add_row(*map(Text, _line(one)), style="dim" if one.family is None else "")
-        return found
+        styles = ["dim" if one.family is None else "" for one in self.findings]
+        rows = [[Text(text, style) for text in _line(one)] for one, style in zip(self.findings, styles, strict=True)]
+        return rich_table(HEAD, rows, NUMBERS)
 
 
 def infer(

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from suffice.core.distribution import Distribution
-from suffice.display.names import display_name, fitted, left, minus, places, right, sentence
+from suffice.display.names import display_name, fitted, minus, places, sentence
 from suffice.display.rich_text import Page
+from suffice.display.table import table_lines
 from suffice.display.text import line_width
 from suffice.display.values import count
 from suffice.em.fit import named_fit
@@ -80,21 +81,18 @@ class Table(Sequence[dict[str, Any]]):
         if not self.rows:
             return ["no candidates"]
         head, *body = self.cells(criterion, most)
-        words = {i for i, name in enumerate(head) if name in WORDS}
         while True:
-            wide = [max(places(row[i]) for row in [head, *body]) for i in range(len(head))]
-            if len(INDENT) + sum(wide) + 2 * (len(wide) - 1) <= width or len(head) <= 3:
+            lines = table_lines([head, *body], {i for i, name in enumerate(head) if name not in WORDS})
+            if len(INDENT) + max(map(places, lines)) <= width or len(head) <= 3:
                 break
             spare = next((i for name in SPARE for i, own in enumerate(head) if own == name), None)
             if spare is None:
                 break
             head, *body = [[one for i, one in enumerate(row) if i != spare] for row in [head, *body]]
-            words = {i for i, name in enumerate(head) if name in WORDS}
         out = []
-        for number, row in enumerate([head, *body]):
+        for number, line in enumerate(lines):
             mark = BEST if number == 1 and criterion else INDENT
-            parts = [(left if i in words else right)(one, wide[i]) for i, one in enumerate(row)]
-            out.append(fitted((mark + "  ".join(parts)).rstrip(), width))
+            out.append(fitted(mark + line, width))
             remark = _remark(self.rows[number - 1]) if number else ""
             if remark:
                 out += sentence(remark, width, "    ! ", "      ")
