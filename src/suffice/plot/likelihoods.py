@@ -94,8 +94,18 @@ def likelihood(
     y = likelihood_profile(start, data, key, x, weights=weights)
     if mixture and y.max() > height:  # another maximum, which is higher
         best, height = float(x[y.argmax()]), float(y.max())
-    y = y - height
-    cut = -_half_chi2(level)
+    words = plain(display_name(path))
+    _draw_curve(ax, x, y - height, best, (low, high), -_half_chi2(level), words)
+    kind = "profile log-likelihood" if len(model.free) > 1 or len(path) > 1 else "log-likelihood"
+    ax.set(xlabel=words, ylabel="log L − its maximum")
+    title(ax, f"{model.name}: {kind}, {level:.0%} interval {low:.4g} … {high:.4g}", pad=18)
+    dress(ax)
+    return ax
+
+
+def _draw_curve(ax: Axes, x: Array, y: Array, best: float, ends: tuple[float, float], cut: float, words: str) -> None:
+    """The curve below its maximum, the part above the cut shaded, and the estimate."""
+    low, high = ends
     ax.plot(x, np.where(y > 4 * cut, y, np.nan), color=BLUE, lw=2)
     inside = (x >= low) & (x <= high)
     ax.fill_between(x, cut, np.where(inside, np.maximum(y, cut), cut), color=BLUE, alpha=0.15, lw=0)
@@ -104,15 +114,9 @@ def likelihood(
         if np.isfinite(end) and x[0] <= end <= x[-1]:
             ax.plot([end, end], [3.2 * cut, cut], color=GREY, lw=1, ls=":")
     ax.plot([best], [0.0], "o", color=RED, ms=7, zorder=5, clip_on=False)
-    words = plain(display_name(path))
-    placed = {"textcoords": "offset points", "ha": "center", "color": RED, "annotation_clip": False}
+    placed: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "color": RED, "annotation_clip": False}
     ax.annotate(f"{words} = {best:.4g}", (best, 0.0), (0, 9), **placed)
     ax.set_ylim(3.2 * cut, -0.12 * cut)
-    kind = "profile log-likelihood" if len(model.free) > 1 or len(path) > 1 else "log-likelihood"
-    ax.set(xlabel=words, ylabel="log L − its maximum")
-    title(ax, f"{model.name}: {kind}, {level:.0%} interval {low:.4g} … {high:.4g}", pad=18)
-    dress(ax)
-    return ax
 
 
 def _begins(model: Any) -> bool:
