@@ -15,7 +15,8 @@ from suffice.errors import ParameterError
 from suffice.estimators.comparison import Boundary, Comparison, Curve, Lead, Reliability, Surface, standard_error
 from suffice.estimators.splits import Rows, sizes_of
 from suffice.estimators.twins import READ, Generative, Linear, discriminative, generative_of
-from suffice.tables.frame import is_frame, like, names
+from suffice.tables.frame import is_frame, names
+from suffice.tables.frame_output import like
 from suffice.types import Alert, Array, Data, Seed
 
 BINS = 10  # of a probability

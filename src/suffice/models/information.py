@@ -15,7 +15,6 @@ from suffice.core.parameters import SIMPLEX
 from suffice.core.responsibilities import normalize
 from suffice.distributions import charts as _charts  # noqa: F401 (families that know their own derivatives)
 from suffice.engines import local
-from suffice.models.mixture import Mixture
 from suffice.models.mixture_components import with_weights
 from suffice.models.product import Product
 from suffice.models.stack import Stack
@@ -201,14 +200,9 @@ def _(stack: Stack) -> Chart:
     return StackChart(stack, [chart(part.stacked) for part in stack.parts])
 
 
-@chart.register
-def _(stack: Mixture) -> Chart:
-    return MixtureChart(stack)
-
-
 def lone(one: Any, errors: Any) -> Any:
     """Errors of a stack of one in the layout of the component alone."""
-    if isinstance(one, Mixture):
+    if one.is_mixture:
         return errors
     if one.blocks:
         return {key: lone(block, errors[key]) for key, block in one.blocks.items()}
