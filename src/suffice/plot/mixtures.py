@@ -10,9 +10,10 @@ from suffice.core.family import Family
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.models.mixture import Mixture
 from suffice.plot.canvas import BAR, DARK, DASHES, axes, colour, dress, marker, plain, title
+from suffice.plot.column import Column
 from suffice.plot.component_columns import homes
 from suffice.plot.curves import bins, extent, grid, heights, is_discrete
-from suffice.plot.model_view import Column, ModelView, model_of, ranked
+from suffice.plot.model_view import ModelView, model_of, ranked
 from suffice.types import Array
 
 if TYPE_CHECKING:
