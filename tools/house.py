@@ -125,19 +125,26 @@ def any_share(trees: dict[str, ast.Module]) -> tuple[int, int]:
 def concrete_checks(trees: dict[str, ast.Module]) -> Counter[str]:
     """Count ``isinstance`` of a concrete family or model outside of the package that defines it."""
     homes = {
-        node.name: name.split(".")[1]
+        (name, node.name)
         for name, tree in trees.items()
-        if name.split(".")[1:2] and name.split(".")[1] in {"distributions", "combinators", "models", "densities"}
+        if name.split(".")[1:2] and name.split(".")[1] in {"distributions", "models", "densities"}
         for node in tree.body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     }
     found: Counter[str] = Counter()
     for name, tree in trees.items():
         package = name.split(".")[1] if "." in name else name
+        concrete = {
+            alias.asname or alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[1:2] != [package]
+            for alias in node.names
+            if (node.module, alias.name) in homes
+        }
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
                 asked = {one.id for one in ast.walk(node.args[1]) if isinstance(one, ast.Name)}
-                found.update({name: 1} if any(homes.get(one, package) != package for one in asked) else {})
+                found.update({name: 1} if asked & concrete else {})
     return found
 
 

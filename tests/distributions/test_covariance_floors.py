@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.distributions.covariance import RELATIVE_FLOOR, objectives
+from suffice.distributions.compact_covariance import RELATIVE_FLOOR
+from suffice.distributions.covariance import objectives
 from suffice.distributions.structures import STRUCTURES
 
 LETTERS = sorted({form.letters for name, form in STRUCTURES.items() if name != "identity"})

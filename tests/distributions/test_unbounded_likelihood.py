@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.distributions.covariance import RELATIVE_FLOOR, flattest
+from suffice.distributions.compact_covariance import RELATIVE_FLOOR
+from suffice.distributions.covariance import flattest
 
 
 def one_complete_row(seed):

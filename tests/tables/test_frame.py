@@ -13,7 +13,8 @@ import pytest
 
 import suffice as sf
 from suffice.tables.arrow import of_arrow
-from suffice.tables.frame import Frame, is_frame, like, names, opened
+from suffice.tables.frame import Frame, is_frame, names, opened
+from suffice.tables.frame_output import like
 
 RNG = np.random.default_rng(7)
 N = 60

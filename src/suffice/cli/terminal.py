@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from suffice.display.names import display_name, places
+from suffice.display.table import column_banks, rich_table
 
 WIDE = 10_000  # columns of a pipe: whoever reads it does not want lines to be broken
 BAR = 24  # cells of a whole bar
@@ -122,20 +123,9 @@ def _put(page: Any, text: str, style: str) -> None:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[int] = ()) -> None:
     """Print rows under a head; ``right``: the columns of numbers. Long text is folded where the terminal is narrow."""
-    from rich.table import Table
-    from rich.text import Text
-
     page = console()
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
-    for place, title in enumerate(head):
-        grid.add_column(
-            Text(display_name(title) if title else ""),
-            justify="right" if place in right else "left",
-            no_wrap=place in right or place == 0,
-            overflow="fold",
-        )
-    for row in rows:
-        grid.add_row(*map(_text, row))
+    titles = [display_name(title) if title else "" for title in head]
+    grid = rich_table(titles, ([_text(cell) for cell in row] for row in rows), right, unbroken={0, *right})
     if page.is_terminal:
         page.print(grid)
         return
@@ -152,17 +142,11 @@ def banks(head: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence
         max([places(title), *(one.cell_len for one in column)])
         for title, column in zip(titles, zip(*lines, strict=True), strict=True)
     ]
-    room, begin = console().width, 1
-    while begin < len(head) or begin == 1:
-        end, used = begin, wide[0]
-        while end < len(head) and (end == begin or used + 2 + wide[end] <= room):
-            used, end = used + 2 + wide[end], end + 1
-        kept = [0, *range(begin, end)]
-        if begin > 1:
+    for number, kept in enumerate(column_banks(wide, console().width)):
+        if number:
             say()
         own = [new for new, old in enumerate(kept) if old in right]
         table([titles[i] for i in kept], [[line[i] for i in kept] for line in lines], right=own)
-        begin = max(end, begin + 1)
 
 
 def _text(cell: Any) -> Any:

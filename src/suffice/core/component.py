@@ -23,6 +23,8 @@ class Component(Learner):
     """Components of a mixture as one stack; every family inherits a general answer."""
 
     heterogeneous: ClassVar[bool] = False  # whether the components of a stack are of different families
+    is_mixture: ClassVar[bool] = False  # whether p(x) = Σ weights[j] p(x | parts[j]), with the component not seen
+    is_gaussian: ClassVar[bool] = False  # whether columns are jointly normal, with ``mean`` and ``cov`` or ``std``
 
     def e_step(self, x: Any, log_weights: Array, weights: Array | None = None) -> responsibilities.EStep:
         """One E-step over rows of the stack: (log-likelihood, entropy of the responsibilities, statistics).

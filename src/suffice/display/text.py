@@ -11,6 +11,7 @@ import numpy as np
 
 from suffice.display.names import LONGEST, apart, column, display_name, fitted, left, places, right, sentence, wrapped
 from suffice.display.summary import Head, Parameter, Row, Summary
+from suffice.display.table import table_lines
 from suffice.display.values import ColumnSummary, number, percent
 from suffice.types import Alert
 
@@ -107,12 +108,9 @@ def _parameters(summary: Summary, width: int, most: int = NUMBERS) -> list[str]:
         rows.append((display_name(one.label, max(width // 3, 8)), number(one.value, 5), error, ends))
     if not summary.judged:  # of a distribution without a fit nobody knows how sure it is
         rows = [(*row[:2], "", "") for row in rows]
-    wide = [max(places(row[i]) for row in rows) for i in range(4)]
-    lines = []
-    for label, value, error, ends in rows:
-        line = f"{INSET}{left(label, wide[0])}  {right(value, wide[1])}"
-        line += f"  {right(error, wide[2])}" if wide[2] else ""
-        lines.append(line + (f"  {ends}" if wide[3] and places(line) + 2 + wide[3] <= width else ""))
+    lines = table_lines(rows, (1, 2), indent=INSET)
+    if max(map(places, lines)) > width:  # without the intervals
+        lines = table_lines([row[:3] for row in rows], (1, 2), indent=INSET)
     return lines + _left_out(len(summary.parameters) - len(numbers), "parameter")
 
 

@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from suffice.distributions.covariance import MARGIN, RELATIVE_FLOOR
 from suffice.numerics.low_rank import LowRank, diagonals
 from suffice.types import Array
+
+RELATIVE_FLOOR = (
+    1e-12  # times d: the least eigenvalue of a correlation matrix that is inverted without losing all digits
+)
+MARGIN = 1.01  # times that floor: what is clipped there stays above it, whatever rounding does
 
 WELL_ABOVE = 2.0  # times a floor: from there on nobody asks how far
 

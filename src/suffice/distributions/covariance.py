@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from suffice.core.parameters import surely_above
+from suffice.distributions import compact_covariance
+from suffice.distributions.compact_covariance import MARGIN, RELATIVE_FLOOR
 from suffice.numerics.low_rank import LowRank, diagonals
 from suffice.types import Array
 
-RELATIVE_FLOOR = (
-    1e-12  # times d: the least eigenvalue of a correlation matrix that is inverted without losing all digits
-)
-MARGIN = 1.01  # times that floor: what is clipped there stays above it, whatever rounding does
 UNSEEN = 1e-20  # the share of all rows that a component without rows counts for: too little to move the others
 RESOLVED = 1e-13  # of the pooled variance: the least variance where a structure needs one
 FLAT = 1e-100  # a variance where no column has any
@@ -60,8 +58,6 @@ def deficiency(cov: Any, least: Array, limit: float = 4 * RELATIVE_FLOOR) -> tup
     Eigenvalues of the correlation matrix below d times the ``limit`` count as none.
     """
     if isinstance(cov, LowRank):
-        from suffice.distributions import compact_covariance
-
         found = compact_covariance.deficiency(cov, least, limit)
         if found is not None:
             return found

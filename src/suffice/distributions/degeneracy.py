@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from suffice.distributions.covariance import eigen, symmetric
-from suffice.distributions.normal import FLOOR, spread_floor
+from suffice.distributions.floors import FLOOR, spread_floor
 from suffice.numerics.low_rank import diagonals
 from suffice.types import Array
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.parameters import POSITIVE, parameter
+from suffice.distributions.weak_priors import ROWS
 from suffice.errors import UnsupportedError
 from suffice.numerics.lazy import special
 from suffice.numerics.newton import newton
@@ -88,19 +89,14 @@ class Gamma(ExponentialFamily):
         prior = self.weak_prior(stats) if isinstance(prior, str) and prior == "weak" else prior
         if not isinstance(prior, dict):
             return super().estimate(stats, prior)
-        from suffice.distributions.hurdle_prior import estimate_others
-
         self.check_family(stats)
         model = self.for_statistics(stats)
-        return model.like(estimate_others(model.stacked, stats, belief_about("shape", self, prior)))
+        return model.like(estimate_with_shape_prior(model.stacked, stats, belief_about("shape", self, prior).stacked))
 
     def weak_prior(self, stats: Any, part: float = 1.0) -> dict[str, Gamma]:
-        from suffice.distributions.hurdle_prior import weak_prior_of_others
-
-        found = weak_prior_of_others(self, stats, part)
-        if found is None:
+        if self.fixed or self.tied:
             raise self._cannot(LEARNED.format("shape and rate"))
-        return {"shape": found}
+        return {"shape": weak_prior_of_shape(stats, part)}
 
     def log_prior(self, prior: Any) -> Array:
         if not isinstance(prior, dict):
@@ -217,3 +213,33 @@ def _shape(gap: Array) -> Array:
         slope = np.where(a < FAR, 1 / near - special.polygamma(1, near), series[1])
         a = 1 / (1 / a - (value - gap) / (slope * -(a**2)))
     return np.asarray(a)
+
+
+def weak_prior_of_shape(stats: Any, part: float = 1.0) -> Gamma:
+    """One row about the shape, as `hurdle_prior` derives it."""
+    return Gamma(1 + ROWS / 2, np.maximum(part * _gap(stats), 0.5 / STEEPEST))
+
+
+def _gap(stats: Any) -> Array:
+    """Log E x − E log x of amounts."""
+    mean = np.where((stats.weight > 0)[..., None], stats.mean, [0.0, 1.0])
+    return np.asarray(np.maximum(np.log(mean[..., 1]) - mean[..., 0], 0.0))
+
+
+def estimate_with_shape_prior(base: Any, stats: Any, prior: Any) -> Any:
+    """The shape at its mode, and the rate that gives the mean of the rows."""
+    n, gap = stats.weight, _gap(stats)
+    rows = n + ROWS
+    power, rate = np.asarray(prior.shape) - 1, np.asarray(prior.rate)
+
+    def evaluate(theta: Array) -> tuple[Array, Array, Array]:
+        a = theta[..., 0]
+        value = n * (a * np.log(a) - a - special.gammaln(a) - a * gap) + power * np.log(a) - rate * a
+        slope = n * (np.log(a) - special.digamma(a) - gap) + power / a - rate
+        bend = n * (1 / a - special.polygamma(1, a)) - power / a**2
+        return value / rows, (slope / rows)[..., None], (bend / rows)[..., None, None]
+
+    begin = (0.5 * n + power) / (n * gap + rate)  # the solution where the shape is large
+    shape = newton(evaluate, np.broadcast_to(begin, n.shape)[..., None].copy(), rows, ("shape",))[..., 0]
+    mean = np.where(n > 0, stats.mean[..., 1], np.asarray(base.shape) / base.rate)
+    return replace(base, shape=shape, rate=shape / mean)

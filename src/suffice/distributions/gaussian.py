@@ -19,8 +19,9 @@ from suffice.core.responsibilities import EStep
 from suffice.distributions import gaussian_pass, holes
 from suffice.distributions.compact_covariance import Whitening
 from suffice.distributions.covariance import diagonal_whitening, whitening
+from suffice.distributions.floors import HALF_LOG_TAU, spread_floor
 from suffice.distributions.gaussian_pass import PASSES, e_step_blank, e_step_with_missing, without
-from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor
+from suffice.distributions.normal import Normal
 from suffice.distributions.structures import Structure, structure
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError
@@ -46,6 +47,7 @@ class Gaussian(ExponentialFamily, register=False):
     cov: Any = parameter(COVARIANCE, typical=(0.3, 2.0))
     structure: str = field(default="full", metadata=described("str", "Restricts the covariance, as above."))
 
+    is_gaussian = True
     row_vector = True
     _in_place = True
 

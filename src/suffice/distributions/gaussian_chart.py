@@ -20,7 +20,7 @@ from suffice.uncertainty.information import Chart, Knowledge, Score
 
 
 @dataclass(frozen=True)
-class Frame:
+class LocalFrame:
     """Local coordinates of one component: m (d), then those of T, with ∂T/∂u (q, d, d) and the frame A."""
 
     mean: Array
@@ -124,13 +124,13 @@ class GaussianChart(Chart):
                 angles = len(self.frames[0].turns)
                 self._add(np.arange(angles) + 2 * self.d, angles, shared=form.letters[2] == "E")
 
-    def _linear(self, mean: Array, cov: Array) -> Frame:
+    def _linear(self, mean: Array, cov: Array) -> LocalFrame:
         spread = np.sqrt(np.diag(cov))
         root = spread[:, None] * np.linalg.cholesky(cov / np.outer(spread, spread))
         slopes = _symmetric(self.d) if self.free_cov else np.zeros((0, self.d, self.d))
-        return Frame(mean, root, slopes, np.zeros((0, self.d, self.d)))
+        return LocalFrame(mean, root, slopes, np.zeros((0, self.d, self.d)))
 
-    def _composed(self, mean: Array, cov: Array) -> list[Frame]:
+    def _composed(self, mean: Array, cov: Array) -> list[LocalFrame]:
         form, d = self.stack.form, self.d
         vectors, values = form.axes(cov)
         values = np.maximum(values, np.finfo(float).eps * values.max(axis=1, keepdims=True))  # rounding may leave none
@@ -140,7 +140,7 @@ class GaussianChart(Chart):
         frames = []
         for one, axes, v in zip(mean, vectors, values, strict=True):
             turned = (turns * v - v[:, None] * turns) / np.sqrt(v[:, None] * v)
-            frames.append(Frame(one, axes * np.sqrt(v), np.concatenate([stretch, turned]), turns, v))
+            frames.append(LocalFrame(one, axes * np.sqrt(v), np.concatenate([stretch, turned]), turns, v))
         return frames
 
     def _take(self, count: int) -> Array:

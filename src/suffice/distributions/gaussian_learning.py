@@ -10,7 +10,8 @@ import numpy as np
 
 from suffice.core.floored import no_worse
 from suffice.core.value import replace_valid
-from suffice.distributions.covariance import RELATIVE_FLOOR, deficiency, flattest, symmetric, traces
+from suffice.distributions.compact_covariance import RELATIVE_FLOOR
+from suffice.distributions.covariance import deficiency, flattest, symmetric, traces
 from suffice.distributions.degeneracy import (
     ON_FLOOR,
     ON_RIDGE,
@@ -22,8 +23,8 @@ from suffice.distributions.degeneracy import (
     varying_axes,
     varying_columns,
 )
+from suffice.distributions.floors import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.gaussian import Gaussian
-from suffice.distributions.normal import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.structures import structure
 from suffice.engines import blas, local

@@ -15,7 +15,7 @@ import numpy as np
 
 from suffice import kernels
 from suffice.core.responsibilities import EStep
-from suffice.distributions.normal import HALF_LOG_TAU
+from suffice.distributions.floors import HALF_LOG_TAU
 from suffice.engines.once import cached_property
 from suffice.kernels.reference_holes import HoledMoments, Told, applied, away, parts
 from suffice.numerics.low_rank import compact

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.distributions.gamma import STEEPEST, Gamma
+from suffice.distributions.gamma import Gamma, estimate_with_shape_prior, weak_prior_of_shape
 from suffice.distributions.weak_priors import EVENTS, ROWS
-from suffice.numerics.lazy import special
 from suffice.numerics.newton import newton
 from suffice.types import Array
 
@@ -31,7 +30,7 @@ def weak_prior_of_others(base: Any, stats: Any, part: float) -> Any:
         case "LogNormal":
             return base.logarithm.weak_prior(stats, part)
         case "Gamma":
-            return Gamma(1 + ROWS / 2, np.maximum(part * _gap(stats), 0.5 / STEEPEST))
+            return weak_prior_of_shape(stats, part)
         case "ZeroTruncatedNegativeBinomial":
             return Gamma(1 + ROWS / 2, ROWS / 2 / base.stacked.size_of_data(stats, part))
         case _:
@@ -47,7 +46,7 @@ def estimate_others(base: Any, stats: Any, prior: Any) -> Any:
             normal = base.logarithm.estimate(replace(stats, family=""), prior).stacked
             return replace(base, mu=normal.mean, sigma=normal.std)
         case "Gamma":
-            return _gamma(base, stats, prior.stacked)
+            return estimate_with_shape_prior(base, stats, prior.stacked)
         case "ZeroTruncatedNegativeBinomial":
             return base.maximise(stats, prior.stacked)
         case _:
@@ -67,31 +66,6 @@ def log_prior_of_others(base: Any, prior: Any) -> Array:
             return np.asarray(prior.stacked.log_cell(np.asarray(base.size)))
         case _:
             return np.asarray(prior.stacked.log_cell(np.asarray(base.rate)))
-
-
-def _gap(stats: Any) -> Array:
-    """Log E x − E log x of amounts."""
-    mean = np.where((stats.weight > 0)[..., None], stats.mean, [0.0, 1.0])
-    return np.asarray(np.maximum(np.log(mean[..., 1]) - mean[..., 0], 0.0))
-
-
-def _gamma(base: Any, stats: Any, prior: Any) -> Any:
-    """The shape at its mode, and the rate that gives the mean of the rows."""
-    n, gap = stats.weight, _gap(stats)
-    rows = n + ROWS
-    power, rate = np.asarray(prior.shape) - 1, np.asarray(prior.rate)
-
-    def evaluate(theta: Array) -> tuple[Array, Array, Array]:
-        a = theta[..., 0]
-        value = n * (a * np.log(a) - a - special.gammaln(a) - a * gap) + power * np.log(a) - rate * a
-        slope = n * (np.log(a) - special.digamma(a) - gap) + power / a - rate
-        bend = n * (1 / a - special.polygamma(1, a)) - power / a**2
-        return value / rows, (slope / rows)[..., None], (bend / rows)[..., None, None]
-
-    begin = (0.5 * n + power) / (n * gap + rate)  # the solution where the shape is large
-    shape = newton(evaluate, np.broadcast_to(begin, n.shape)[..., None].copy(), rows, ("shape",))[..., 0]
-    mean = np.where(n > 0, stats.mean[..., 1], np.asarray(base.shape) / base.rate)
-    return replace(base, shape=shape, rate=shape / mean)
 
 
 def _truncated_poisson(base: Any, stats: Any, prior: Any) -> Any:

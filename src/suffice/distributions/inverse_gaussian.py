@@ -10,7 +10,8 @@ import numpy as np
 
 from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.parameters import POSITIVE, parameter
-from suffice.distributions.normal import HALF_LOG_TAU, Normal
+from suffice.distributions.floors import HALF_LOG_TAU
+from suffice.distributions.normal import Normal
 from suffice.numerics.lazy import special
 from suffice.numerics.special import BLUR, ratio_excess
 from suffice.statistics.moments import Moments

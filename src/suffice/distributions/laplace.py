@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.core.iterative_family import IterativeFamily, weighted_median
 from suffice.core.parameters import POSITIVE, REAL, parameter
-from suffice.distributions.normal import spread_floor
+from suffice.distributions.floors import spread_floor
 from suffice.errors import UnsupportedError
 from suffice.numerics.derivatives import errors_from_information
 from suffice.statistics.sums import Additive, same_kind, share

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.core.iterative_family import IterativeFamily, newton_step, weighted_median
 from suffice.core.parameters import POSITIVE, REAL, parameter
-from suffice.distributions.normal import spread_floor
+from suffice.distributions.floors import spread_floor
 from suffice.numerics.derivatives import errors_from_information
 from suffice.numerics.lazy import special
 from suffice.types import Alert, Array

@@ -13,7 +13,8 @@ from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.core.responsibilities import EStep
 from suffice.display.values import ColumnSummary, factor
-from suffice.distributions.normal import HALF_LOG_TAU, Normal
+from suffice.distributions.floors import HALF_LOG_TAU
+from suffice.distributions.normal import Normal
 from suffice.statistics.moments import Moments
 from suffice.statistics.weights import Weights
 from suffice.types import Alert, Array

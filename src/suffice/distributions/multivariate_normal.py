@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.distributions.covariance import given_some, root
+from suffice.distributions.floors import HALF_LOG_TAU, spread_floor
 from suffice.distributions.gaussian_learning import GaussianLearning
 from suffice.distributions.holes import Patterns
-from suffice.distributions.normal import HALF_LOG_TAU, Normal, spread_floor
+from suffice.distributions.normal import Normal
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.weak_priors import MEAN_ROWS, ROWS, spanning
 from suffice.errors import DataError, ParameterError, UnsupportedError

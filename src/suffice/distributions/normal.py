@@ -13,6 +13,7 @@ from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.core.responsibilities import EStep
 from suffice.core.value import replace_finite
+from suffice.distributions.floors import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_gamma import NormalInverseGamma
 from suffice.distributions.weak_priors import MEAN_ROWS, ROWS
 from suffice.errors import ParameterError, UnsupportedError
@@ -29,25 +30,6 @@ from suffice.types import Alert, Array
 if TYPE_CHECKING:
     from suffice.statistics.weights import Weights
 
-HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
-TINY = 1e-150  # its square is still a number: less is 0
-FLOOR = 1e-5  # of the spread of all rows: no component of a mixture may be narrower
-
-
-def spread_floor(centre: Array, least: float = TINY) -> Array:
-    """The least spread that float64 can resolve around a centre: collapsed estimates end there.
-
-    Not below ``least``, whose square is still a number; where no square is taken it may be lower.
-    """
-    return np.maximum(4 * np.finfo(float).eps * np.abs(centre), least)
-
-
-def wide_floor(mean: Array, std: Array) -> Array:
-    """The least spread of a component where all rows have this one; a column that is constant has any."""
-    least = np.maximum(FLOOR * std, spread_floor(mean))
-    size = np.abs(mean)
-    return np.where(std <= 2 * spread_floor(mean), 1e-6 * np.where(size < TINY, 1.0, size), least)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Normal(ExponentialFamily):
@@ -63,6 +45,7 @@ class Normal(ExponentialFamily):
     mean: Any = parameter(REAL, default=0.0, typical=(-3.0, 3.0))
     std: Any = parameter(POSITIVE, default=1.0, typical=(0.3, 3.0))
 
+    is_gaussian = True
     _in_place = True
 
     def statistic(self, x: Array) -> Array:

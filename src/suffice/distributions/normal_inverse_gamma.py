@@ -12,6 +12,7 @@ from suffice.bayes.posterior import plain
 from suffice.core.family import Family
 from suffice.core.parameters import POSITIVE, REAL, described, parameter
 from suffice.distributions.gamma import Gamma
+from suffice.distributions.student_t import StudentT
 from suffice.errors import DataError, ParameterError, UnsupportedError
 from suffice.numerics.lazy import special
 from suffice.numerics.special import ratio_excess
@@ -107,8 +108,6 @@ class NormalInverseGamma(Family, register=False):
         )
 
     def predictive_of(self, likelihood: Any) -> Any:
-        from suffice.distributions.student_t import StudentT
-
         del likelihood
         scale = np.sqrt(self.scale * (self.count + 1) / (self.shape * self.count))
         return StudentT(2 * self.shape, self.mean, scale)
@@ -212,8 +211,6 @@ class NormalInverseGamma(Family, register=False):
 
     def marginal_density(self, name: str, t: Array) -> Any:
         """The density of the mean by itself, a Student-t, or of the std, where 1/std² is Gamma."""
-        from suffice.distributions.student_t import StudentT
-
         if name == "mean":
             reach = np.sqrt(self.scale / (self.shape * self.count))
             return np.exp(StudentT(2 * np.asarray(self.shape), self.mean, reach).log_prob(t))

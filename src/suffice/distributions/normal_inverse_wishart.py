@@ -11,8 +11,8 @@ from suffice.arguments import check_count, check_level
 from suffice.core.family import Family
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, described, parameter
 from suffice.distributions.covariance import root, traces, whitening
+from suffice.distributions.floors import HALF_LOG_TAU
 from suffice.distributions.multivariate_student_t import MultivariateStudentT
-from suffice.distributions.normal import HALF_LOG_TAU
 from suffice.distributions.normal_inverse_gamma import check_offset, density_of_std, parameters_in
 from suffice.errors import DataError, ParameterError, UnsupportedError
 from suffice.numerics.lazy import special

@@ -10,15 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.distributions.covariance import (
-    RELATIVE_FLOOR,
-    built,
-    clipped,
-    eigen,
-    invertible_floor,
-    objective,
-    symmetric,
-)
+from suffice.distributions.compact_covariance import RELATIVE_FLOOR
+from suffice.distributions.covariance import built, clipped, eigen, invertible_floor, objective, symmetric
 from suffice.distributions.spectra import TINY, Spectrum, lifted
 from suffice.types import Array
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.parameters import surely_above
-from suffice.distributions.covariance import RELATIVE_FLOOR
+from suffice.distributions.compact_covariance import RELATIVE_FLOOR
 from suffice.engines import local
 from suffice.numerics.low_rank import LowRank, diagonals
 from suffice.statistics.sums import share

@@ -17,8 +17,8 @@ import numpy as np
 
 from suffice.core.parameters import surely_above
 from suffice.distributions import compact_covariance
+from suffice.distributions.compact_covariance import RELATIVE_FLOOR
 from suffice.distributions.covariance import (
-    RELATIVE_FLOOR,
     built,
     clipped,
     doubtful,

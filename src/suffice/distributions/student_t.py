@@ -10,7 +10,7 @@ import numpy as np
 from suffice.core.iterative_family import IterativeFamily, newton_step, weighted_median
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.display.values import ColumnSummary, decimals, number, rounded, spreads
-from suffice.distributions.normal import HALF_LOG_TAU, spread_floor
+from suffice.distributions.floors import HALF_LOG_TAU, spread_floor
 from suffice.numerics.derivatives import errors_from_information
 from suffice.numerics.lazy import special
 from suffice.numerics.special import t_quantile

@@ -11,7 +11,7 @@ from suffice import kernels
 from suffice.core.family import Family
 from suffice.core.parameters import REAL, parameter
 from suffice.display.values import ColumnSummary, between
-from suffice.distributions.normal import spread_floor
+from suffice.distributions.floors import spread_floor
 from suffice.errors import DataError, ParameterError
 from suffice.statistics.sums import Extremes
 from suffice.statistics.weights import Weights

@@ -54,7 +54,7 @@ from typing import Any
 import numpy as np
 
 from suffice.distributions.beta import Beta
-from suffice.distributions.covariance import RELATIVE_FLOOR
+from suffice.distributions.compact_covariance import RELATIVE_FLOOR
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.types import Array
 

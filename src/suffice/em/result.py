@@ -16,7 +16,7 @@ from suffice.em.trace import Trace
 from suffice.engines.once import cached_property
 from suffice.errors import DataError, UnsupportedError
 from suffice.queries.imputation import impute
-from suffice.tables import frame
+from suffice.tables import frame_output
 from suffice.tables.column_names import names_of_data
 from suffice.tables.layout import restore
 from suffice.tables.sketch import fingerprint
@@ -227,7 +227,7 @@ class Fit(Page):
         drawn = self._named.sample(n, random_state)
         if not self.layout or not isinstance(drawn, dict):
             return drawn
-        return frame.like(self._like, restore(self.layout, drawn, self._named))
+        return frame_output.like(self._like, restore(self.layout, drawn, self._named))
 
     def given(self, mapping: Any = None, /, **columns: Any) -> Any:
         """The distribution of the other columns where some are known; see :meth:`Distribution.given`."""

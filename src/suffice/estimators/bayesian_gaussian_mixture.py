@@ -11,8 +11,8 @@ import numpy as np
 from suffice.bayes.posterior import Posterior
 from suffice.distributions.covariance import floored
 from suffice.distributions.dirichlet import Dirichlet
+from suffice.distributions.floors import spread_floor
 from suffice.distributions.multivariate_normal import MultivariateNormal
-from suffice.distributions.normal import spread_floor
 from suffice.distributions.structured_wishart import KEPT, StructuredWishart
 from suffice.em.alerts import refuse_large
 from suffice.em.init.k_means import Centres

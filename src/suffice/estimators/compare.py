@@ -15,7 +15,8 @@ from suffice.errors import ParameterError
 from suffice.estimators.comparison import Boundary, Comparison, Curve, Lead, Reliability, Surface, standard_error
 from suffice.estimators.splits import Rows, sizes_of
 from suffice.estimators.twins import READ, Generative, Linear, discriminative, generative_of
-from suffice.tables.frame import is_frame, like, names
+from suffice.tables.frame import is_frame, names
+from suffice.tables.frame_output import like
 from suffice.types import Alert, Array, Data, Seed
 
 BINS = 10  # of a probability
@@ -95,27 +96,12 @@ def compare(
     held = max(round(test_size * len(data.codes)), 1)
     steps = sizes_of(sizes, data, len(data.codes) - held)
     tallies = [_Tally(model, len(data.codes), len(steps)) for model in models]
-    alerts: list[Alert] = []
     with threadpool_limits(1, user_api="blas"):  # many small fits: threads would cost more, and change bits
-        try:
-            for _ in range(repeats):
-                _split(data, data.order(rng), held, steps, tallies)
-        except KeyboardInterrupt:
-            done = len(tallies[0].errors)
-            if not done:
-                raise
-            text = f"stopped by the keyboard: {done} of {repeats} splits are here."
-            alerts.append(Alert("interrupted", text, interrupted=True))
+        alerts = _splits(repeats, data, rng, held, steps, tallies)
         some = rng.permutation(len(data.codes))[:READ]
-        drawn = some[:DRAWN]
-        boundaries, surfaces = {}, {}
-        for one in tallies:
-            learned = one.learn(data, np.arange(len(data.codes)))
-            boundaries[one.model.name] = _boundary(one, learned, data, some)
-            surface = _surface(one, learned, data, drawn) if boundaries[one.model.name] is None else None
-            if surface is not None:
-                surfaces[one.model.name] = surface
+        boundaries, surfaces = _boundaries(tallies, data, some)
     first, *twins = tallies
+    drawn = some[:DRAWN]
     return Comparison(
         models={one.name: one.words for one in models},
         classes=tuple(data.classes.tolist()),
@@ -221,6 +207,37 @@ class _Tally:
             text = f"{self.model.name}: {len(self.remarks)} of {self.fits} fits warned, the first of them: {told}"
             found.append(Alert("warned", text))
         return found
+
+
+def _splits(
+    repeats: int, data: Rows, rng: np.random.Generator, held: int, steps: Array, tallies: list[_Tally]
+) -> list[Alert]:
+    """Score every model on all splits; on Ctrl-C those that were done count, and an alert says so."""
+    try:
+        for _ in range(repeats):
+            _split(data, data.order(rng), held, steps, tallies)
+    except KeyboardInterrupt:
+        done = len(tallies[0].errors)
+        if not done:
+            raise
+        text = f"stopped by the keyboard: {done} of {repeats} splits are here."
+        return [Alert("interrupted", text, interrupted=True)]
+    return []
+
+
+def _boundaries(
+    tallies: list[_Tally], data: Rows, some: Array
+) -> tuple[dict[str, Boundary | None], dict[str, Surface]]:
+    """The boundary of each model as learned from all rows; where it is not linear, its surface over two columns."""
+    boundaries: dict[str, Boundary | None] = {}
+    surfaces: dict[str, Surface] = {}
+    for one in tallies:
+        learned = one.learn(data, np.arange(len(data.codes)))
+        boundaries[one.model.name] = _boundary(one, learned, data, some)
+        surface = _surface(one, learned, data, some[:DRAWN]) if boundaries[one.model.name] is None else None
+        if surface is not None:
+            surfaces[one.model.name] = surface
+    return boundaries, surfaces
 
 
 def _split(data: Rows, order: Array, held: int, steps: Array, tallies: list[_Tally]) -> None:

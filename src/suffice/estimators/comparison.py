@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.display.table import column_widths, table_lines
 from suffice.types import Alert, Array
 
 WIDTH = 80  # columns of a terminal, which no line is wider than
@@ -259,17 +260,16 @@ class Comparison:
             told = "Boundaries: .boundaries holds (w, b) of each class with the first, of " + ", ".join(known)
             return "\n".join([_wrapped(told, "", ""), *lines])
         head = f"Boundary w·x + b = 0, from all {self.rows:,} rows; above 0: {self.classes[1]!r:.30}"
-        weights, units = [list(known)], [list(known)]
+        cells = [[*known, *known]]
         for place in range(min(len(self.columns), SHOWN)):
-            weights.append([f"{one.w[place]:.4g}" for one in known.values()])
-            units.append([f"{one.direction[place]:+.4f}" for one in known.values()])
-        weights.append([f"{one.b:.4g}" for one in known.values()])
-        units.append([f"{one.offset:+.4g}" for one in known.values()])
-        left, right = _aligned(weights, words=0), _aligned(units, words=0)
-        room = max(WIDTH - len(left[0]) - len(right[0]) - 2, LABEL)
-        names = _aligned([[_short(name, room)] for name in ["", *self.columns[:SHOWN], "b"]])
-        head += f"\n{' ' * len(names[0])}{'w, b':>{len(left[0])}}{'w/‖w‖, b/‖w‖':>{len(right[0])}}"
-        table = ["".join(cells) for cells in zip(names, left, right, strict=True)]
+            weights = [f"{one.w[place]:.4g}" for one in known.values()]
+            cells.append([*weights, *(f"{one.direction[place]:+.4f}" for one in known.values())])
+        cells.append([f"{one.b:.4g}" for one in known.values()] + [f"{one.offset:+.4g}" for one in known.values()])
+        wide = [width + 2 for width in column_widths(cells)]
+        left, right = sum(wide[: len(known)]), sum(wide[len(known) :])
+        names = [_short(name, max(WIDTH - left - right - 2, LABEL)) for name in ["", *self.columns[:SHOWN], "b"]]
+        head += f"\n{' ' * (2 + max(map(len, names)))}{'w, b':>{left}}{'w/‖w‖, b/‖w‖':>{right}}"
+        table = _aligned([[name, *line] for name, line in zip(names, cells, strict=True)])
         if len(self.columns) > SHOWN:
             table.insert(-1, f"  … {len(self.columns) - SHOWN} more columns")
         return "\n".join([head, *table, *lines])
@@ -290,12 +290,7 @@ class Comparison:
 
 def _aligned(cells: list[list[str]], words: int = 1) -> list[str]:
     """Rows of cells under each other: the first ``words`` columns to the left, numbers to the right."""
-    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
-    sides = ["<" if i < words else ">" for i in range(len(widths))]
-    return [
-        "".join(f"  {cell:{side}{width}}" for cell, side, width in zip(line, sides, widths, strict=True))
-        for line in cells
-    ]
+    return table_lines(cells, range(words, len(cells[0])), indent="  ")
 
 
 def _plus_minus(value: float, error: float) -> str:

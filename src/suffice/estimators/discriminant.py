@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from suffice.distributions.floors import spread_floor
 from suffice.distributions.holes import expected_rows
-from suffice.distributions.normal import spread_floor
 from suffice.distributions.shrinkage import (
     fourth_moments,
     in_units,

@@ -121,7 +121,7 @@ class FitShell(Asking, Criteria, MixtureShell):
             told = Told(self.verbose, self.verbose_interval, options["weights"].total, number)
             fits.append(fit(model, rows, callback=told, **options))
             told.end(fits[-1])
-            if any("interrupted" in text for _, text in fits[-1].alerts):
+            if any(alert.interrupted for alert in fits[-1].alerts):
                 break
         best = max(fits, key=robust_objective_of)
         highest = max(fits, key=lambda one: one.log_likelihood)

@@ -221,9 +221,9 @@ class NaiveBayes(BayesShell):
         return super().merge(other)
 
 
-def _over(given: Any, names: tuple[Any, ...]) -> Product:
+def _over(given: Any, names: tuple[Any, ...]) -> Any:
     """A distribution that the caller gives, over the columns by name."""
-    if isinstance(given, Product):
+    if given.blocks:
         return given if given.named else given.with_column_names(names)
     if given.row_vector or (given.is_single_cluster and names[1:]):  # one block of them all
         return Product({names: given})

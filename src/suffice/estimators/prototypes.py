@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from suffice.core.distribution import Distribution
 from suffice.core.parameters import LABEL
-from suffice.models.mixture import Mixture
 
 
-def leaves(prototype: Distribution) -> Iterator[Any]:
+def leaves(prototype: Any) -> Iterator[Any]:
     """The families that a prototype, or a collection of some, is made of."""
     if isinstance(prototype, Mapping):
         inner = tuple(prototype.values())
     elif isinstance(prototype, (list, tuple)):
         inner = tuple(prototype)
-    elif isinstance(prototype, Mixture):
+    elif prototype.is_mixture:
         inner = (prototype.components,)
     else:
         inner = tuple(prototype.blocks.values())

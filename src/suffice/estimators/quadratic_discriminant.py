@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.distributions.covariance import eigen
+from suffice.distributions.floors import HALF_LOG_TAU
 from suffice.distributions.multivariate_normal import MultivariateNormal
-from suffice.distributions.normal import HALF_LOG_TAU
 from suffice.errors import ParameterError
 from suffice.estimators.attributes import SHOWN
 from suffice.estimators.discriminant import Discriminant

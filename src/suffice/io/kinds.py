@@ -12,8 +12,10 @@ import numpy as np
 from suffice import distributions
 from suffice.core.distribution import Distribution
 from suffice.em.alerts import are_alerts, as_alerts
-from suffice.errors import SufficeError, UnsupportedError
+from suffice.errors import UnsupportedError
 from suffice.io import compact, rules
+from suffice.io.messages import guarded
+from suffice.io.shells import estimator_of, is_estimator, tree_of_estimator
 from suffice.models.summaries import knows_icl
 from suffice.numerics.low_rank import LowRank, stored
 from suffice.storage import budget
@@ -106,9 +108,7 @@ def tree_of(value: Any, path: str) -> Any:
     if values().get(kind.__name__) is kind:
         return {"kind": kind.__name__, **_own(value, path)}
     if getattr(kind, "get_params", None) is not None:
-        from suffice.io.shells import tree_of_estimator
-
-        return tree_of_estimator(value, path)
+        return tree_of_estimator(value, path, tree_of)
     if hasattr(kind, "__dataclass_fields__") and not isinstance(value, tuple):
         raise refused(path, _unknown(value))
     return written(value, path, tree_of)
@@ -168,10 +168,8 @@ def _made(node: dict[str, Any], path: str) -> Any:
     name = node["kind"]
     kind = values().get(name) if isinstance(name, str) else None
     if kind is None:
-        from suffice.io.shells import estimator_of, is_estimator
-
         if isinstance(name, str) and is_estimator(name):
-            return estimator_of(node, path)
+            return estimator_of(node, path, value_of)
         raise refused(path, f"there is no kind {name!r:.40}; was it written by a newer suffice?")
     expected = {"rows": None} if name == "Table" else _fields(kind)
     former = FORMER.get(name, {})
@@ -211,21 +209,6 @@ def _ask(fit: Any, errors: Any, icl: Any, path: str) -> None:
 
 def _has_icl(fit: Any) -> bool:
     return hasattr(type(fit.distribution), "certainty")
-
-
-def guarded(path: str, name: str, make: Callable[[], Any]) -> Any:
-    """What ``make`` makes of a part of a file; whatever it cannot make a value of is a fault of the file."""
-    try:
-        with np.errstate(all="ignore"):
-            return make()
-    except SufficeError as error:
-        raise refused(path, str(error)) from error
-    except (MemoryError, RecursionError) as error:
-        raise refused(path, f"{name} is too large: {error}.") from error
-    except Exception as error:
-        raise refused(
-            path, f"the parts of {name} do not fit together ({type(error).__name__}: {error!s:.200})."
-        ) from error
 
 
 def _mixture(**found: Any) -> Any:

@@ -5,9 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from suffice.errors import ParameterError
+import numpy as np
+
+from suffice.errors import ParameterError, SufficeError
 from suffice.messages import Cell, Columns
+from suffice.storage.plain import refused
 from suffice.types import Alert
+
+
+def guarded(path: str, name: str, make: Callable[[], Any]) -> Any:
+    """What ``make`` makes of a part of a file; whatever it cannot make a value of is a fault of the file."""
+    try:
+        with np.errstate(all="ignore"):
+            return make()
+    except SufficeError as error:
+        raise refused(path, str(error)) from error
+    except (MemoryError, RecursionError) as error:
+        raise refused(path, f"{name} is too large: {error}.") from error
+    except Exception as error:
+        raise refused(
+            path, f"the parts of {name} do not fit together ({type(error).__name__}: {error!s:.200})."
+        ) from error
 
 
 def require(holds: object, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,9 +13,7 @@ import numpy as np
 
 from suffice.em.alerts import are_alerts, as_alerts
 from suffice.errors import ParameterError
-from suffice.estimators.validation import check_options
-from suffice.io.kinds import guarded, tree_of, value_of
-from suffice.io.messages import require
+from suffice.io.messages import guarded, require
 from suffice.io.rules import belong
 from suffice.storage.plain import refused
 
@@ -106,13 +105,15 @@ def estimators() -> dict[str, Any]:
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
-def tree_of_estimator(estimator: Any, path: str) -> dict[str, Any]:
-    """An estimator as a tree of JSON."""
+def tree_of_estimator(estimator: Any, path: str, tree_of: Callable[[Any, str], Any]) -> dict[str, Any]:
+    """An estimator as a tree of JSON; ``tree_of`` writes what it holds."""
     name = type(estimator).__name__
     if estimators().get(name) is not type(estimator):
         kind = f"{type(estimator).__module__}.{name}"
         msg = f"{kind} is not one of suffice's estimators, and files hold no others. Pickle it for yourself alone."
         raise refused(path, msg)
+    from suffice.estimators.validation import check_options  # loads scikit-learn
+
     options = estimator.get_params(deep=False)
     guarded(path, name, lambda: check_options(estimator))  # what could not be read back
     _refuse_generator(options, path)
@@ -150,19 +151,19 @@ def _refuse_generator(options: dict[str, Any], path: str) -> None:
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
-def estimator_of(node: dict[str, Any], path: str) -> Any:
+def estimator_of(node: dict[str, Any], path: str, value_of: Callable[[Any, str], Any]) -> Any:
     """The estimator of a tree: made of its options, with what it learned, and what follows from that."""
     name, inside = node["kind"], f"{path}." if path else ""
     if set(node) != {"kind", "params", "learned"}:
         raise refused(path, f"{name} has the fields 'params' and 'learned'; got {', '.join(map(repr, node))}.")
     kind, shell = estimators()[name], SHELLS[name]
     known = list(inspect.signature(kind.__init__).parameters)[1:]
-    options = _read_fields(node["params"], known, f"{inside}params", name)
-    learned = _read_fields(node["learned"], shell.kept, f"{inside}learned", name)
+    options = _read_fields(node["params"], known, f"{inside}params", name, value_of)
+    learned = _read_fields(node["learned"], shell.kept, f"{inside}learned", name, value_of)
     return guarded(path, name, lambda: _restored(kind(**options), shell, learned))
 
 
-def _read_fields(node: object, known: Any, path: str, name: str) -> dict[str, Any]:
+def _read_fields(node: object, known: Any, path: str, name: str, value_of: Callable[[Any, str], Any]) -> dict[str, Any]:
     if type(node) is not dict:
         raise refused(path, f"an object was expected; got {node!r:.40}.")
     for key in node:
@@ -172,6 +173,8 @@ def _read_fields(node: object, known: Any, path: str, name: str) -> dict[str, An
 
 
 def _restored(estimator: Any, shell: Shell, learned: dict[str, Any]) -> Any:
+    from suffice.estimators.validation import check_options  # loads scikit-learn
+
     check_options(estimator)
     if not learned:
         return estimator

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from suffice.display.names import display_name
+from suffice.display.table import table_lines
 from suffice.numerics.lazy import special
 from suffice.tables.frame import of_objects
 from suffice.tables.labels import read_labels
@@ -54,15 +55,13 @@ class Dependence:
 
     def __str__(self) -> str:
         """Show the pairs that matter most."""
-        names = [" – ".join(map(str, one.columns)) for one in self.pairs[:SHOWN]]
-        wide = max([len("columns"), *map(len, names)])
-        head = f"{'columns':<{wide}}  nats per row  log-likelihood  measured as"
-        lines = [
-            f"{name:<{wide}}  {one.information:12.4f}  {one.cost:14.1f}  {one.kind}"
-            for name, one in zip(names, self.pairs, strict=False)
+        head = ("columns", "nats per row", "log-likelihood", "measured as")
+        rows = [
+            (" – ".join(map(str, one.columns)), f"{one.information:.4f}", f"{one.cost:.1f}", one.kind)
+            for one in self.pairs[:SHOWN]
         ]
         more = [f"and {len(self.pairs) - SHOWN} more pairs"] if len(self.pairs) > SHOWN else []
-        return "\n".join([head, *lines, *more])
+        return "\n".join([*table_lines([head, *rows], (1, 2)), *more])
 
 
 def ignored(found: Dependence, together: Callable[[Any, Any], bool]) -> tuple[Alert, ...]:

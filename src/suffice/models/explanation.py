@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.display.names import LONGEST, fitted, left, places, right, sentence
+from suffice.display.names import LONGEST, fitted, sentence
 from suffice.display.names import display_name as visible
+from suffice.display.table import rich_table, table_lines
 from suffice.display.text import line_width
 from suffice.errors import ParameterError
 
@@ -79,12 +80,9 @@ class Explanation:
         wide = line_width(width)
         bars = WIDTH if wide >= 60 else 0
         lines, most = self.lines(max((wide - bars - 16) // 2, 6)), self._most
-        names, cells = max(places(name) for name, _, _ in lines), max(places(cell) for _, cell, _ in lines)
-        table = []
-        for name, cell, term in lines:
-            end = _bar(term, most) if bars else ""
-            table.append(f"{left(name, names)}  {right(cell, cells)}  {term:+10.4f}  {end}")
-        rows = [*(line.rstrip() for line in table[:-1]), table[-1].rstrip(" ▇░")]
+        ends = [*(_bar(term, most) if bars else "" for *_, term in lines[:-1]), ""]
+        cells = [(name, cell, f"{term:+10.4f}", end) for (name, cell, term), end in zip(lines, ends, strict=True)]
+        rows = table_lines(cells, (1, 2))
         return "\n".join([*sentence(self.title, wide, then="  "), *rows])
 
     def __str__(self) -> str:
@@ -115,20 +113,15 @@ class Explanation:
 
     def __rich__(self) -> Any:
         """Show the same as a table of rich, with bars to either side."""
-        from rich.table import Table
         from rich.text import Text
 
-        found = Table(title=Text(self.title), title_justify="left", title_style="bold", box=None, pad_edge=False)
-        found.add_column("column")
-        found.add_column("cell", justify="right")
-        found.add_column("log-odds", justify="right")
-        found.add_column(Text(f"for {_quoted(self.against)}"), justify="right")
-        found.add_column(Text(f"for {_quoted(self.label)}"))
+        rows: list[tuple[Any, ...]] = []
         for name, cell, term in self.lines()[:-1]:
-            against, towards = (Text("█" * round(BAR * self._share(s * term)), style) for s, style in SIDES)
-            found.add_row(Text(name), Text(cell), f"{term:+.4f}", against, towards)
-        found.add_row(Text("log-odds", "bold"), "", Text(f"{self.log_odds:+.4f}", "bold"), "", "")
-        return found
+            bars = (Text("█" * round(BAR * self._share(s * term)), style) for s, style in SIDES)
+            rows.append((name, cell, f"{term:+.4f}", *bars))
+        rows.append((Text("log-odds", "bold"), "", Text(f"{self.log_odds:+.4f}", "bold"), "", ""))
+        head = ("column", "cell", "log-odds", f"for {_quoted(self.against)}", f"for {_quoted(self.label)}")
+        return rich_table(head, rows, (1, 2, 3), title=self.title)
 
 
 def explain(classes: Any, rows: Any, label: Any, against: Any, names: Any, values: Any) -> Explanation:

@@ -15,7 +15,6 @@ from suffice.core.parameters import SIMPLEX
 from suffice.core.responsibilities import normalize
 from suffice.distributions import charts as _charts  # noqa: F401 (families that know their own derivatives)
 from suffice.engines import local
-from suffice.models.mixture import Mixture
 from suffice.models.mixture_components import with_weights
 from suffice.models.product import Product
 from suffice.models.stack import Stack
@@ -27,12 +26,18 @@ from suffice.uncertainty.information import Chart, Knowledge, Score, chart
 class PartsChart(Chart):
     """Charts of parts, their coordinates one after the other."""
 
+    part_name = "{} "  # how a coordinate's name begins
+
     def __init__(self, stack: Any, parts: list[Chart]) -> None:
         """Number the coordinates."""
         self.stack, self.parts = stack, parts
         self.begins = np.cumsum([0, *(part.size for part in parts)])
         self.size = int(self.begins[-1])
         self.smoothness = min((part.smoothness or 2 for part in parts), default=2)
+
+    def coordinate_names(self) -> list[str]:
+        keyed = zip(self.stack.blocks, self.parts, strict=True)
+        return [self.part_name.format(key) + name for key, part in keyed for name in part.coordinate_names()]
 
     def _errors(self, known: Knowledge) -> dict[Any, Any]:
         places = zip(self.begins, self.begins[1:], strict=False)
@@ -73,6 +78,8 @@ class ProductChart(PartsChart):
 class StackChart(PartsChart):
     """Components of different kinds: each has its own chart."""
 
+    part_name = "component {} "
+
     def scores(self, rows: Any) -> list[Score]:
         found = []
         for begin, part, view in zip(self.begins[:-1], self.parts, self.stack.views(rows), strict=True):
@@ -111,6 +118,9 @@ class MixtureChart(Chart):
         self.size = self.components.size + len(self.free)
         self.own = np.arange(self.components.size, self.size)
         self.on_floor = mixture.components.on_floor(mixture.floors)  # components on the floor do not move
+
+    def coordinate_names(self) -> list[str]:
+        return [*self.components.coordinate_names(), *(f"weights[{j}]" for j in self.free)]
 
     def _parts(self, rows: Any) -> tuple[Array, list[Score]]:
         """Responsibilities (n, k), and scores of rows and component together."""
@@ -190,14 +200,9 @@ def _(stack: Stack) -> Chart:
     return StackChart(stack, [chart(part.stacked) for part in stack.parts])
 
 
-@chart.register
-def _(stack: Mixture) -> Chart:
-    return MixtureChart(stack)
-
-
 def lone(one: Any, errors: Any) -> Any:
     """Errors of a stack of one in the layout of the component alone."""
-    if isinstance(one, Mixture):
+    if one.is_mixture:
         return errors
     if one.blocks:
         return {key: lone(block, errors[key]) for key, block in one.blocks.items()}

@@ -21,6 +21,7 @@ from suffice.core.value import replace_valid
 from suffice.engines import local
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError, SufficeWarning, UnsupportedError
+from suffice.models.information import MixtureChart
 from suffice.models.mixture_answers import MixtureAnswers
 from suffice.models.mixture_components import alone, by_component, checked_components, joined, ridge, with_weights
 from suffice.models.mixture_priors import MixturePriors
@@ -32,6 +33,7 @@ from suffice.statistics.weights import Weights
 from suffice.tables.column_names import with_all_columns
 from suffice.tables.streams import Source
 from suffice.types import Array
+from suffice.uncertainty.information import chart
 
 ROWS: Any = object()  # nothing is given: the question is about rows
 
@@ -85,6 +87,7 @@ class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Famil
     floors: Any = field(default=None, kw_only=True)  # what estimates are held above; a number is added to variances
     measured: bool = field(default=False, kw_only=True)  # the floors are from the rows of a fit, and not the caller's
 
+    is_mixture = True
     row_vector = True
     tolerance = 1e-10
 
@@ -517,3 +520,6 @@ class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Famil
         shown = ", ".join(map(repr, self.parts))
         weights = np.array2string(self.weights, precision=4, separator=", ", threshold=12, edgeitems=2)
         return f"Mixture([{shown}], weights={weights}{hard}){fixed}"
+
+
+chart.register(Mixture, MixtureChart)

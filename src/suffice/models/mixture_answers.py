@@ -10,6 +10,7 @@ from suffice.core.family import WITHIN
 from suffice.core.responsibilities import normalize
 from suffice.engines import local
 from suffice.errors import ParameterError, UnsupportedError
+from suffice.models.information import mixture_bounds, mixture_errors
 from suffice.models.monte_carlo import DRAWS, Simulated
 from suffice.numerics import quadrature
 from suffice.queries.conditional import between
@@ -60,8 +61,6 @@ class MixtureAnswers:
         """Standard errors from the observed information of the rows; NaN where the rows do not tell."""
         if data is None:
             return self.standard_errors(stats)
-        from suffice.models.information import mixture_errors
-
         return mixture_errors(self.on_boundary_if_near(stats), *data)
 
     def on_boundary_if_near(self, stats: Any, prior: Any = None) -> Any:
@@ -80,8 +79,6 @@ class MixtureAnswers:
 
     def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
         """Estimate ± reach × standard error of each parameter, inside its domain."""
-        from suffice.models.information import mixture_bounds
-
         return mixture_bounds(self, errors, reach)
 
     def table(self, fit: Any, width: int) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.combinators import make_mixture
 from suffice.core.responsibilities import normalize
 from suffice.engines import local
 from suffice.errors import ParameterError
@@ -73,9 +74,7 @@ class MixtureQueries:
 
     def with_components(self, components: Any, weights: Array) -> Any:
         """A mixture of other components, as many and in the same order."""
-        from suffice.models.mixture import Mixture
-
-        return Mixture(components, weights=weights)
+        return make_mixture(components, weights)
 
     @property
     def column_names(self) -> tuple[Any, ...] | None:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.display.names import display_name, left, places, right, sentence, wrapped
+from suffice.display.names import display_name, sentence, wrapped
+from suffice.display.table import column_banks, column_widths, table_lines
 from suffice.display.text import column_place, labelled, named
 from suffice.display.values import measured, number
 from suffice.models.stack import Stack
@@ -154,19 +155,10 @@ def _matrix(rows: list[list[Entry]], names: list[int], width: int) -> list[str]:
             body.append([f"… {len(rows) - len(cut) + 1} more", *("" for _ in wanted)])
         else:
             body.append([str(names[j]), *("" if i is None else _shown(rows[j][i]) for i in wanted)])
-    widths = [max(places(row[i]) for row in [head, *body]) for i in range(len(head))]
     out: list[str] = []
-    begin = 1
-    while begin < len(head):
-        end, used = begin + 1, widths[0] + widths[begin] + 4
-        while end < len(head) and used + widths[end] + 2 <= width:
-            used += widths[end] + 2
-            end += 1
-        columns = [0, *range(begin, end)]
-        for row in [head, *body]:
-            cells = [left(row[0], widths[0]), *(right(row[i], widths[i]) for i in columns[1:])]
-            out.append(("  " + "  ".join(cells)).rstrip())
-        begin = end
+    for columns in column_banks(column_widths([head, *body]), width - 2):
+        bank = [[row[i] for i in columns] for row in [head, *body]]
+        out += table_lines(bank, range(1, len(columns)), indent="  ")
     return out
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from suffice.errors import ParameterError
 from suffice.plot.canvas import BAR, DARK, GREY, axes, colour, dress, figure, marker, plain, title
+from suffice.plot.column import Column
 from suffice.plot.curves import CLIPPED, bins, crowded, extent, grid, heights
-from suffice.plot.model_view import FADED, Column, ModelView, ranked
+from suffice.plot.model_view import FADED, ModelView, ranked
 from suffice.types import Array
 
 if TYPE_CHECKING:

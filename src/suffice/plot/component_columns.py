@@ -8,19 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.models.mixture import Mixture
-from suffice.models.product import Product
-from suffice.models.stack import Stack
 from suffice.tables.labels import Labels
 from suffice.types import Array
 
 
 def homes(part: Any) -> list[tuple[Any, Any, int]]:
     """The columns of a component in their order: name, key of its block, place in the block."""
-    if isinstance(part, Mixture):
+    if part.is_mixture:
         return homes(part.parts[0])
-    if not isinstance(part, Product):
+    if not part.blocks:
         return [(i, None, i) for i in range(1 if part.support.core else part.columns or 1)]
     found: list[tuple[Any, Any, int]] = []
     for key, block in part.blocks.items():
@@ -37,10 +34,10 @@ def homes(part: Any) -> list[tuple[Any, Any, int]]:
 
 def single(part: Any, column: int) -> Any:
     """One column of a component as a distribution of its own; None where its cells are parts of a vector."""
-    if isinstance(part, Mixture):
+    if part.is_mixture:
         inner = [single(one, column) for one in part.parts]
         return None if any(one is None for one in inner) else Mixture(inner, weights=part.weights)
-    if isinstance(part, Product):
+    if part.blocks:
         _, key, place = homes(part)[column]
         return single(part.blocks[key], place)
     return None if part.support.core else part.marginal_column(column)
@@ -48,11 +45,11 @@ def single(part: Any, column: int) -> Any:
 
 def cells_of(reader: Any, rows: Any, column: int) -> Any:
     """One column of rows, as the distribution that has read them keeps it: numbers (n,), or labels of one column."""
-    if isinstance(reader, Mixture):
+    if reader.is_mixture:
         return cells_of(reader.components, rows, column)
-    if isinstance(reader, Stack):
+    if reader.heterogeneous:
         return cells_of(reader.parts[0], reader.views(rows)[0], column)
-    if isinstance(reader, Product):
+    if reader.blocks:
         _, key, place = homes(reader.unstacked[0])[column]
         return cells_of(reader.blocks[key], rows.parts[list(reader.blocks).index(key)], place)
     if isinstance(rows, Labels):
@@ -62,13 +59,13 @@ def cells_of(reader: Any, rows: Any, column: int) -> Any:
 
 def without(reader: Any, rows: Any, column: int) -> Any:
     """The same rows with one column missing."""
-    if isinstance(reader, Mixture):
+    if reader.is_mixture:
         return without(reader.components, rows, column)
-    if isinstance(reader, Stack):
+    if reader.heterogeneous:
         views = zip(reader.parts, reader.views(rows), strict=True)
         blanked = tuple(without(one, view, column) for one, view in views)
         return replace(rows, parts=blanked) if rows is not reader.views(rows)[0] else blanked[0]
-    if isinstance(reader, Product):
+    if reader.blocks:
         _, key, place = homes(reader.unstacked[0])[column]
         which = list(reader.blocks).index(key)
         part = without(reader.blocks[key], rows.parts[which], place)
@@ -84,7 +81,7 @@ def without(reader: Any, rows: Any, column: int) -> Any:
 
 def leaves(part: Any) -> Iterator[Any]:
     """The components that are no mixtures themselves."""
-    if isinstance(part, Mixture):
+    if part.is_mixture:
         for one in part.parts:
             yield from leaves(one)
     else:
@@ -95,7 +92,7 @@ def joint_covariance(part: Any, first: tuple[Any, Any, int], second: tuple[Any, 
     """The covariance (2, 2) of two columns of one Gaussian block; None where they are not in one."""
     if first[1] != second[1]:
         return None
-    block = part.blocks[first[1]] if isinstance(part, Product) else part
-    if not isinstance(block, MultivariateNormal):
+    block = part.blocks[first[1]] if part.blocks else part
+    if not (block.is_gaussian and block.row_vector):
         return None
     return np.asarray(block.cov)[np.ix_([first[2], second[2]], [first[2], second[2]])]

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from suffice.models.mixture import Mixture
 from suffice.tables.layout import unit_of
 from suffice.types import Array
 
@@ -28,7 +27,7 @@ def heights(part: Any, x: Array) -> Array:
 
 def is_discrete(part: Any) -> bool:
     """Whether a component has whole numbers."""
-    return all(map(is_discrete, part.parts)) if isinstance(part, Mixture) else bool(part.discrete)
+    return all(map(is_discrete, part.parts)) if part.is_mixture else bool(part.discrete)
 
 
 def extent(parts: list[Any], cells: Any) -> tuple[float, float]:
@@ -48,7 +47,7 @@ def whole_support(part: Any, ends: list[float]) -> list[float]:
 
     And the bulk is large.
     """
-    if isinstance(part, Mixture) or part.discrete:
+    if part.is_mixture or part.discrete:
         return ends
     low, high = part.support.low, part.support.high
     large = np.isfinite(high - low) and max(ends) - min(ends) > LARGE * (high - low)
@@ -57,7 +56,7 @@ def whole_support(part: Any, ends: list[float]) -> list[float]:
 
 def bulk(part: Any, levels: Any = (0.001, 0.999)) -> list[float]:
     """Quantiles of a component; of a mixture, of each of its own."""
-    if isinstance(part, Mixture):
+    if part.is_mixture:
         return [end for inner in part.parts for end in bulk(inner, levels)]
     return [float(part.quantile(q)) for q in levels]
 

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.errors import DataError, ParameterError
 from suffice.plot.canvas import across, colour, dress, figure, marker, plain
-from suffice.tables.frame import as_array, is_frame, like, opened
+from suffice.tables.frame import as_array, is_frame, opened
+from suffice.tables.frame_output import like
 from suffice.types import Array, Data
 
 POINTS = 240  # of the grid along each axis

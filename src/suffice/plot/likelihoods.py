@@ -9,7 +9,6 @@ import numpy as np
 from suffice.core.parameters import UNIT, Domain
 from suffice.em.fit import fit
 from suffice.errors import ParameterError, UnsupportedError
-from suffice.models.mixture import Mixture
 from suffice.plot.canvas import BLUE, GREY, RED, axes, dress, plain, title
 from suffice.theory.likelihood import likelihood as likelihood_on
 from suffice.theory.likelihood import likelihood_interval
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from suffice.core.distribution import Distribution
+    from suffice.core.family import Family
     from suffice.types import Data
 
 POINTS = 241
@@ -80,7 +80,7 @@ def likelihood(
             raise ParameterError(msg)
         name = model.free[0]
     path = as_path(model, name, component)
-    mixture = isinstance(model, Mixture)
+    mixture = model.is_mixture
     if mixture and np.ndim(parameter_at(model, path)):
         msg = f"one curve shows one number; say which of {display_name(path)}, as in component=0 or ({name!r}, 0)."
         raise ParameterError(msg)
@@ -94,8 +94,18 @@ def likelihood(
     y = likelihood_profile(start, data, key, x, weights=weights)
     if mixture and y.max() > height:  # another maximum, which is higher
         best, height = float(x[y.argmax()]), float(y.max())
-    y = y - height
-    cut = -_half_chi2(level)
+    words = plain(display_name(path))
+    _draw_curve(ax, x, y - height, best, (low, high), -_half_chi2(level), words)
+    kind = "profile log-likelihood" if len(model.free) > 1 or len(path) > 1 else "log-likelihood"
+    ax.set(xlabel=words, ylabel="log L − its maximum")
+    title(ax, f"{model.name}: {kind}, {level:.0%} interval {low:.4g} … {high:.4g}", pad=18)
+    dress(ax)
+    return ax
+
+
+def _draw_curve(ax: Axes, x: Array, y: Array, best: float, ends: tuple[float, float], cut: float, words: str) -> None:
+    """The curve below its maximum, the part above the cut shaded, and the estimate."""
+    low, high = ends
     ax.plot(x, np.where(y > 4 * cut, y, np.nan), color=BLUE, lw=2)
     inside = (x >= low) & (x <= high)
     ax.fill_between(x, cut, np.where(inside, np.maximum(y, cut), cut), color=BLUE, alpha=0.15, lw=0)
@@ -104,23 +114,17 @@ def likelihood(
         if np.isfinite(end) and x[0] <= end <= x[-1]:
             ax.plot([end, end], [3.2 * cut, cut], color=GREY, lw=1, ls=":")
     ax.plot([best], [0.0], "o", color=RED, ms=7, zorder=5, clip_on=False)
-    words = plain(display_name(path))
-    placed = {"textcoords": "offset points", "ha": "center", "color": RED, "annotation_clip": False}
+    placed: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "color": RED, "annotation_clip": False}
     ax.annotate(f"{words} = {best:.4g}", (best, 0.0), (0, 9), **placed)
     ax.set_ylim(3.2 * cut, -0.12 * cut)
-    kind = "profile log-likelihood" if len(model.free) > 1 or len(path) > 1 else "log-likelihood"
-    ax.set(xlabel=words, ylabel="log L − its maximum")
-    title(ax, f"{model.name}: {kind}, {level:.0%} interval {low:.4g} … {high:.4g}", pad=18)
-    dress(ax)
-    return ax
 
 
-def _begins(model: Distribution) -> bool:
+def _begins(model: Any) -> bool:
     """Whether a fit begins at these parameters: those of a mixture whose components differ."""
-    return isinstance(model, Mixture) and not model.is_symmetric
+    return model.is_mixture and not model.is_symmetric
 
 
-def _domain(model: Distribution, path: Path) -> Domain:
+def _domain(model: Family, path: Path) -> Domain:
     domain = domain_at(model, path)
     return UNIT if domain.core == 1 and domain.rule is not None else domain
 
@@ -225,7 +229,7 @@ def _reach(model: Any, data: Any, path: Path, weights: Any) -> Array:
                 break
         ends.append(end)
     span = ends[1] - ends[0]
-    points = MIXTURE_GRID if isinstance(model, Mixture) else GRID
+    points = MIXTURE_GRID if model.is_mixture else GRID
     return np.linspace(*_within(domain, ends[0] - ROOM * span, ends[1] + ROOM * span, span), points)
 
 
@@ -262,7 +266,7 @@ def bound(
     >>> ax = sf.plot.bound(start, [3.0, 4.0, 8.0, 9.0], "mean", component=0)  # doctest: +SKIP
     """
     model = as_distribution(mixture, "plot.bound")
-    if not isinstance(model, Mixture):
+    if not model.is_mixture:
         msg = f"plot.bound draws the bound of EM, which is of a mixture; got {model.name}."
         raise ParameterError(msg)
     path = as_path(model, name, component)

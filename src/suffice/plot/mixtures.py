@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.distributions.multivariate_normal import MultivariateNormal
-from suffice.distributions.normal import Normal
-from suffice.em.result import Fit
+from suffice.core.family import Family
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.models.mixture import Mixture
-from suffice.models.product import Product
-from suffice.models.variational_posterior import VariationalPosterior
 from suffice.plot.canvas import BAR, DARK, DASHES, axes, colour, dress, marker, plain, title
+from suffice.plot.column import Column
 from suffice.plot.component_columns import homes
 from suffice.plot.curves import bins, extent, grid, heights, is_discrete
-from suffice.plot.model_view import Column, ModelView, ranked
+from suffice.plot.model_view import ModelView, model_of, ranked
 from suffice.types import Array
 
 if TYPE_CHECKING:
@@ -77,11 +74,8 @@ def mixture(found: Any, data: Data = None, ax: Axes | None = None, *, columns: A
 
 def mixture_of(found: Any, who: str = "plot.mixture") -> Any:
     """The mixture to draw."""
-    if isinstance(found, VariationalPosterior):
-        return found.mixture.at_expected
-    model = found.distribution if isinstance(found, Fit) else getattr(found, "distribution_", found)
-    model = getattr(getattr(model, "mixture", None), "at_expected", model)
-    if not isinstance(model, Mixture):
+    model, _ = model_of(found)
+    if not (isinstance(model, Family) and model.is_mixture):
         got = getattr(model, "name", type(model).__name__)
         msg = f"{who} draws a Mixture, its fit or its posterior; got {got}. {CAN}"
         raise ParameterError(msg)
@@ -144,19 +138,17 @@ def _density(model: Any, cells: Any, weights: Any, name: str, note: str, ax: Any
 # ---- two columns ----------------------------------------------------------------------------------------------------
 def normal_of(part: Any, columns: list[int]) -> tuple[Array, Array]:
     """Mean (2,) and covariance (2, 2) of a component in two columns."""
-    if isinstance(part, Product):
+    if part.blocks:
         known = homes(part)
         (_, first, a), (_, second, b) = (known[column] for column in columns)
         if first == second:
             return normal_of(part.blocks[first], [a, b])
         means, covs = zip(*(normal_of(part.blocks[key], [i]) for key, i in ((first, a), (second, b))), strict=True)
         return np.concatenate(means), np.diag(np.ravel(covs))
-    if isinstance(part, MultivariateNormal):
-        return np.asarray(part.mean)[columns], np.asarray(part.cov)[np.ix_(columns, columns)]
-    if isinstance(part, Normal):
-        mean, std = np.atleast_1d(part.mean), np.atleast_1d(part.std)
-        return mean[columns], np.diag(std[columns] ** 2)
-    raise _refuse(part.name)
+    if not part.is_gaussian:
+        raise _refuse(part.name)
+    cov = np.asarray(part.cov) if part.row_vector else np.diag(np.atleast_1d(part.std) ** 2)
+    return np.atleast_1d(part.mean)[columns], cov[np.ix_(columns, columns)]
 
 
 def ellipse(mean: Array, cov: Array, reach: float) -> Array:

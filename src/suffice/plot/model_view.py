@@ -15,18 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
-from suffice.core.parameters import LABEL
+from suffice.core.family import Family
 from suffice.core.responsibilities import normalize
 from suffice.display.names import display_name
 from suffice.em.result import Fit
 from suffice.engines.once import cached_property
-from suffice.errors import ParameterError, SufficeWarning, UnsupportedError
+from suffice.errors import ParameterError, SufficeWarning
 from suffice.models.columns import keyed, materialize
 from suffice.models.compound import Table
-from suffice.models.mixture import Mixture
-from suffice.models.product import Product
 from suffice.models.variational_posterior import VariationalPosterior
+from suffice.plot.column import Column, kind_of, levels_of
 from suffice.plot.component_columns import cells_of, homes, leaves, single
 from suffice.statistics.weights import Weights
 from suffice.tables.labels import Labels
@@ -41,122 +39,13 @@ NOISY, RARE = 50, 5.0  # levels, and rows for each of them and component, below 
 FADED = 1e-3  # weight of a component that is hardly there
 
 
-# ---- columns --------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One column: what each component says of it, and its cells.
-
-    ``kind`` is "number", "count", "label" or "vector" (which nothing here can draw). ``cells`` (n,) are numbers with
-    NaN for a hole, or the places of labels among ``levels`` with −1 for one; None where there are no rows.
-    """
-
-    name: Any
-    label: str
-    kind: str
-    family: str
-    parts: tuple[Any, ...]
-    weights: Array
-    levels: tuple[Any, ...] = ()
-    cells: Array | None = field(default=None, repr=False)
-    row_weights: Array | None = field(default=None, repr=False)
-
-    @property
-    def values(self) -> Array:
-        """The cells, where there are rows."""
-        if self.cells is None:
-            msg = f"column {self.label} was looked at without rows; give data."
-            raise UnsupportedError(msg)
-        return self.cells
-
-    @property
-    def seen(self) -> Array:
-        """Which cells are there, (n,)."""
-        return self.values >= 0 if self.kind == "label" else np.isfinite(self.values)
-
-    @cached_property
-    def whole(self) -> Any:
-        """The distribution of the column over all components."""
-        return self.parts[0] if len(self.parts) == 1 else Mixture(list(self.parts), weights=self.weights)
-
-    @cached_property
-    def probabilities(self) -> Array:
-        """Probability of each level under each component, (k, levels)."""
-        return np.array([_level_shares(part, self.levels) for part in self.parts])
-
-    @cached_property
-    def observed(self) -> Array:
-        """Share of each level among the cells that are there."""
-        held = None if self.row_weights is None else self.row_weights[self.seen]
-        count = np.bincount(self.values[self.seen], held, len(self.levels))
-        return np.asarray(count / max(count.sum(), 1e-300))
-
-    def pooled(self, most: int) -> Column:
-        """The column with its most common levels, and all others as one, where it has more than ``most``."""
-        if self.kind != "label" or len(self.levels) <= most:
-            return self
-        share = self.weights @ self.probabilities
-        share = np.maximum(share, self.observed) if self.cells is not None else share
-        kept = np.sort(np.argsort(-share, kind="stable")[: most - 1])
-        place = np.full(len(self.levels) + 1, len(kept))
-        place[kept], place[-1] = np.arange(len(kept)), -1
-        rest = np.delete(self.probabilities, kept, axis=1).sum(axis=1, keepdims=True)
-        levels = (*(self.levels[i] for i in kept), f"{len(self.levels) - len(kept):,} others")
-        found = replace(self, levels=levels, cells=None if self.cells is None else place[self.cells])
-        vars(found)["probabilities"] = np.hstack([self.probabilities[:, kept], rest])
-        return found
-
-    def scores(self, cells: Array) -> Array:
-        """Log p of cells under each component, (n, k); 0 for a hole."""
-        out = np.zeros((len(cells), len(self.parts)))
-        there = cells >= 0 if self.kind == "label" else np.isfinite(cells)
-        with np.errstate(all="ignore"):
-            if self.kind == "label":
-                out[there] = np.log(self.probabilities.T)[cells[there]]
-            else:
-                for j, part in enumerate(self.parts):
-                    out[there, j] = part.log_prob(cells[there])
-        return out
-
-    def place(self, part: Any) -> tuple[float, float]:
-        """Where a component is and how wide: mean and standard deviation, or median and half of the middle 68 %."""
-        with np.errstate(all="ignore"):
-            try:
-                centre, spread = float(part.mean), float(part.std)
-            except (TypeError, NotImplementedError, ParameterError):
-                centre = spread = float("nan")
-            if not (np.isfinite(centre) and np.isfinite(spread)):
-                low, centre, high = (float(part.quantile(q)) for q in (0.16, 0.5, 0.84))
-                spread = (high - low) / 2
-        return centre, spread
+def model_of(found: Any) -> tuple[Any, str]:
+    """The distribution of a fit, an estimator or the posterior of a mixture, and what a title adds."""
+    if isinstance(found, VariationalPosterior):
+        return found.mixture.at_expected, "at the expected parameters"
+    return found.distribution if isinstance(found, Fit) else getattr(found, "distribution_", found), ""
 
 
-def _kind(parts: list[Any]) -> str:
-    if any(part is None for part in parts):
-        return "vector"
-    families = [leaf for part in parts for leaf in leaves(part)]
-    if all(leaf.support.labels for leaf in families):
-        return "label"
-    if any(leaf.support == LABEL for leaf in families):
-        return "vector"
-    return "count" if all(leaf.discrete for leaf in families) else "number"
-
-
-def _levels(parts: list[Any]) -> tuple[Any, ...]:
-    found: dict[Any, None] = {}
-    for part in parts:
-        for leaf in leaves(part):
-            found.update(dict.fromkeys(leaf.by_label))
-    return tuple(found)
-
-
-def _level_shares(part: Any, levels: tuple[Any, ...]) -> Array:
-    if isinstance(part, Mixture):
-        return np.asarray(part.weights @ np.array([_level_shares(one, levels) for one in part.parts]))
-    known = part.by_label
-    return np.array([known.get(level, 0.0) for level in levels])
-
-
-# ---- the whole ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class ModelView:
     """A model and rows, as a picture sees them.
@@ -178,22 +67,18 @@ class ModelView:
         """A fit, a distribution, an estimator or the posterior of a mixture, with its own rows or others."""
         if isinstance(found, ModelView):
             return found
-        note = ""
         inner = getattr(found, "fit_", None)
         fit = found if isinstance(found, Fit) else inner if isinstance(inner, Fit) else None
-        if isinstance(found, VariationalPosterior):
-            model, note = found.mixture.at_expected, "at the expected parameters"
-        else:
-            model = fit.distribution if fit is not None else getattr(found, "distribution_", found)
-        if not isinstance(model, Distribution) or not model.ready or not (model.lone or isinstance(model, Mixture)):
+        model, note = model_of(found if fit is None else fit)
+        if not isinstance(model, Family) or not model.ready or not (model.lone or model.is_mixture):
             msg = (
                 "pictures show a fit, a fitted estimator, or a distribution with its parameters; got "
                 f"{type(found).__name__}. Fit it first, as in sf.fit({type(found).__name__}(…), data)."
             )
             raise ParameterError(msg)
-        mixed = isinstance(model, Mixture)
-        parts = tuple(model.parts) if mixed else (model,)
-        weights = np.asarray(model.weights) if mixed else np.ones(1)
+        mixture: Any = model if model.is_mixture else None
+        parts = (model,) if mixture is None else tuple(mixture.parts)
+        weights = np.ones(1) if mixture is None else np.asarray(mixture.weights)
         data, _ = subsample(data)
         names = _names(fit if fit is not None else found, parts[0], data)
         rows, held = _rows(fit, model, data)
@@ -216,8 +101,8 @@ class ModelView:
 
     def _column(self, place: int, name: Hashable) -> Column:
         parts = [single(part, place) for part in self.parts]
-        kind = _kind(parts)
-        levels = _levels(parts) if kind == "label" else ()
+        kind = kind_of(parts)
+        levels = levels_of(parts) if kind == "label" else ()
         cells = None
         if self.rows is not None and kind != "vector":
             cells = cells_of(self.model, self.rows, place)
@@ -232,7 +117,7 @@ class ModelView:
         """The families that describe a column, as they are called: a joint one by its own name."""
         for part in self.parts:
             for leaf in leaves(part):
-                inner = leaf.blocks[homes(leaf)[place][1]] if isinstance(leaf, Product) else leaf
+                inner = leaf.blocks[homes(leaf)[place][1]] if leaf.blocks else leaf
                 yield from (str(one.name) for one in leaves(inner))
 
     @property
@@ -277,7 +162,7 @@ class ModelView:
     @cached_property
     def shares(self) -> Array:
         """The probability that each component made a row, (n, k)."""
-        if not isinstance(self.model, Mixture):
+        if not self.model.is_mixture:
             return np.ones((self.n, 1))
         found = np.empty((self.n, len(self.parts)))
         for begin in range(0, self.n, BLOCK):
@@ -369,7 +254,7 @@ def _called(model: Any, k: int) -> tuple[str, ...]:
 def _names(found: Any, part: Any, data: Data) -> tuple[Any, ...]:
     """The names of the columns: the model's own, those that the fit or estimator remembers, or those of the data."""
     own = [name for name, _, _ in homes(part)]
-    if isinstance(part, Product) and part.named:
+    if part.blocks and part.named:
         return tuple(own)
     for known in (getattr(found, "names", None), getattr(found, "feature_names_in_", None), _keys(data)):
         if known is not None and len(known) == len(own):

@@ -8,10 +8,11 @@ import numpy as np
 
 from suffice.errors import ParameterError
 from suffice.plot.canvas import GREY, axes, colour, dress, figure, marker, plain
+from suffice.plot.column import Column
 from suffice.plot.columns import _called, _drawn, panel
 from suffice.plot.component_columns import homes, joint_covariance
 from suffice.plot.curves import crowded
-from suffice.plot.model_view import Column, ModelView, ranked
+from suffice.plot.model_view import ModelView, ranked
 from suffice.tables.subsample import SEED
 from suffice.types import Array
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import DataError, UnsupportedError
-from suffice.tables import frame
+from suffice.tables import frame, frame_output
 from suffice.tables.column_names import offer, warn_of_absent
 from suffice.tables.rows import listed, numbers, refuse_what_is_no_data
 from suffice.types import Array, Data
@@ -109,7 +109,7 @@ class QueryRows:
         changed = {self.keys[label]: values for label, values in columns.items()}
         if self.named:
             first = {name: plain(values[0]) for name, values in changed.items()} if self.single else changed
-            return frame.replaced(self.data, first)
+            return frame_output.replaced(self.data, first)
         mixed = any(values.dtype.kind not in "fiub" for values in changed.values())
         whole = np.array(self.data, dtype=object if mixed else None)
         for place, values in changed.items():
@@ -122,7 +122,9 @@ class QueryRows:
         if not self.named:
             return self._flat(np.stack(list(columns.values()), axis=1))
         return (
-            {name: plain(values[0]) for name, values in named.items()} if self.single else frame.like(self.data, named)
+            {name: plain(values[0]) for name, values in named.items()}
+            if self.single
+            else frame_output.like(self.data, named)
         )
 
     def _flat(self, rows: Array) -> Any:

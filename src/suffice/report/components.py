@@ -12,7 +12,8 @@ import numpy as np
 from suffice.display.names import display_name
 from suffice.display.values import ColumnSummary, number, percent
 from suffice.plot.canvas import colour
-from suffice.plot.model_view import FADED, Column, ModelView, ranked
+from suffice.plot.column import Column
+from suffice.plot.model_view import FADED, ModelView, ranked
 from suffice.report.words import reading
 
 CARDS = 24

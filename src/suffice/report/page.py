@@ -18,8 +18,9 @@ from suffice.engines.once import cached_property
 from suffice.errors import DataError, SufficeError
 from suffice.models.columns import keyed, materialize
 from suffice.plot.canvas import axes
+from suffice.plot.column import Column
 from suffice.plot.columns import panel
-from suffice.plot.model_view import Column, ModelView
+from suffice.plot.model_view import ModelView
 from suffice.report import classes, components, simulated, strange
 from suffice.report.drawing import Sheets
 from suffice.schema.infer import Schema, infer

@@ -10,7 +10,8 @@ import numpy as np
 from suffice.display.names import display_name
 from suffice.display.values import number, percent
 from suffice.plot.canvas import BLUE, DARK, GREY, axes, dress, plain, title
-from suffice.plot.model_view import Column, ModelView
+from suffice.plot.column import Column
+from suffice.plot.model_view import ModelView
 from suffice.types import Array
 
 MOST = 100_000  # rows that are drawn

@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.display.names import display_name
 from suffice.display.values import chance, decimals, number, rounded
-from suffice.plot.model_view import Column
+from suffice.plot.column import Column
 
 
 def cell(column: Column, value: Any) -> str:

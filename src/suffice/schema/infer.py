@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from suffice.core.distribution import Distribution
-from suffice.display.names import display_name, fitted, left, places, right
+from suffice.display.names import display_name, fitted, places
+from suffice.display.table import rich_table, table_lines
 from suffice.display.values import percent
 from suffice.errors import DataError, ParameterError
 from suffice.models.columns import materialize
@@ -31,6 +32,7 @@ SHOWN = 34  # characters of levels that a line shows
 WHY = 100  # and of a reason
 FIRST = 65_536  # rows of files by which copies of columns are found
 HEAD = ("column", "family", "why", "missing", "levels or unit")
+NUMBERS = (3,)  # columns of numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,33 +79,21 @@ class Schema(Product, register=False):
 
     def __str__(self) -> str:
         """Show a line for each column: its family, the reason, the share of missing cells, levels or unit."""
-        rows = [HEAD, *(_line(one) for one in self.findings)]
-        widths = [max(places(row[i]) for row in rows) for i in range(len(HEAD))]
-        lines = []
-        for row in rows:
-            padded = [
-                right(text, w) if i == 3 else left(text, w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  ".join(padded).rstrip())
-        return "\n".join(lines)
+        return "\n".join(table_lines([HEAD, *(_line(one) for one in self.findings)], NUMBERS))
 
     def _repr_html_(self) -> str:
         """Show the same as a table in a notebook."""
         from suffice.display.html import boxed, prose, table
 
-        return boxed(table(HEAD, [[prose(text) for text in _line(one)] for one in self.findings], (3,)))
+        return boxed(table(HEAD, [[prose(text) for text in _line(one)] for one in self.findings], NUMBERS))
 
     def __rich__(self) -> Any:
         """Show the same as a table of rich."""
-        from rich.table import Table
         from rich.text import Text
 
-        found = Table(box=None, header_style="bold", pad_edge=False)
-        for i, name in enumerate(HEAD):
-            found.add_column(name, justify="right" if i == 3 else "left", overflow="fold")
-        for one in self.findings:
-            found.add_row(*map(Text, _line(one)), style="dim" if one.family is None else "")
-        return found
+        styles = ["dim" if one.family is None else "" for one in self.findings]
+        rows = [[Text(text, style) for text in _line(one)] for one, style in zip(self.findings, styles, strict=True)]
+        return rich_table(HEAD, rows, NUMBERS)
 
 
 def infer(
@@ -188,19 +178,35 @@ def infer(
     >>> print(schema["visits"].family, schema["visits"].why, sep=": ")
     Poisson(rate=1): counts from 0 to 3, variance/mean 1.2; runner-up HurdlePoisson, 0.16 nats a row worse
     """
-    if isinstance(data, Source):
-        weights_name = weights if isinstance(weights, str) else None
-        names = tuple(name for name in data.names if name != weights_name)
-        frame: Any = dict.fromkeys(names)
-    else:
-        frame = _table(data)
+    frame = _columns_by_name(data, weights)
     chosen = {**dict(overrides or {}), **named}
     unknown = [name for name in chosen if name not in frame]
     if unknown:
         there = ", ".join(map(repr, frame)) or "none"
         msg = f"infer: the overrides name the column {unknown[0]!r}; the table has {there}."
         raise ParameterError(msg)
-    n = len(data if isinstance(data, Source) else frame)
+    found = with_copies_named(_find(data, frame, weights, within), _columns_of(data, frame))
+    findings = [_overridden(one, chosen[one.name]) if one.name in chosen else one for one in found]
+    findings = [replace(one, unpooled=None) if pool else one.without_pool() for one in findings]
+    if joint:
+        findings = [one.together() for one in findings]
+    return _schema(findings, chosen, _row_count(data, frame))
+
+
+def _columns_by_name(data: Data, weights: Any) -> Any:
+    """The columns of a table; of files only their names, without the column of weights."""
+    if not isinstance(data, Source):
+        return _table(data)
+    return dict.fromkeys(name for name in data.names if not (isinstance(weights, str) and name == weights))
+
+
+def _row_count(data: Data, frame: Any) -> int:
+    return len(data if isinstance(data, Source) else frame)
+
+
+def _find(data: Data, frame: Any, weights: Any, within: Any) -> list[Finding]:
+    """What is found of each column, by rows with these weights and in these groups."""
+    n = _row_count(data, frame)
     checked = weights_of(data, weights, n)
     if checked.n_components != 1 or checked.codes is not None:
         msg = f"infer: weights have shape {np.shape(weights)}, but there are {n} rows; give one per row."
@@ -210,15 +216,13 @@ def infer(
         msg = f"infer: within has shape {groups.shape}, but there are {n} rows; give one group per row."
         raise DataError(msg)
     if isinstance(data, Source):
-        found = findings_of(data, tuple(frame), checked, None if groups is None else groups.__getitem__)
-    else:
-        held = None if checked.values is None else np.asarray(checked.values, dtype=float)
-        found = [in_declared_order(finding(name, frame[name], held, groups), frame.raw(name)) for name in frame]
-    found = with_copies_named(found, _columns_of(data, frame))
-    findings = [_overridden(one, chosen[one.name]) if one.name in chosen else one for one in found]
-    findings = [replace(one, unpooled=None) if pool else one.without_pool() for one in findings]
-    if joint:
-        findings = [one.together() for one in findings]
+        return findings_of(data, tuple(frame), checked, None if groups is None else groups.__getitem__)
+    held = None if checked.values is None else np.asarray(checked.values, dtype=float)
+    return [in_declared_order(finding(name, frame[name], held, groups), frame.raw(name)) for name in frame]
+
+
+def _schema(findings: list[Finding], chosen: Mapping[Any, Any], n: int) -> Schema:
+    """The families of the findings as a product; refused where there are none."""
     parts = _blocks(findings, chosen)
     if findings and not parts and n == 0:
         msg = "infer: the table has no rows to judge its columns by. Name families: infer(df, column=Normal())."

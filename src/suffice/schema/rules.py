@@ -18,7 +18,7 @@ from suffice.distributions.levels import POOL
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.normal import Normal
 from suffice.schema.scores import LARGEST_COUNT, LARGEST_MEAN, Score, Scores
-from suffice.tables.csv import NUMBER
+from suffice.tables.csv_types import NUMBER
 from suffice.types import Array
 
 FEW = 20  # text of more levels may be an identifier

@@ -88,7 +88,7 @@ def _structures(given: object) -> tuple[str, ...]:
 
 def _sizes(prototype: Any, n_components: Any, rows: int | None) -> list[Any]:
     """Mixtures of the prototype of every size; one that knows its components keeps them."""
-    mixture = isinstance(prototype, Mixture)
+    mixture = prototype.is_mixture
     if mixture and (n_components is None or _unlike(prototype)):
         return [prototype]
     if n_components is None:
@@ -148,8 +148,8 @@ def _family(mixture: Mixture) -> str:
     return " + ".join(names)
 
 
-def _name(component: Distribution) -> str:
-    if isinstance(component, Mixture):
+def _name(component: Any) -> str:
+    if component.is_mixture:
         return f"Mixture({_family(component)})"
     if component.blocks:
         return f"{component.name}({', '.join(dict.fromkeys(_name(block) for block in component.blocks.values()))})"

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from suffice.core.distribution import Distribution
-from suffice.display.names import display_name, fitted, left, minus, places, right, sentence
+from suffice.display.names import display_name, fitted, minus, places, sentence
 from suffice.display.rich_text import Page
+from suffice.display.table import table_lines
 from suffice.display.text import line_width
 from suffice.display.values import count
 from suffice.em.fit import named_fit
@@ -80,21 +81,18 @@ class Table(Sequence[dict[str, Any]]):
         if not self.rows:
             return ["no candidates"]
         head, *body = self.cells(criterion, most)
-        words = {i for i, name in enumerate(head) if name in WORDS}
         while True:
-            wide = [max(places(row[i]) for row in [head, *body]) for i in range(len(head))]
-            if len(INDENT) + sum(wide) + 2 * (len(wide) - 1) <= width or len(head) <= 3:
+            lines = table_lines([head, *body], {i for i, name in enumerate(head) if name not in WORDS})
+            if len(INDENT) + max(map(places, lines)) <= width or len(head) <= 3:
                 break
             spare = next((i for name in SPARE for i, own in enumerate(head) if own == name), None)
             if spare is None:
                 break
             head, *body = [[one for i, one in enumerate(row) if i != spare] for row in [head, *body]]
-            words = {i for i, name in enumerate(head) if name in WORDS}
         out = []
-        for number, row in enumerate([head, *body]):
+        for number, line in enumerate(lines):
             mark = BEST if number == 1 and criterion else INDENT
-            parts = [(left if i in words else right)(one, wide[i]) for i, one in enumerate(row)]
-            out.append(fitted((mark + "  ".join(parts)).rstrip(), width))
+            out.append(fitted(mark + line, width))
             remark = _remark(self.rows[number - 1]) if number else ""
             if remark:
                 out += sentence(remark, width, "    ! ", "      ")
@@ -268,19 +266,22 @@ def select(
     found = [_named(one, names) for one in found]
     layout = layout_of(data, found[0].fit.names) if found else ()
     found = [replace(one, fit=like_data(one.fit, data, layout)) for one in found]
-    rows = [_row(one) for one in found]
-    order = sorted(range(len(found)), key=lambda i: _rank(rows[i], criterion))
-    fits = tuple(found[i].fit for i in order)
-    if rows[order[0]]["spurious"]:
+    return _ranked(found, criterion, alerts)
+
+
+def _ranked(found: list[Found], criterion: str, alerts: tuple[Alert, ...]) -> Selection:
+    """The candidates with the best first, and what to know before trusting it."""
+    pairs = sorted(((_row(one), one.fit) for one in found), key=lambda pair: _rank(pair[0], criterion))
+    rows, fits = [row for row, _ in pairs], tuple(fit for _, fit in pairs)
+    if rows[0]["spurious"]:
         text = (
             "all candidates have components that are degenerate or that chance explains; ask for fewer, or use a prior."
         )
         alerts = (*alerts, Alert("spurious", text))
-    passed_over = _passed_over([rows[i] for i in order], fits, criterion)
+    passed_over = _passed_over(rows, fits, criterion)
     if passed_over:
-        alerts, fits = (*alerts, *passed_over), (replace(fits[0], alerts=(*fits[0].alerts, *passed_over)), *fits[1:])
-    alerts = (*alerts, *_largest(rows, rows[order[0]]))
-    return Selection(Table(rows[i] for i in order), fits[0], criterion, fits, alerts)
+        fits = (replace(fits[0], alerts=(*fits[0].alerts, *passed_over)), *fits[1:])
+    return Selection(Table(rows), fits[0], criterion, fits, (*alerts, *passed_over, *_largest(rows)))
 
 
 def _passed_over(rows: list[dict[str, Any]], fits: tuple[Fit, ...], criterion: str) -> tuple[Alert, ...]:
@@ -314,8 +315,9 @@ def _passed_over(rows: list[dict[str, Any]], fits: tuple[Fit, ...], criterion: s
     return (alert if names is None else alert.with_names(names),)
 
 
-def _largest(rows: list[dict[str, Any]], best: dict[str, Any]) -> tuple[Alert, ...]:
-    """What to tell where the best has as many components as were tried, of several numbers."""
+def _largest(rows: list[dict[str, Any]]) -> tuple[Alert, ...]:
+    """An alert where the best has as many components as were tried, of several numbers."""
+    best = rows[0]
     sizes = {row["n_components"] for row in rows if row["family"] == best["family"]}
     if len(sizes) < 2 or best["n_components"] < max(sizes):
         return ()

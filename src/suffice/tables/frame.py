@@ -1,9 +1,7 @@
-"""Frames of any library as columns of arrays, and back: the only place that knows what a DataFrame is.
+"""Frames of any library as columns of arrays: with `frame_output`, the only place that knows what a DataFrame is.
 
 Two libraries keep the same table in different ways: a hole makes floats of pandas' whole numbers and leaves polars'
 alone. Here a column becomes the array that its values say, whoever kept them, so that every answer agrees to the bit.
-
-Over 400 lines: one door for every library, in and out.
 """
 
 from __future__ import annotations
@@ -147,7 +145,7 @@ class Coded:
 
 def opened(x: Any) -> Any:
     """A frame as a `Frame`, a series as an array, and anything else as it is."""
-    native = _eager(x)
+    native = eager(x)
     if native is None:
         return x
     if not hasattr(native, "columns"):
@@ -165,15 +163,15 @@ def opened(x: Any) -> Any:
 
 def is_frame(x: Any) -> bool:
     """Whether something is a table of one of the libraries, or one that was opened before."""
-    return isinstance(x, Frame) or hasattr(_eager(x), "columns")
+    return isinstance(x, Frame) or hasattr(eager(x), "columns")
 
 
 def names(frame: Any) -> list[Any]:
     """The names of a frame's columns."""
-    return list(frame) if isinstance(frame, Frame) else list(_eager(frame).columns)
+    return list(frame) if isinstance(frame, Frame) else list(eager(frame).columns)
 
 
-def _eager(x: Any) -> Any:
+def eager(x: Any) -> Any:
     """A frame or series behind narwhals' one interface; None where it is neither."""
     kind = type(x)
     if kind.__module__ == "numpy" or not any(_foreign(one) for one in kind.__mro__):
@@ -327,106 +325,6 @@ def _zoned(cell: Any) -> bool:
     return getattr(cell, "tzinfo", None) is not None
 
 
-# ---- and back --------------------------------------------------------------------------------------------------------
-def like(frame: Any, columns: Mapping[Any, Any]) -> Any:
-    """Columns as the same kind of table as ``frame``, in its order, with its index and where values allow its types.
-
-    A frame of pandas, polars or pyarrow gives one of them; rows with names give a list of them; anything else gives a
-    dictionary of arrays.
-
-    >>> like([{"a": 1}], {"a": np.array([2, 3])})
-    [{'a': 2}, {'a': 3}]
-    """
-    native = _eager(frame)
-    if native is None or not hasattr(native, "columns"):
-        arrays = {name: np.asarray(values) for name, values in columns.items()}
-        if isinstance(frame, (list, tuple)) and len(frame) and isinstance(frame[0], Mapping):
-            rows = zip(*(values.tolist() for values in arrays.values()), strict=True)
-            return [dict(zip(arrays, row, strict=True)) for row in rows]
-        return arrays
-    import narwhals as nw
-
-    known = [name for name in native.columns if name in columns]
-    order = [*known, *(name for name in columns if name not in native.columns)]
-    space = nw.get_native_namespace(native)
-    made = [_series(name, columns[name], native.get_column(name) if name in known else None, space) for name in order]
-    built = made[0].to_frame().with_columns(*made[1:]).to_native()  # `from_dict` would lose types of pandas
-    index = nw.maybe_get_index(native)
-    if index is not None and len(index) == len(built):
-        built.index = index
-    return built
-
-
-def empty(frame: Any, names: list[Any]) -> Any:
-    """The same kind of table with some of the columns and no rows, for `like`; None for a dictionary of arrays."""
-    native = _eager(frame)
-    if native is not None and hasattr(native, "columns"):
-        import narwhals as nw
-
-        return native.select([nw.col(name) for name in names]).head(0).to_native()
-    return [{}] if isinstance(frame, (list, tuple)) else None
-
-
-def replaced(frame: Any, columns: Mapping[Any, Any]) -> Any:
-    """The same table with other values in some of its columns, in their types where the values allow it.
-
-    >>> replaced({"a": [1, 2], "b": [3, 4]}, {"b": np.array([5, 6])})
-    {'a': [1, 2], 'b': array([5, 6])}
-    """
-    native = _eager(frame)
-    if native is not None:
-        import narwhals as nw
-
-        space = nw.get_native_namespace(native)
-        made = [_series(name, values, native.get_column(name), space) for name, values in columns.items()]
-        index = nw.maybe_get_index(native)
-        if index is not None:
-            made = [nw.maybe_set_index(one, index=index) for one in made]
-        return native.with_columns(*made).to_native() if made else native.to_native()
-    if isinstance(frame, (list, tuple)):  # rows with names
-        lists = {name: np.asarray(values).tolist() for name, values in columns.items()}
-        return [{**row, **{name: values[i] for name, values in lists.items()}} for i, row in enumerate(frame)]
-    names = frame.keys()  # of anything that has them
-    return {**{name: frame[name] for name in names}, **columns}
-
-
-def _series(name: Any, values: Any, like: Any, space: Any) -> Any:
-    """A native column of these values, of the type of the column ``like`` where none of them changes by it."""
-    import narwhals as nw
-
-    array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
-    kind = array.dtype.kind
-    absent = holes(array)
-    plain = [None if hole else cell for cell, hole in zip(np.asarray(array).tolist(), absent, strict=True)]
-    if absent.any() or kind not in "biufmM":
-        series = nw.new_series(name=name, values=plain, backend=space)
-    else:
-        series = nw.new_series(name=name, values=np.asarray(array), backend=space)
-    if like is None:
-        return series
-    try:
-        cast = _typed(series, like)
-        short = kind == "f" and str(cast.dtype) == "Float32"  # as precise as the column is
-        same = bool((cast.is_null() == series.is_null()).all()) and (short or _agree(cast, plain))
-    except Exception:  # noqa: BLE001 (whatever a library raises where values do not fit its type)
-        return series
-    return cast if same else series
-
-
-def _typed(series: Any, like: Any) -> Any:
-    """A column cast to the type of another, as the library itself knows it: pandas has Int8 beside int8."""
-    import narwhals as nw
-
-    own, wanted = series.to_native(), like.to_native()
-    if hasattr(own, "astype"):  # pandas, and what is like it
-        return series if own.dtype == wanted.dtype else nw.from_native(own.astype(wanted.dtype), series_only=True)
-    if hasattr(wanted, "type"):  # pyarrow
-        coded = str(wanted.type).startswith("dictionary")
-        made = own.cast(wanted.type.value_type).dictionary_encode() if coded else own
-        return nw.from_native(made.cast(wanted.type), series_only=True).alias(series.name)
-    return series.cast(like.dtype)
-
-
 def holes(array: Array) -> Array:
     """Which cells of a column are missing, (n,)."""
     if isinstance(array, np.ma.MaskedArray):
@@ -438,14 +336,3 @@ def holes(array: Array) -> Array:
     if array.dtype.kind == "O":
         return np.fromiter((_absent(cell) for cell in array), bool, len(array))
     return np.zeros(len(array), bool)
-
-
-def _agree(cast: Any, plain: list[Any]) -> bool:
-    pairs = zip(plain, cast.to_list(), strict=True)
-    return all(left is None or _midnight(left) == _midnight(right) for left, right in pairs)
-
-
-def _midnight(cell: Any) -> Any:
-    """A day as the moment at which it begins, so that it can be compared with one."""
-    plain = isinstance(cell, dt.date) and not isinstance(cell, dt.datetime)
-    return dt.datetime(cell.year, cell.month, cell.day) if plain else cell  # noqa: DTZ001 (days have no zone)

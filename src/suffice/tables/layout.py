@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from suffice.errors import SufficeError
-from suffice.tables import frame
+from suffice.tables import frame, frame_output
 from suffice.tables.rows import listed
 from suffice.types import Array, Data
 
@@ -89,7 +89,9 @@ def like_data(fit: F, data: Data, layout: Layout | None = None) -> F:
     """A fit with what its table was like, so that rows that it draws look the same."""
     found: Any = fit
     layout = layout_of(data, found.names) if layout is None else layout
-    like: F = replace(found, layout=layout, _like=frame.empty(data, [name for name, *_ in layout])) if layout else fit
+    like: F = (
+        replace(found, layout=layout, _like=frame_output.empty(data, [name for name, *_ in layout])) if layout else fit
+    )
     return like
 
 

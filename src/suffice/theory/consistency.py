@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.family import Family
+from suffice.display.table import table_lines
 from suffice.em.result import Fit
 from suffice.errors import ParameterError
 from suffice.theory.grid import box
@@ -75,11 +76,7 @@ class Consistency:
             "mean_gap": "mean sup|L_m−L|",
         }
         cells = [[f"{row[name]:,.0f}" if name == "size" else f"{row[name]:.4f}" for name in head] for row in self.rows]
-        widths = [max(len(title), *(len(row[i]) for row in cells)) for i, title in enumerate(head.values())]
-        table = [
-            "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-            for row in [list(head.values()), *cells]
-        ]
+        table = table_lines([list(head.values()), *cells], range(len(head)))
         best = "θ₀ maximises L(θ) on the grid" if self.truth_is_best else "θ₀ does NOT maximise L(θ) on the grid"
         best = best if len(self.expected) else "the grid is empty: give grid=[…] to see the uniform law"
         notes = [f"! {code}: {text}" for code, text in self.alerts]

@@ -122,7 +122,7 @@ def em_gain(old: Any, new: Any, x: Data, *, weights: Data = None) -> Gain:
 
 def _mixture(model: Distribution | Fit, who: str) -> Any:
     found = as_distribution(model, who)
-    if not isinstance(found, Mixture):
+    if not found.is_mixture:
         msg = f"{who} takes a mixture, or a fit of one; got {found.name}, which has no components that are hidden."
         raise ParameterError(msg)
     found.require_ready("have a bound")

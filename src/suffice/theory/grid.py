@@ -33,7 +33,7 @@ def box(truth: Family) -> list[Any]:
 
 
 def _points(model: Any) -> Iterator[Any]:
-    if isinstance(model, Mixture):
+    if model.is_mixture:
         yield from _of_mixture(model)
     elif model.blocks:
         for place, block in enumerate(model.blocks.values()):

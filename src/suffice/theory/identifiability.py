@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from suffice.core.family import Family
-from suffice.models.information import MixtureChart, PartsChart, StackChart
 from suffice.models.mixture import Mixture
 from suffice.numerics import derivatives
 from suffice.types import Alert, Array
-from suffice.uncertainty.information import CellChart, Chart, chart
+from suffice.uncertainty.information import chart
 
 ROWS = 400  # of a sample whose scores show which parameters move alike
 SINGULAR = 1e-8  # of the singular values of the scores: below it a direction is flat
@@ -38,14 +37,14 @@ def not_identified(truth: Family, points: list[Any], expected: Array, best: floa
 
 def _numbers(truth: Family) -> bool:
     """Whether the free parameters are single numbers of one family."""
-    if isinstance(truth, Mixture) or truth.blocks or truth.row_vector or truth.batch:
+    if truth.is_mixture or truth.blocks or truth.row_vector or truth.batch:
         return False
     return not any(truth.specs()[name].domain.core for name in truth.free)
 
 
 # ---- mixtures --------------------------------------------------------------------------------------------------------
-def _components(model: Family, where: str = "") -> Iterator[str]:
-    if isinstance(model, Mixture):
+def _components(model: Any, where: str = "") -> Iterator[str]:
+    if model.is_mixture:
         yield from _of_mixture(model, where)
     for key, block in model.blocks.items():
         yield from _components(block, f"{where}{key}: ")
@@ -97,7 +96,7 @@ def _flat(truth: Any) -> str:
 def _flat_coordinates(truth: Family) -> str:
     found = chart(truth.stacked)
     rows = truth.read(truth.sample(max(ROWS, 4 * found.size), np.random.default_rng(0)))
-    names = coordinate_names(found)
+    names = found.coordinate_names()
     with np.errstate(all="ignore"):
         ((columns, scores),) = found.scores(rows)
     whole = np.zeros((len(rows), found.size))
@@ -120,30 +119,3 @@ def _flat_direction(scores: Array, names: list[str]) -> str:
     shares = np.abs(directions[-1])
     shown = ", ".join(name for name, share in zip(names, shares, strict=True) if share > 1e-3 * shares.max())
     return f"{shown} can move together without changing the distribution: the information is singular."
-
-
-def coordinate_names(found: Chart) -> list[str]:
-    """Names of the coordinates of a chart, as an alert calls them."""
-    if isinstance(found, MixtureChart):
-        return [*coordinate_names(found.components), *(f"weights[{j}]" for j in found.free)]
-    if isinstance(found, PartsChart):
-        inside = [coordinate_names(part) for part in found.parts]
-        word = "component {} " if isinstance(found, StackChart) else "{} "
-        return [
-            word.format(key) + name for key, names in zip(found.stack.blocks, inside, strict=True) for name in names
-        ]
-    if isinstance(found, CellChart):
-        return _cell_names(found)
-    return [f"coordinate {i} of {found.stack.name}" for i in range(found.size)]  # type: ignore[attr-defined] # every chart of a family has its stack
-
-
-def _cell_names(found: CellChart) -> list[str]:
-    names = [""] * found.size
-    k, d, _ = found.places.shape
-    labels = [(slot.name, entry, slot.width) for slot in found.slots for entry in range(slot.width)]
-    for (j, column, m), place in np.ndenumerate(found.places):
-        if place >= 0 and not names[place]:
-            name, entry, width = labels[m]
-            index = [str(i) for i, many in ((j, k > 1), (column, d > 1), (entry, width > 1)) if many]
-            names[place] = name + (f"[{', '.join(index)}]" if index else "")
-    return names

@@ -16,7 +16,6 @@ from suffice.em.result import Fit
 from suffice.em.training import TrainingData
 from suffice.engines import local
 from suffice.errors import DataError, ParameterError, UnsupportedError
-from suffice.models.mixture import Mixture
 from suffice.statistics.weights import Weights
 from suffice.theory.mean_profile import MeanProfile, is_mean_of_columns
 from suffice.theory.mixture_profile import ROUNDS, MixtureProfile
@@ -126,14 +125,14 @@ def likelihood(
         lines[path] = line
     shape = tuple(len(line) for line in lines.values())
     places = np.indices(shape).reshape(len(shape), -1)
-    plain = not isinstance(model, Mixture) and not model.blocks and all(len(path) == 1 for path in lines)
+    plain = not model.is_mixture and not model.blocks and all(len(path) == 1 for path in lines)
     out = _stacked(model, rows, checked, lines, places) if plain else _one_by_one(model, rows, checked, lines, places)
     return out.reshape(shape)
 
 
 def _axes(model: Family, path: Path) -> int:
     """How many axes one value of a grid has."""
-    if not isinstance(model, Mixture) and not model.blocks:
+    if not model.is_mixture and not model.blocks:
         check_name(model, path[0])
         return int(model.specs()[path[0]].domain.core) if len(path) == 1 else np.ndim(parameter_at(model, path))
     if len(path) == 1 and not isinstance(path[0], tuple):
@@ -236,7 +235,7 @@ class _Profile:
 def _curve(distribution: Family | Fit, data: Data, name: Hashable, weights: Weights, component: int | None) -> Any:
     model = as_distribution(distribution, "a profile")
     path = as_path(model, name, component)
-    if isinstance(model, Mixture):
+    if model.is_mixture:
         model, rows, checked = _read(model, data, weights)
         return MixtureProfile(model, rows, checked, path)
     if is_entry_of_simplex(model, path):

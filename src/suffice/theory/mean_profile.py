@@ -12,18 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
+from suffice.core.family import Family
 from suffice.core.parameters import REAL
-from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.statistics.weights import Weights
 from suffice.theory.paths import Path, display_name, parameter_at
 from suffice.types import Rows
 
 
-def is_mean_of_columns(model: Distribution, path: Path) -> bool:
+def is_mean_of_columns(model: Family, path: Path) -> bool:
     """Whether a path names parameters of a MultivariateNormal."""
-    return isinstance(model, MultivariateNormal) and path[0] in model.specs()
+    return model.is_gaussian and model.row_vector and path[0] in model.specs()
 
 
 class MeanProfile:

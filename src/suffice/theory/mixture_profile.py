@@ -73,7 +73,7 @@ class MixtureProfile:
         if name not in family.free:
             msg = f"{self.name} is fixed, so it has no profile; give a prototype that leaves it free."
             raise ParameterError(msg)
-        number = not isinstance(family, Mixture)
+        number = not family.is_mixture
         if number and (family.specs()[name].domain.core or family.row_vector or self._column() != "one"):
             msg = (
                 f"a profile of a mixture is of one of its weights, or of a number of a component over one column; "
@@ -89,7 +89,7 @@ class MixtureProfile:
     def scale(self) -> float:
         """A length on which the parameter moves."""
         family, name = family_at(self.best, self.path)
-        if isinstance(family, Mixture):
+        if family.is_mixture:
             return 0.1
         return float(np.ravel(np.asarray(self._component(self.best).scale_of(name), dtype=float))[0])
 
@@ -115,7 +115,7 @@ class MixtureProfile:
         return run_em(start, data, max_iter=PASSES, tol=TOLERANCE).distribution
 
     def _log_likelihood(self, mixture: Mixture) -> float:
-        rows = mixture.read(self.rows) if isinstance(mixture.components, Stack) else self.rows
+        rows = mixture.read(self.rows) if mixture.components.heterogeneous else self.rows
         with np.errstate(all="ignore"):
             return float(mixture.measured_log_likelihood(mixture.suffstats(rows, self.weights)))
 

@@ -13,28 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
+from suffice.core.family import Family
 from suffice.core.parameters import SIMPLEX, Domain
 from suffice.core.value import check_name
 from suffice.errors import ParameterError
 from suffice.models.columns import names_of
-from suffice.models.mixture import Mixture
-from suffice.models.stack import Stack
 from suffice.types import Array
 
 Path = tuple[Any, ...]
 
 
-def as_path(model: Distribution, key: Hashable, component: int | None = None) -> Path:
+def as_path(model: Any, key: Hashable, component: int | None = None) -> Path:
     """The path that a caller means by a name, a tuple, or a name and a component."""
     path: Path = key if isinstance(key, tuple) else (key,)
     if component is None:
         return path
-    if not isinstance(model, Mixture):
+    if not model.is_mixture:
         msg = f"component={component!r} chooses one of the components of a mixture; {model.name} has none."
         raise ParameterError(msg)
     check_component(model, component)
-    if isinstance(model.components, Stack) and path != ("weights",):
+    if model.components.heterogeneous and path != ("weights",):
         return (component, *path)
     return (*path, component)
 
@@ -67,7 +65,7 @@ def parameter_at(model: Any, path: Path) -> Any:
     return float(value) if np.ndim(value) == 0 else np.asarray(value)
 
 
-def _unknown(model: Distribution, path: Path) -> str:
+def _unknown(model: Family, path: Path) -> str:
     offer = ", ".join(map(repr, _offers(model)))
     return (
         f"{model.name} has no parameter at {path if len(path) > 1 else path[0]!r}; a parameter is named as behind "
@@ -94,26 +92,26 @@ def _offers(model: Any, most: int = 6) -> list[Any]:
     return [path[0] if len(path) == 1 else path for path in found]
 
 
-def domain_at(model: Distribution, path: Path) -> Domain:
+def domain_at(model: Family, path: Path) -> Domain:
     """Where the number at a path may lie; entries of a simplex between 0 and 1."""
     family, name = family_at(model, path)
-    domain: Domain = SIMPLEX if name == "weights" and isinstance(family, Mixture) else family.specs()[name].domain
+    domain: Domain = SIMPLEX if name == "weights" and family.is_mixture else family.specs()[name].domain
     return domain
 
 
-def family_at(model: Distribution, path: Path) -> tuple[Any, str]:
+def family_at(model: Any, path: Path) -> tuple[Any, str]:
     """The family, or the stack of a mixture's components, that has the parameter, and its name there."""
     parameter_at(model, path)
-    if isinstance(model, Mixture):
+    if model.is_mixture:
         if path[0] == "weights":
             return model, "weights"
         return family_at_block(model.components, path)
     return family_at_block(model, path)
 
 
-def family_at_block(model: Distribution, path: Path) -> tuple[Any, str]:
+def family_at_block(model: Family, path: Path) -> tuple[Any, str]:
     """The same, of a stack whose ``params`` begin with the blocks."""
-    if isinstance(model, Mixture):
+    if model.is_mixture:
         return family_at(model, path)
     if model.blocks:
         block, rest = _block(model, path)
@@ -121,7 +119,7 @@ def family_at_block(model: Distribution, path: Path) -> tuple[Any, str]:
     return model, path[0]
 
 
-def _block(model: Distribution, path: Path) -> tuple[Any, Path]:
+def _block(model: Family, path: Path) -> tuple[Any, Path]:
     """The key of the block, and the path in it; a column of a block of like columns adds its place."""
     key, rest = path[0], path[1:]
     if key in model.blocks:
@@ -140,11 +138,11 @@ def with_parameter(model: Any, path: Path, value: object) -> Any:
     Other entries of a simplex keep their proportions; a covariance stays symmetric; a parameter that components share
     (``tie``) changes for all of them.
     """
-    if isinstance(model, Mixture):
+    if model.is_mixture:
         if path[0] == "weights":
             return replace(model, weights=_entry(np.asarray(model.weights), path[1:], value, SIMPLEX))
         return replace(model, components=_in_stack(model.components, path, value))
-    if isinstance(model, Stack):
+    if model.heterogeneous:
         parts = list(model.parts)
         parts[path[0]] = with_parameter(parts[path[0]], path[1:], value)
         return model.rebuilt(parts)
@@ -157,7 +155,7 @@ def with_parameter(model: Any, path: Path, value: object) -> Any:
 
 def _in_stack(stack: Any, path: Path, value: object) -> Any:
     """A change in the components of a mixture, whose ``params`` leave out the axis of a single column."""
-    if isinstance(stack, Stack):
+    if stack.heterogeneous:
         return with_parameter(stack, path, value)
     if stack.blocks:
         key, rest = _block(stack, path)

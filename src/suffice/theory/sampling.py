@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.family import Family
+from suffice.display.table import table_lines
 from suffice.em.result import Fit
 from suffice.errors import ParameterError
 from suffice.theory.models import as_distribution, check_single, check_whole
@@ -67,8 +68,7 @@ class Sampling:
         columns = (self.truth, self.mean, self.bias, self.error, self.std)
         rows = [(name, *values) for name, *values in _lines("", *columns)]
         cells = [head, *((name, *(f"{value:.5g}" for value in values)) for name, *values in rows)]
-        widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
-        table = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in cells]
+        table = table_lines(cells, range(len(head)))
         return "\n".join([f"{self.distribution!r}: {self.repeats:,} samples of {self.size:,} rows", *table])
 
 

@@ -10,7 +10,6 @@ from suffice.core.distribution import Distribution
 from suffice.em.result import Fit
 from suffice.errors import DataError, UnsupportedError
 from suffice.models.information import lone
-from suffice.models.mixture import Mixture
 from suffice.statistics.weights import Weights
 from suffice.theory.models import as_distribution
 from suffice.types import Data
@@ -67,7 +66,7 @@ def score(distribution: Distribution | Fit, data: Data, *, weights: Data = None)
     refuse_jumps(model, found)
     with np.errstate(all="ignore"):
         slope = found.gradient(rows, checked.dense())
-    if isinstance(model, Mixture):
+    if model.is_mixture:
         return slope
     answer: dict[Any, Any] = lone(model, slope)
     return model.by_key(answer) if model.blocks else answer

@@ -28,8 +28,13 @@ LOST = 1e-3  # share of a parameter's gradient along what is not known, that mak
 class Chart:
     """Coordinates of a stack of components; ``components`` and ``size`` count them and the coordinates."""
 
+    stack: Any
     size: int
     smoothness: int = 2  # how many derivatives the likelihood has
+
+    def coordinate_names(self) -> list[str]:
+        """What an alert calls the coordinates."""
+        return [f"coordinate {i} of {self.stack.name}" for i in range(self.size)]
 
     def scores(self, rows: Rows) -> list[Score]:
         """The derivatives of each component's log density."""
@@ -168,6 +173,17 @@ class CellChart(Chart):
             places.append(np.broadcast_to(place, (k, d, slot.width)))
         self.size = count
         self.places = np.concatenate(places, axis=-1) if places else np.zeros((k, d, 0), int)  # (k, d, m)
+
+    def coordinate_names(self) -> list[str]:
+        names = [""] * self.size
+        k, d, _ = self.places.shape
+        labels = [(slot.name, entry, slot.width) for slot in self.slots for entry in range(slot.width)]
+        for (j, column, m), place in np.ndenumerate(self.places):
+            if place >= 0 and not names[place]:
+                name, entry, width = labels[m]
+                index = [str(i) for i, many in ((j, k > 1), (column, d > 1), (entry, width > 1)) if many]
+                names[place] = name + (f"[{', '.join(index)}]" if index else "")
+        return names
 
     def find_slots(self) -> list[Slot]:
         """The coordinates of the free parameters."""
