@@ -248,8 +248,10 @@ def _read_array(node: dict[str, Any], path: str, inner: Reader) -> Array:
     if len(shape) > 16 or not all(type(size) is int and size >= 0 for size in shape):
         raise refused(path, f"the shape of an array is a list of whole numbers of at least 0; got {shape!r:.60}.")
     room = 0 if cells else ALIKE * math.prod(size or 1 for size in shape)
-    if math.prod(shape) != len(cells) or not budget.takes("cells", room):
+    if math.prod(shape) != len(cells):
         raise refused(path, f"an array of the shape {shape!r:.60} does not have the {len(cells)} cells that are here.")
+    if not budget.takes("cells", room):
+        raise refused(path, f"an array of the shape {shape!r:.60} asks for more memory than a file of this size may.")
     return _filled(cells, node["dtype"], path, inner).reshape(shape)
 
 
@@ -277,8 +279,11 @@ def _filled(cells: list[Any], dtype: Any, path: str, inner: Reader) -> Array:
 
 def _text(cells: list[str], width: int, path: str) -> Array:
     room = width * len(cells) - sum(map(len, cells))
-    if max(map(len, cells), default=0) > width or not budget.takes("letters", room):
-        raise refused(path, f"text of at most {width} letters does not fit to that of the array.")
+    longest = max(map(len, cells), default=0)
+    if longest > width:
+        raise refused(path, f"an array of text of at most {width} letters has one of {longest}.")
+    if not budget.takes("letters", room):
+        raise refused(path, f"texts of {width} letters each ask for more memory than a file of this size may.")
     return np.array(cells, dtype=f"<U{width}")
 
 
