@@ -117,6 +117,8 @@ class Learner(Formulas):
         def gathered(part: slice) -> Any:
             return stack.gather(rows[part], weights[part].for_each(k))
 
+        if len(rows) < local.FEWEST:
+            return gathered(slice(0, len(rows)))
         return local.reduce(gathered, len(rows), stack.gather_width(rows), stack.gather_effort(rows))
 
     @property

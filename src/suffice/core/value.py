@@ -282,7 +282,9 @@ def replace_valid(value: Any, **parameters: Any) -> Any:
     found, mine = object.__new__(type(value)), value.__dict__
     known = _field_names(cast("Any", type(value)))  # and nothing that was found out about this value
     own = found.__dict__
-    own.update({name: mine[name] for name in known if name in mine})
+    for name in known:
+        if name in mine:
+            own[name] = mine[name]
     for name, new in parameters.items():
         own[name] = new
         if isinstance(new, np.ndarray) and new.flags.writeable:

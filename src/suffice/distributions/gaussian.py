@@ -200,7 +200,8 @@ class Gaussian(ExponentialFamily, register=False):
     @cached_property
     def whitening(self) -> tuple[Array, Array]:
         """W with W Σ Wᵀ = I of each component, and log|W|."""
-        cov = np.asarray(self.stacked.cov)
+        cov = np.asarray(self.cov)
+        cov = cov[None] if cov.ndim == 2 else cov
         whiten, log_det = diagonal_whitening(cov) if self.keeps == "diagonal" else whitening(cov)
         whiten.flags.writeable = log_det.flags.writeable = False
         return whiten, log_det

@@ -65,19 +65,21 @@ class GaussianLearning(Gaussian, register=False):
 
     # ---- estimating ---------------------------------------------------------------------------------------------
     def likelihood_cells(self, stats: Any) -> Array:
-        about, form = stats.about(np.asarray(self.mean)), self.form
-        if form.keeps == "diagonal":
-            squares = (diagonals(about) / self.var[: len(about)]).sum(axis=1)
-        elif self.roots is not None and isinstance(about, LowRank):
-            squares = self.roots.traces(about)
+        about = stats.about(np.asarray(self.mean))
+        if self.form.keeps == "diagonal":
+            squares, log_det = (diagonals(about) / self.var[: len(about)]).sum(axis=1), self.log_det
+        elif isinstance(about, LowRank) and self.roots is not None:
+            squares, log_det = self.roots.traces(about), self.log_det
         else:
-            squares = traces(self.whitening[0][: len(about)], np.asarray(about))
+            whiten, log_det = self.whitening
+            squares = traces(whiten[: len(about)], np.asarray(about))
         if len(about) < len(stats.weight):  # kept of all components together: each by its weight
             squares = squares * share(stats.weight, stats.weight.sum())
-        constant = self.log_det - HALF_LOG_TAU * stats.centre.shape[1]
+        constant = log_det - HALF_LOG_TAU * stats.centre.shape[1]
         found = stats.weight * constant - 0.5 * squares
         return np.asarray(found if stats.entropy is None else found + stats.entropy)[:, None]
 
+    @blas.one_thread()  # more threads than one wait for each other where matrices are small
     def estimate(self, stats: Any, prior: Any = None, floor: Array | None = None) -> Self:
         """As every family does; with a ``floor`` (d, d) that no covariance may fall under."""
         self.check_family(stats)
@@ -102,7 +104,8 @@ class GaussianLearning(Gaussian, register=False):
 
     def maximise(self, stats: Any, floor: Array | None = None) -> Self:
         mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
-        current = self.choose(stats.weight == 0, self.solve(mean, stats.about(mean), stats.weight, None, floor))
+        scatter = stats.about(mean) if "mean" in self.fixed else stats.kept
+        current = self.choose(stats.weight == 0, self.solve(mean, scatter, stats.weight, None, floor))
         if "mean" not in self.tied or "mean" in self.fixed or self.n_components == 1:
             return current
         for _ in range(200):  # a shared mean and the covariances take turns; each turn climbs
@@ -115,7 +118,6 @@ class GaussianLearning(Gaussian, register=False):
                 break
         return current
 
-    @blas.one_thread()  # more threads than one wait for each other where matrices are small
     def solve(self, mean: Array, scatter: Any, divisor: Array, prior: Any = None, floor: Any = None) -> Self:
         """The stack at ``mean`` with the structure's covariance of the scatter around it, floored.
 
@@ -135,7 +137,7 @@ class GaussianLearning(Gaussian, register=False):
         if not form.compact:
             scatter, begin, floor = np.asarray(scatter), np.asarray(begin), None if floor is None else np.asarray(floor)
         cov = broadcast(form.floored(form.project(scatter, divisor, begin, floor), least), (k, d, d))
-        if mean.shape == np.shape(self.mean) and np.isfinite(mean).all() and all_finite(cov):
+        if mean.shape == np.shape(self.mean) and all_finite(mean) and all_finite(cov):
             found: Self = replace_valid(self, mean=mean, cov=cov)
             return found
         return replace(self, mean=mean, cov=cov)
@@ -205,10 +207,10 @@ class GaussianLearning(Gaussian, register=False):
             return super().m_step(stats, prior, floor)
         if prior is not None and not isinstance(prior, NormalInverseWishart):
             return super().m_step(stats, prior, floor)
-        found = self.estimate(stats, prior, floor)
-        closed = (
-            prior is None and not self.form.coupled and not self.tied
-        )  # a formula, which nothing can be better than
+        if prior is not None or self.batch != stats.weight.shape:
+            return no_worse(self, self.estimate(stats, prior, floor), stats, prior)
+        found = self.maximise(stats, floor)
+        closed = not self.form.coupled and not self.tied  # a formula, which nothing can be better than
         return found if closed else no_worse(self, found, stats, prior)
 
     def on_floor(self, floor: Any) -> Array:
@@ -284,18 +286,20 @@ class GaussianLearning(Gaussian, register=False):
 
         On the way to a correlation of ±1 the entries hardly move, while the likelihood rises with every step.
         """
-        if self.keeps == "diagonal" and self.n_components == other.n_components and self.columns == other.columns:
-            far = np.abs(np.asarray(other.mean) - self.mean) / np.sqrt(self.var)
-            wide = np.abs(other.var - self.var) / self.var
-            return float(max(np.fmax.reduce(one, axis=None, initial=0.0) for one in (far, wide)))
-        if self.keeps == "diagonal" or "cov" not in self.free or np.shape(self.mean) != np.shape(other.mean):
+        form, fmax = self.form, np.fmax.reduce
+        if form.keeps == "diagonal" and self.n_components == other.n_components and self.columns == other.columns:
+            before, after = self.var, other.var
+            far = np.abs(np.asarray(other.mean) - self.mean) / np.sqrt(before)
+            wide = np.abs(after - before) / before
+            return float(max(fmax(far, axis=None, initial=0.0), fmax(wide, axis=None, initial=0.0)))
+        if form.keeps == "diagonal" or "cov" not in self.free or np.shape(self.mean) != np.shape(other.mean):
             return super().distance(other)
         cov, reached = np.asarray(self.cov), np.asarray(other.cov)
         std = np.sqrt(diagonals(cov))
         with np.errstate(all="ignore"):
             far = np.abs(np.asarray(other.mean) - self.mean) / std
             turned = np.abs(reached - cov) / (std[..., :, None] * std[..., None, :])
-        move = float(max(np.fmax.reduce(one, axis=None, initial=0.0) for one in (far, turned)))
+        move = float(max(fmax(far, axis=None, initial=0.0), fmax(turned, axis=None, initial=0.0)))
         if move > 1e-6:
             return move
         before, after = (flattest(np.asarray(one.stacked.cov)) for one in (self, other))

@@ -73,7 +73,6 @@ def over_axes(vectors: Array, v: Array, floor: Array) -> tuple[Array, Array]:
 class Structure:
     """One model of the covariances of all components; the base class is any covariance for each component, VVV."""
 
-    letters: str = "VVV"
     learned: ClassVar[bool] = True
     keeps: ClassVar[str] = "full"  # of the scatter: "full", its "diagonal", or "pooled" over the components
     compact: ClassVar[bool] = True  # takes matrices as `LowRank` too: else they come as arrays
@@ -82,35 +81,15 @@ class Structure:
     def __init__(self, letters: str = "VVV") -> None:
         """Take the letters of volume, shape and orientation."""
         self.letters = letters
+        self.rule: Spectrum = SPECTRA[letters[:2]]  # what volume and shape may share
+        self.free = letters == "VVV"  # nothing restricts or links components: an inverse Wishart belief stays one
+        self.coupled = self.rule.coupled or letters[2] == "E"  # a covariance depends on the rows of other components
+        self.equal_volume = letters[0] == "E"
+        self.shared = letters[:2] in {"EE", "EI"} and letters[2] != "V"  # all components have one covariance
 
     def __repr__(self) -> str:
         """Show the letters."""
         return f"<structure {self.letters}>"
-
-    @property
-    def rule(self) -> Spectrum:
-        """What volume and shape may share."""
-        return SPECTRA[self.letters[:2]]
-
-    @property
-    def free(self) -> bool:
-        """Whether nothing restricts or links the components, so that an inverse Wishart belief stays one."""
-        return self.letters == "VVV"
-
-    @property
-    def coupled(self) -> bool:
-        """Whether the covariance of one component depends on the rows of another."""
-        return self.rule.coupled or self.letters[2] == "E"
-
-    @property
-    def equal_volume(self) -> bool:
-        """Whether all components have one volume."""
-        return self.letters[0] == "E"
-
-    @property
-    def shared(self) -> bool:
-        """Whether all components have one covariance."""
-        return self.letters[:2] in {"EE", "EI"} and self.letters[2] != "V"
 
     @property
     def joint(self) -> Structure:
@@ -354,11 +333,11 @@ class Identity(Axes):
     """Σ = I, never learned."""
 
     learned = False
-    coupled = shared = False
 
     def __init__(self) -> None:
         """Be as EII is, with nothing to learn."""
         super().__init__("EII")
+        self.coupled = self.shared = False
 
     @property
     def joint(self) -> Structure:

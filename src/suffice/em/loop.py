@@ -89,10 +89,12 @@ def run_em(
     log L there without counting it; a ``brief`` one does not ask whether the next step would move. ``keep`` gets the
     state of the run after each step, and ``resumed`` is such a state to go on from.
     """
-    run = _Run(data, Convergence(max_iter, tol, gain, before, data.unit), Recorder(callback), brief=brief)
+    record = Recorder(callback, bounds=not brief)
+    run = _Run(data, Convergence(max_iter, tol, gain, before, data.unit), record, brief=brief)
     current = run.e_step(start) if resumed is None else run.resume(resumed)
     if resumed is None and accelerate:
         run.accelerator = Accelerator(current.statistics, current.distribution)
+    monotone = start.is_monotone
     try:
         while True:
             taken = len(run.record.seen)
@@ -101,7 +103,7 @@ def run_em(
             found = FLAT if run.rule.is_flat(run.record) else run.step(current)
             if isinstance(found, End):
                 break
-            if start.is_monotone and not found.objective >= current.objective - FALL * current.size:
+            if monotone and not found.objective >= current.objective - FALL * current.size:
                 found = fallen(current, found, run.record)
                 break
             current = found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from suffice.types import Array
 
 FALL = 1e-9  # relative fall of the objective that rounding cannot explain
+_objective = attrgetter("objective")
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,13 @@ class Pass:
 
 
 class Recorder:
-    """The passes of a run so far, the moves of its parameters, and the time that each took."""
+    """The passes of a run so far, the moves of its parameters, and the time that each took.
 
-    def __init__(self, callback: Callable[[Pass], Any] | None = None) -> None:
-        self.callback = callback
+    Without ``bounds`` that of each pass is not computed from its statistics, and NaN.
+    """
+
+    def __init__(self, callback: Callable[[Pass], Any] | None = None, *, bounds: bool = True) -> None:
+        self.callback, self.bounds = callback, bounds
         self.seen: list[Pass] = []
         self.moves: list[float] = []
         self.passes = 0  # with those whose step was refused
@@ -92,10 +97,15 @@ class Recorder:
         """Record a pass that was taken, and show it to the callback."""
         now = time.perf_counter()
         model, stats = found.distribution, found.statistics
-        entropy, bound = _total(getattr(stats, "entropy", 0.0)), _total(model.log_likelihood(stats))
         seen = Pass(
-            self.passes, found.log_likelihood, bound, entropy, found.objective, now - self.clock, rows=rows
-        )  # fmt: skip
+            number=self.passes,
+            log_likelihood=found.log_likelihood,
+            bound=float(np.sum(model.log_likelihood(stats))) if self.bounds else float("nan"),
+            entropy=float(np.sum(getattr(stats, "entropy", 0.0))),
+            objective=found.objective,
+            seconds=now - self.clock,
+            rows=rows,
+        )
         self.clock = now
         self.seen.append(seen)
         if self.callback is not None:
@@ -103,7 +113,7 @@ class Recorder:
 
     def last(self, count: int) -> list[float]:
         """The objectives of the last passes."""
-        return [one.objective for one in self.seen[-count:]]
+        return list(map(_objective, self.seen[-count:]))
 
     def trace(self) -> Trace:
         """All of it, as a result keeps it."""
@@ -117,7 +127,3 @@ class Recorder:
             objective=np.array([one.objective for one in self.seen]),
             passes=self.passes,
         )
-
-
-def _total(x: Any) -> float:
-    return x if isinstance(x, float) else float(np.sum(x))

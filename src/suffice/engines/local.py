@@ -22,6 +22,7 @@ from suffice.errors import ParameterError
 
 SLICE_CELLS = 1 << 20  # 8 MB of float64, some 0.25 ms: more work than handing it out and adding its result
 SLICE_ROWS = 256  # wide rows: a slice's statistics, perhaps d × d, must cost less to add than to gather
+FEWEST = 2 * SLICE_ROWS  # fewer rows are one slice, however wide they are
 
 
 class Addable(Protocol):
@@ -55,8 +56,10 @@ def partition(n: int, width: int, effort: int = 0) -> list[slice]:
     """
     fewest = max(SLICE_CELLS // max(width, 1), SLICE_ROWS)
     count = 1 << max(n // fewest, 1).bit_length() - 1
-    if count == 1 and n >= 2 * max(SLICE_CELLS // max(effort, 1), SLICE_ROWS):
+    if count == 1 and n >= max(2 * (SLICE_CELLS // max(effort, 1)), FEWEST):
         count = 2
+    if count == 1:
+        return [slice(0, n)]
     rows = max(-(-n // count), 1)
     return [slice(start, min(start + rows, n)) for start in range(0, max(n, 1), rows)]
 

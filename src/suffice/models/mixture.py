@@ -402,7 +402,7 @@ class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Famil
 
     def estimate(self, stats: Any, prior: Any = None) -> Self:
         self.check_family(stats)
-        beliefs = self.priors(prior)
+        beliefs = {} if prior is None else self.priors(prior)
         components = self.components.m_step(stats.components, beliefs.get("components"), self.floors)
         weights = self.weights if "weights" in self.fixed else self._weights(stats.count, beliefs.get("weights"))
         if components.n_components != self.n or not np.isfinite(weights).all():

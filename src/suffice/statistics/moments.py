@@ -145,23 +145,24 @@ class Scatter(Additive):
 
     def _with(self, weight: Array, away: Array) -> Any:
         """The scatter and Σ w away awayᵀ."""
-        if not isinstance(self.__dict__["scatter"], LowRank):
-            return self.__dict__["scatter"] + self._between(weight, away)
-        pooled = len(self.kept) < len(weight)
+        kept = self.__dict__["scatter"]
+        if not isinstance(kept, LowRank):
+            return kept + self._between(weight, away)
+        pooled = len(kept) < len(weight)
         if self.diagonal:
             squares = weight[:, None] * away**2
             more = LowRank(squares.sum(axis=0, keepdims=True) if pooled else squares)
-            return self.kept.plus(more)
+            return kept.plus(more)
         rows = np.sqrt(weight)[:, None] * away
         if pooled:
-            return self.kept.with_rows([rows[rows.any(axis=1)]])
-        return self.kept.with_rows([one[None][: int(one.any())] for one in rows])
+            return kept.with_rows([rows[rows.any(axis=1)]])
+        return kept.with_rows([one[None][: int(one.any())] for one in rows])
 
     def _between(self, weight: Array, away: Array) -> Array:
         """Σ w away awayᵀ, as far as the scatter is kept."""
         between = (weight[:, None] * away)[:, :, None] * away[:, None, :]
         between = between * np.eye(away.shape[1]) if self.diagonal else between
-        return between.sum(axis=0, keepdims=True) if len(self.scatter) < len(weight) else between
+        return between.sum(axis=0, keepdims=True) if len(self.__dict__["scatter"]) < len(weight) else between
 
     def pooled(self) -> Scatter:
         """Those of the rows of all components together."""
