@@ -149,7 +149,7 @@ class Formulas(Value):
 
     def _elementwise(self, formula: Any, x: Any) -> Any:
         self.require_ready("be asked")
-        values = numbers(x, self.name).astype(float)
+        values = x if type(x) is np.ndarray and x.dtype == np.float64 else numbers(x, self.name).astype(float)
         if not self.lone:
             values = values[..., None, None] if values.ndim < 2 else values[:, None, :]
         with np.errstate(all="ignore"):

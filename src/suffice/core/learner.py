@@ -42,6 +42,8 @@ class Learner(Formulas):
     def for_statistics(self, stats: Any) -> Self:
         """The prototype with as many components and columns as the statistics have."""
         shape = stats.weight.shape
+        if shape == (1,) * (len(shape) - len(self.batch)) + self.batch:
+            return self
         model = self if self.row_vector else self.widened(shape[1])
         if model.lone and shape[0] > 1:
             return cast("Self", model.stack(shape[0]))
@@ -53,7 +55,8 @@ class Learner(Formulas):
 
     def read(self, x: Any) -> Any:
         """Rows in the form that the formulas take: (n, d) numbers."""
-        return as_rows(numbers(x, self.name), self.name, self.columns, self.support.core)
+        cells = x if type(x) is np.ndarray and x.dtype == np.float64 else numbers(x, self.name)
+        return as_rows(cells, self.name, self.columns, self.support.core)
 
     def _read_checked(self, x: Any) -> Any:
         """Rows in the form that the formulas take, with as many columns as there are parameters for."""
@@ -129,7 +132,7 @@ class Learner(Formulas):
     def tag_family(self, stats: Any) -> Any:
         """The statistics, marked as this family's."""
         owner = self._statistics_family
-        return replace(stats, family=owner) if isinstance(stats, Additive) and stats.family != owner else stats
+        return stats.tagged(owner) if isinstance(stats, Additive) and stats.family != owner else stats
 
     def check_family(self, stats: Any) -> None:
         """Refuse what are no statistics, or those of another family."""

@@ -30,7 +30,8 @@ class Model(Component):
     @property
     def hard_assignment(self) -> bool:
         """Whether rows go as a whole to hidden components, so that what the loop climbs is not the likelihood."""
-        return any(block.hard_assignment for block in self.blocks.values())
+        blocks = self.blocks
+        return bool(blocks) and any(block.hard_assignment for block in blocks.values())
 
     @property
     def is_monotone(self) -> bool:
@@ -103,9 +104,11 @@ class Model(Component):
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         """What a reader of this estimate must know before trusting it."""
         del stats
-        found = []
+        found, specs = [], self.specs()
         for name in self.free:
-            value, domain = np.asarray(getattr(self, name)), self.specs()[name].domain
+            value, domain = np.asarray(getattr(self, name)), specs[name].domain
+            if not any(domain.closed):
+                continue
             bounds = domain.on_boundary(value)
             if bounds.any():
                 at = float(value.flat[int(np.argmax(bounds))])

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from functools import cache
+from operator import itemgetter
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -53,12 +54,12 @@ class Value(Distribution):
 
     def __post_init__(self) -> None:
         """Check every parameter, broadcast them to one batch shape, and make them read-only."""
-        own, specs = self.__dict__, self.specs()
+        own, specs, owner = self.__dict__, self.specs(), self.name
         arrays: dict[str, Any] = {}
         batches: set[tuple[int, ...]] = set()
         for name, spec in specs.items():
             if own.get(name) is not None:
-                arrays[name] = array = as_parameter(self.name, name, own[name], spec.domain)
+                arrays[name] = array = as_parameter(owner, name, own[name], spec.domain)
                 batches.add(array.shape[: array.ndim - spec.domain.core])
         try:
             batch = batches.pop() if len(batches) == 1 else np.broadcast_shapes(*batches)
@@ -141,7 +142,11 @@ class Value(Distribution):
     @property
     def ready(self) -> bool:
         """Whether every parameter has a value."""
-        return all(stored(self, name) is not None for name, spec in self.specs().items() if spec.learned)
+        own = self.__dict__
+        for name, spec in self.specs().items():
+            if spec.learned and (own[name] if name in own else getattr(self, name)) is None:
+                return False
+        return True
 
     def fix(self, *names: str) -> Self:
         for name in names:
@@ -177,12 +182,17 @@ class Value(Distribution):
     @cached_property
     def stacked(self) -> Self:
         """The same value as a stack: parameters (k, d, …)."""
-        lead = (1,) * self.lacking
-        return self if not lead else self.reshaped(lambda value: value.reshape(lead + value.shape))
+        lacking = self.lacking
+        return self if not lacking else self.reshaped(itemgetter(None if lacking == 1 else (None,) * lacking))
 
     def squeezed(self, axes: int) -> Self:
         """Drop leading axes of length 1: the inverse of ``stacked``."""
-        return self if not axes else self.reshaped(lambda value: value[(0,) * axes])
+        if not axes:
+            return self
+        found = self.reshaped(itemgetter((0,) * axes))
+        if not self.lacking:
+            found.__dict__["stacked"] = self
+        return found
 
     def like(self, stack: Self) -> Self:
         """``stack`` in the layout of this value: lone where this is lone, floats where this has floats."""
@@ -291,6 +301,14 @@ def replace_valid(value: Any, **parameters: Any) -> Any:
             own[name] = kept = new if new.flags.owndata else new.copy()
             kept.flags.writeable = False
     return found
+
+
+def replace_finite(value: Any, **parameters: Array) -> Any:
+    """The same value with arrays of parameters that an estimate keeps in their domains, unless they are not finite."""
+    for name, new in parameters.items():
+        if new.shape != value.__dict__[name].shape or not np.isfinite(new).all():
+            return replace(value, **parameters)
+    return replace_valid(value, **parameters)
 
 
 def check_name(value: Value, name: str) -> None:

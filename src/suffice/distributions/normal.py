@@ -12,6 +12,7 @@ from suffice.core.column_blocks import Part, e_step_alone
 from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.core.responsibilities import EStep
+from suffice.core.value import replace_finite
 from suffice.distributions.normal_inverse_gamma import NormalInverseGamma
 from suffice.distributions.weak_priors import MEAN_ROWS, ROWS
 from suffice.errors import ParameterError, UnsupportedError
@@ -181,7 +182,7 @@ class Normal(ExponentialFamily):
             seen = weight.sum(axis=0)
             var = np.broadcast_to((weight * var).sum(axis=0) / np.where(seen > 0, seen, 1.0), var.shape)
         std = np.asarray(self.std) if "std" in self.fixed else np.maximum(np.sqrt(var), spread_floor(mean))
-        return self.choose(weight == 0, replace(self, mean=mean, std=std))
+        return self.choose(weight == 0, replace_finite(self, mean=mean, std=std))
 
     def _shared_mean(self, stats: Any) -> Array:
         """The mean (d,) that components share.
@@ -289,10 +290,12 @@ class Normal(ExponentialFamily):
     # ---- believing ----------------------------------------------------------------------------------------------
     def estimate(self, stats: Any, prior: Any = None) -> Self:
         """As every family does; components that share std, too, have a mode under NormalInverseGamma."""
-        self.check_family(stats)
         belief = getattr(prior, "belief", prior)
+        if not isinstance(belief, NormalInverseGamma) or self.fixed or self.tied != {"std"}:
+            return super().estimate(stats, prior)
+        self.check_family(stats)
         model = self.for_statistics(stats)
-        if not isinstance(belief, NormalInverseGamma) or model.n_components == 1 or self.fixed or self.tied != {"std"}:
+        if model.n_components == 1:
             return super().estimate(stats, prior)
         mean, std = belief.stacked.together(model, stats)
         return model.like(replace(model.stacked, mean=mean, std=std))

@@ -124,7 +124,7 @@ def fit(
                 stats = learned.suffstats(rows, checked)
             path = fitted_in_one_pass(learned.unbiased(stats, ddof) if ddof else learned, stats, rows, checked)
             found = _conclude(path, (rows, checked), prior, prototype, believed, (), named)
-            return like_data(named_fit(found, names_of_data(data, without=weights)), data)
+            return _with_names(found, data, weights)
         refuse_ddof(prototype, ddof, stats)
         options = {"max_iter": max_iter, "tol": tol, "accelerate": accelerate, "callback": callback, "whole": True}
         kept = None
@@ -153,7 +153,7 @@ def fit(
             found = replace(found, _mark=begun)
         if kept is not None and not restarts.interrupted:
             kept.remove()
-        return like_data(named_fit(found, names_of_data(data, without=weights)), data)
+        return _with_names(found, data, weights)
 
 
 def _conclude(
@@ -161,7 +161,7 @@ def _conclude(
 ) -> Fit:
     learned, stats, weights = path.distribution, path.statistics, data[1]
     prior = resolved(prototype, prior, stats)
-    alerts = [*notes, *(under(prior, alert) for alert in learned.alerts_under(stats, prior))]
+    alerts = [*notes, *[under(prior, alert) for alert in learned.alerts_under(stats, prior)]]
     if believed is not None:
         alerts.extend(alert for alert in believed.alerts if alert.code not in {one.code for one in alerts})
         prior_there = believed.log_prior(learned)
@@ -202,12 +202,19 @@ def _conclude(
     )
 
 
+def _with_names(found: Fit, data: Any, weights: Any) -> Fit:
+    """The fit with the names of the data's columns, and what their table was like."""
+    if type(data) is np.ndarray and data.dtype.names is None and found.distribution.column_names is None:
+        return found
+    return like_data(named_fit(found, names_of_data(data, without=weights)), data)
+
+
 def named_fit(found: Fit, names: Any) -> Fit:
     """The fit with the names of its columns, said in its alerts: those of the distribution, or of the data."""
-    names = None if names is None else tuple(names)
     own = found.distribution.column_names
     if own is not None or names is None or len(names) != (found.distribution.columns or 1):
-        return replace(found, names=own)
+        return found if own is None else replace(found, names=own)
+    names = tuple(names)
     return replace(found, names=names, alerts=tuple(alert.with_names(names) for alert in found.alerts))
 
 

@@ -12,13 +12,15 @@ from suffice.em.loop import EMResult
 from suffice.em.trace import Trace
 from suffice.statistics.weights import Weights
 
+NOTHING = np.zeros(0)
 LOST = 1e-10  # relative: the part of a log-likelihood that may be lost to rounding before it is summed over the rows
 
 
 def fitted_in_one_pass(learned: Family, stats: Any, rows: Any, weights: Weights) -> EMResult:
     """The estimate and its log-likelihood, as the loop of EM would return them."""
     likelihood = np.array([log_likelihood(learned, stats, rows, weights)])
-    return EMResult(learned, stats, Trace(likelihood, likelihood, np.zeros(1)), converged=True, reason="exact")
+    trace = Trace(likelihood, likelihood, np.zeros(1), NOTHING, NOTHING, NOTHING)
+    return EMResult(learned, stats, trace, converged=True, reason="exact")
 
 
 def log_likelihood(learned: Family, stats: Any, rows: Any, weights: Weights) -> float:

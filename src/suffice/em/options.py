@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -64,4 +63,4 @@ def prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False) 
     if checked.n_components != 1 or checked.codes is not None:
         msg = f"weights have shape {np.shape(weights)}, but there are {len(rows)} rows; give one weight per row."
         raise DataError(msg)
-    return rows, replace(checked, work=prod(np.shape(rows))), distribution.for_data(rows)
+    return rows, Weights(len(rows), checked.values, work=prod(np.shape(rows))), distribution.for_data(rows)

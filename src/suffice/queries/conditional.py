@@ -83,11 +83,11 @@ class ConditionalColumn:
         return all(leaf.discrete for _, leaf in self.leaves)
 
     def _weighed(self, ask: Callable[[Any], Any]) -> Array:
-        total = np.zeros(self.n)
-        for share, leaf in self.leaves:
-            with np.errstate(invalid="ignore"):
-                total += np.where(share > 0, share * ask(leaf), 0.0)
-        return total
+        total: Any = np.zeros(self.n)
+        with np.errstate(invalid="ignore"):
+            for share, leaf in self.leaves:
+                total = total + np.where(share > 0, share * ask(leaf), 0.0)
+        return np.asarray(total)
 
     @property
     def mean(self) -> Array:
@@ -101,16 +101,17 @@ class ConditionalColumn:
         return np.asarray(np.sqrt(self._weighed(lambda leaf: leaf.var + np.square(leaf.mean - middle))))
 
     def cdf(self, x: Array) -> Array:
-        """P(X ≤ x) in each row, (n,)."""
+        """P(X ≤ x) in each row, (n,), or for several x in each, (m, n)."""
         return self._weighed(lambda leaf: leaf.cdf(x))
 
-    def quantile(self, q: float) -> Array:
-        """The smallest x with P(X ≤ x) ≥ q in each row, (n,)."""
-        ends = []
+    def quantiles(self, *levels: float) -> Array:
+        """The smallest x with P(X ≤ x) ≥ level in each row, for each level: (m, n)."""
+        shape, ends = (len(levels), self.n), []
         for share, leaf in self.leaves:
-            there = np.broadcast_to(np.asarray(leaf.quantile(q), dtype=float), (self.n,))
+            there = [np.broadcast_to(np.asarray(leaf.quantile(q), dtype=float), (self.n,)) for q in levels]
             ends.append(np.where(share > 0, there, np.nan))
-        return np.asarray(between(self.cdf, np.full(self.n, q), ends, whole=self.discrete))
+        wanted = np.broadcast_to(np.array(levels)[:, None], shape)
+        return np.asarray(between(self.cdf, wanted, ends, whole=self.discrete))
 
     # ---- one value ----------------------------------------------------------------------------------------------
     @property
@@ -119,7 +120,7 @@ class ConditionalColumn:
         levels = self.levels
         if levels is not None:
             return np.asarray(as_array(levels)[self.probabilities.argmax(axis=1)])
-        return self.quantile(0.5) if self.discrete else self.mean
+        return self.quantiles(0.5)[0] if self.discrete else self.mean
 
     @property
     def doubt(self) -> Array:
@@ -148,18 +149,48 @@ class ConditionalColumn:
 
 
 def between(cdf: Callable[[Any], Any], level: Any, ends: list[Any], *, whole: bool) -> Any:
-    """The smallest x with cdf(x) ≥ level, which lies between the quantiles of the components; NaN is none."""
+    """The smallest x with cdf(x) ≥ level, which lies between the quantiles of the components; NaN is none.
+
+    Inverse quadratic interpolation where that is safe, else halving (Chandrupatla 1997); whole numbers by halving.
+    """
     low, high = np.nanmin(ends, axis=0), np.nanmax(ends, axis=0)
     apart = low < high
     low, high = np.where(apart, np.maximum(low, -1e307), low), np.where(apart, np.minimum(high, 1e307), high)
     with np.errstate(all="ignore"):
-        high = np.where(np.asarray(cdf(low)) >= level, low, high)  # from here on P(X ≤ high) ≥ q > P(X ≤ low)
-        for _ in range(STEPS):
-            middle = np.floor((low + high) / 2) if whole else low + (high - low) / 2
-            inside = (middle > low) & (middle < high)
+        below = np.asarray(cdf(low)) - level
+        high = np.where(below >= 0, low, high)  # from here on P(X ≤ high) ≥ q > P(X ≤ low)
+        new, f_new = high, np.asarray(cdf(high)) - level if (low < high).any() else below
+        old, f_old, third, f_third = low, below, low, below
+        for step in range(STEPS):
+            low, high = np.minimum(new, old), np.maximum(new, old)
+            x = np.floor((low + high) / 2) if whole else low + (high - low) / 2
+            if step % 3 and not whole:
+                x = np.where(x > low, _interpolated((new, old, third), (f_new, f_old, f_third), x), x)
+            inside = (x > low) & (x < high)
             if not inside.any():
                 break
-            enough = np.asarray(cdf(np.where(inside, middle, high))) >= level
-            high = np.where(inside & enough, middle, high)
-            low = np.where(inside & ~enough, middle, low)
+            f = np.asarray(cdf(np.where(inside, x, high))) - level
+            other = (f >= 0) == (new < old)  # on the other side of the level than the end that moved last
+            third, f_third = (np.where(inside, np.where(other, a, b), c) for a, b, c in (
+                (old, new, third), (f_old, f_new, f_third)))  # fmt: skip
+            crossed = inside & other
+            old, f_old = np.where(crossed, new, old), np.where(crossed, f_new, f_old)
+            new, f_new = np.where(inside, x, new), np.where(inside, f, f_new)
+        high = np.maximum(new, old)
     return float(high) if np.ndim(high) == 0 else high
+
+
+def _interpolated(x: tuple[Array, Array, Array], f: tuple[Array, Array, Array], middle: Array) -> Array:
+    """Where the inverse quadratic through three points is 0, at least two floats from the ends; the middle if unsure.
+
+    Where the upper end has exactly the level, as rounding makes many floats have it, the next is near to that end.
+    """
+    (x1, x2, x3), (f1, f2, f3) = x, f
+    width, float_step = x2 - x1, np.spacing(np.maximum(np.abs(x[0]), np.abs(x[1])))
+    near = np.maximum(x1, x2) - np.sqrt(float_step) * np.sqrt(np.abs(width))
+    along, rise = -width / (x3 - x2), (f1 - f2) / (f3 - f2)
+    t = f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / width * f1 / (f3 - f1) * f2 / (f3 - f2)
+    least = 2 * float_step / np.abs(width)
+    sure = (rise**2 < along) & ((1 - rise) ** 2 < 1 - along) & (least < 0.5)
+    found = np.where(sure, x1 + np.clip(t, least, 1 - least) * width, middle)
+    return np.where(np.maximum(f1, f2) == 0, near, found)

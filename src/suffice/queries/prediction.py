@@ -90,5 +90,5 @@ def predict(model: Any, column: Hashable, given: object, level: float) -> Predic
         return Prediction(
             column, value, probabilities={each: one(shares[:, j]) for j, each in enumerate(levels)}, level=level
         )
-    ends = one(told.quantile((1 - level) / 2)), one(told.quantile((1 + level) / 2))
-    return Prediction(column, value, one(told.std), ends, level=level)
+    low, high = told.quantiles((1 - level) / 2, (1 + level) / 2)
+    return Prediction(column, value, one(told.std), (one(low), one(high)), level=level)

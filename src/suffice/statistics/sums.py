@@ -61,6 +61,12 @@ class Additive:
         self.__dict__.update(state)
         self.__post_init__()
 
+    def tagged(self, family: str) -> Self:
+        """The same statistics, as those of a family."""
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__, family=family)
+        return found
+
     def __rmul__(self, factor: float) -> Self:
         """``factor * statistics``."""
         return cast("Self", cast("Any", self) * factor)
