@@ -43,6 +43,11 @@ class Queryable(Formulas):
         """The axes that one row has: 0 of a number or label, 1 of a vector."""
         return max(self.support.core, int(self.row_vector))
 
+    def column_levels(self, label: Any) -> tuple[Any, ...] | None:
+        """The levels of a column of labels; None where it holds numbers, or components disagree about that."""
+        del label
+        return None
+
     def with_column_names(self, names: tuple[Any, ...]) -> Any:
         """The same distribution with names for its columns: a product of a single part, or of parts with names."""
         return make_product({tuple(names): self})

@@ -306,7 +306,7 @@ def replace_valid(value: Any, **parameters: Any) -> Any:
 def replace_finite(value: Any, **parameters: Array) -> Any:
     """The same value with arrays of parameters that an estimate keeps in their domains, unless they are not finite."""
     for name, new in parameters.items():
-        if new.shape != value.__dict__[name].shape or not np.isfinite(new).all():
+        if np.shape(new) != np.shape(value.__dict__[name]) or not np.isfinite(new).all():
             return replace(value, **parameters)
     return replace_valid(value, **parameters)
 

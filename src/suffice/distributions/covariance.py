@@ -33,10 +33,11 @@ def floored(cov: Array, least: Array) -> Array:
     low = variances < least**2
     spread = np.sqrt(np.where(low, least**2, variances))
     outer = spread[:, :, None] * spread[:, None, :]
-    correlation = np.where(low[:, :, None] | low[:, None, :], 0.0, cov / outer)
-    correlation[:, np.arange(d), np.arange(d)] = 1.0
+    correlation = cov / outer
     if not low.any() and surely_above(correlation, RELATIVE_FLOOR):
         return cov
+    correlation = np.where(low[:, :, None] | low[:, None, :], 0.0, correlation)
+    correlation[:, np.arange(d), np.arange(d)] = 1.0
     values, vectors = np.linalg.eigh(correlation)
     bad = values[:, 0] < RELATIVE_FLOOR * d
     if not (bad.any() or low.any()):

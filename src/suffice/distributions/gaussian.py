@@ -16,6 +16,7 @@ from suffice import kernels
 from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.parameters import COVARIANCE, VECTOR, described, parameter
 from suffice.core.responsibilities import EStep
+from suffice.core.value import replace_valid
 from suffice.distributions import gaussian_pass, holes
 from suffice.distributions.compact_covariance import Whitening
 from suffice.distributions.covariance import diagonal_whitening, whitening
@@ -121,7 +122,10 @@ class Gaussian(ExponentialFamily, register=False):
 
     def of_width(self, d: int) -> Self:
         """The prototype for d columns."""
-        return replace(self, mean=np.zeros(d), cov=self._identity(d)) if self.columns is None else self
+        if self.columns is not None:
+            return self
+        found: Self = replace_valid(self, mean=np.zeros(d), cov=self._identity(d))
+        return found
 
     def stack(self, k: int) -> Any:
         if self.columns is None:

@@ -84,6 +84,10 @@ class GaussianLearning(Gaussian, register=False):
     def estimate(self, stats: Any, prior: Any = None, floor: Array | None = None) -> Self:
         """As every family does; with a ``floor`` (d, d) that no covariance may fall under."""
         self.check_family(stats)
+        with blas.one_thread_for(np.shape(stats.centre)[-1]):  # more threads than one wait for each other
+            return self._estimate(stats, prior, floor)
+
+    def _estimate(self, stats: Any, prior: Any, floor: Array | None) -> Self:
         prior = (
             self.weak_prior(stats) if isinstance(prior, str) and prior == "weak" else getattr(prior, "belief", prior)
         )
@@ -233,6 +237,8 @@ class GaussianLearning(Gaussian, register=False):
     def degenerate(self, floor: Any, stats: Any) -> Array:
         if floor is None or "cov" not in self.free or not stats.weight.sum() > 0:
             return self.on_floor(floor)
+        if not isinstance(floor, float) and not (held := self.on_floor(floor)).any():
+            return held
         whole = stats.pooled()
         if self.keeps == "diagonal":
             kept = varying_columns(whole, floor)
@@ -349,11 +355,15 @@ class GaussianLearning(Gaussian, register=False):
             variance = np.einsum("kii->ki", cov) / weight[:, None]
         return {"mean": np.sqrt(variance), "cov": self.form.errors(cov, stats.weight)}
 
-    @blas.one_thread()
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
-        stack, found = self.stacked, list[Alert]()
         if "cov" not in self.free:
             return self._idle(stats)
+        with blas.one_thread_for(int(self.columns or 0)):
+            return self._singular(stats) or self._idle(stats)
+
+    def _singular(self, stats: Any) -> tuple[Alert, ...]:
+        """Covariances of less than full rank, and columns of which too little is known."""
+        stack, found = self.stacked, list[Alert]()
         found.extend(self._apart(stats))
         least = self.form.common(spread_floor(np.asarray(stack.mean)))
         for index in np.flatnonzero(stats.weight > 0)[: 1 if self.shared else None]:
@@ -369,7 +379,7 @@ class GaussianLearning(Gaussian, register=False):
                 found.append(Alert("singular", text, component=component))
         if not stats.exact and len(found) == 0:
             found.extend(self._unbounded(stats))
-        return tuple(found) or self._idle(stats)
+        return tuple(found)
 
     def _unbounded(self, stats: Any) -> tuple[Alert, ...]:
         """Columns that rows with holes bring ever nearer to a correlation of ±1: the likelihood has no maximum."""

@@ -106,6 +106,9 @@ class Levelled(Indicators, register=False):
         """The levels of each column."""
         return () if self.levels is None else _columns(self.levels)
 
+    def column_levels(self, label: Any) -> tuple[Any, ...] | None:
+        return self.named[label] if self.named else None
+
     def for_data(self, rows: Any) -> Self:
         if self.levels is not None:
             return self.widened(rows.shape[1])

@@ -6,10 +6,12 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import suffice.engines.forks  # noqa: F401 (handlers run in reverse: a fork waits for imports last, our lock held)
+
+NARROW = 32  # columns: no BLAS shares work on smaller matrices among threads
 
 _lock = threading.RLock()
 _found: dict[bool, list[Any]] = {}
@@ -38,6 +40,11 @@ def one_thread() -> Iterator[None]:
                 _set(_before)
                 for library, _ in _before:
                     _free(library)
+
+
+def one_thread_for(columns: int) -> AbstractContextManager[None]:
+    """Hold BLAS to one thread for work on so many columns; where these are few, it takes no more anyway."""
+    return nullcontext() if columns < NARROW else one_thread()
 
 
 def hold_here() -> None:

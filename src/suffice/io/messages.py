@@ -28,10 +28,10 @@ def guarded(path: str, name: str, make: Callable[[], Any]) -> Any:
         ) from error
 
 
-def require(holds: object, text: str) -> None:
-    """Refuse what does not hold."""
+def require(holds: object, text: str, *values: object) -> None:
+    """Refuse what does not hold; ``text`` has a place for each of the values, which are shown only then."""
     if not holds:
-        raise ParameterError(text)
+        raise ParameterError(text.format(*values) if values else text)
 
 
 def _check_columns(columns: Columns) -> None:

@@ -169,8 +169,8 @@ def _check_joint(stats: Any) -> None:
 
 def belong(distribution: Family, stats: Statistics) -> None:
     """Refuse statistics that are not of the distribution: of other components, columns, levels or families."""
-    require(isinstance(distribution, Family), f"a distribution was expected; got {distribution!r:.60}.")
-    require(isinstance(stats, Additive), f"statistics were expected; got {stats!r:.60}.")
+    require(isinstance(distribution, Family), "a distribution was expected; got {!r:.60}.", distribution)
+    require(isinstance(stats, Additive), "statistics were expected; got {!r:.60}.", stats)
     distribution.check_family(stats)
     _belong(distribution.stacked, stats)
     _ = distribution.log_likelihood(stats)
@@ -202,7 +202,7 @@ def _belong(stack: Any, stats: Any) -> None:
 # ---- beliefs ---------------------------------------------------------------------------------------------------------
 def _check_posterior(posterior: Any) -> None:
     likelihood, belief = posterior.likelihood, posterior.belief
-    require(isinstance(belief, likelihood.conjugates), f"{belief!r:.60} is no belief about {likelihood.name}.")
+    require(isinstance(belief, likelihood.conjugates), "{!r:.60} is no belief about {}.", belief, likelihood.name)
     require(posterior.prior is None or isinstance(posterior.prior, Family), "the prior is a distribution.")
     shape = () if likelihood.lone else (likelihood.n_components,)
     require(np.shape(posterior.log_evidence) == shape, "there is one log_evidence for each component.")

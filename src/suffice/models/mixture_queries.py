@@ -115,6 +115,10 @@ class MixtureQueries:
     def marginal_column(self, label: Any) -> Any:
         return self.with_components([one.marginal_column(label) for one in self.parts], self.weights)
 
+    def column_levels(self, label: Any) -> tuple[Any, ...] | None:
+        known: tuple[Any, ...] | None = self.components.column_levels(label)
+        return known
+
     def conditional(self, known: dict[Any, Any]) -> Any:
         """Bayes' rule for the weights, and each component conditioned."""
         told = normalize(given_log_prob(self.components, known) + self.log_weights)

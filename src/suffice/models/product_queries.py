@@ -93,6 +93,11 @@ class ProductQueries:
         key, own = self.cells[label]
         return self.blocks[key] if own is None else self.blocks[key].marginal_column(own)
 
+    def column_levels(self, label: Any) -> tuple[Any, ...] | None:
+        key, own = self.cells[label]
+        found: tuple[Any, ...] | None = None if own is None else self.blocks[key].column_levels(own)
+        return found
+
     def conditional(self, known: dict[Any, Any]) -> Any:
         """Blocks without a known column stay, those of known columns alone go, the others are conditioned."""
         rest = [label for label in self.cells if label not in known]

@@ -16,6 +16,7 @@ from suffice.models.stack_posterior import StackPosterior, diagonal
 from suffice.queries.conditional import ConditionalColumn
 from suffice.statistics.sums import Parts
 from suffice.statistics.weights import Weights
+from suffice.tables.labels import in_order
 from suffice.tables.rows import is_several
 from suffice.tables.sketch import take_rows
 from suffice.tables.streams import Streamed, read
@@ -321,6 +322,13 @@ class Stack(Compound, register=False):
     def marginal_column(self, label: Any) -> Any:
         return self.rebuilt(component.marginal_column(label) for component in self.parts)
 
+    def column_levels(self, label: Any) -> tuple[Any, ...] | None:
+        each = [component.column_levels(label) for component in self.parts]
+        if any(levels is None for levels in each):
+            return None
+        same = all(levels == each[0] for levels in each)
+        return each[0] if same else in_order({one for levels in each for one in levels})
+
     def conditional_column(self, x: Any, label: Any) -> list[ConditionalColumn]:
         return [
             one.stacked.conditional_column(view, label)[0] for one, view in zip(self.parts, self.views(x), strict=True)
@@ -351,28 +359,28 @@ class Stack(Compound, register=False):
 def side_by_side(components: Any) -> Any:
     """Components as one stack where they are of one kind and know their columns, else as a `Stack`."""
     components, first = tuple(components), components[0]
-    alike = all(one.ready and _kind(one) == _kind(first) for one in components)
-    if alike and first.blocks:
+    kind, specs = _kind(first), first.specs()
+    for one in components:
+        if not one.ready or (one is not first and _kind(one) != kind):
+            return Stack(components)
+    if first.blocks:
         return first.rebuilt(side_by_side([one.blocks[key] for one in components]) for key in first.blocks)
-    if not alike or not first.specs():
+    values = [{n: np.asarray(v) for n in specs if (v := getattr(one, n)) is not None} for one in components]
+    shapes = {name: value.shape for name, value in values[0].items()}
+    if not specs or any({name: value.shape for name, value in one.items()} != shapes for one in values[1:]):
         return Stack(components)
-    known = [{name for name in one.specs() if getattr(one, name) is not None} for one in components]
-    axis = dict.fromkeys(known[0], first.lacking - 1)
-    values = {name: [np.asarray(getattr(one, name)) for one in components] for name in axis}
-    if any(names != known[0] for names in known) or any(len({v.shape for v in value}) > 1 for value in values.values()):
-        return Stack(components)
-    stacked = {n: np.stack([v.reshape((1,) * axis[n] + v.shape) for v in value]) for n, value in values.items()}
-    return replace(first, **stacked)
+    lead = (len(components), *(1,) * (first.lacking - 1))
+    return replace(first, **{n: np.stack([one[n] for one in values]).reshape(lead + s) for n, s in shapes.items()})
 
 
 def _kind(one: Any) -> Any:
     """What components of one stack have in common: the family, what is fixed and tied, the columns and the options."""
-    if not one.blocks and not one.specs():  # a mixture: side by side whatever it is
+    specs, blocks = one.specs(), one.blocks
+    if blocks:
+        return type(one), [(key, _kind(block)) for key, block in blocks.items()]
+    if not specs:  # a mixture: side by side whatever it is
         return (type(one),)
-    options = tuple((f.name, getattr(one, f.name)) for f in fields(one) if f.init and f.name not in one.specs())
-    if one.blocks:
-        return type(one), tuple((key, _kind(block)) for key, block in one.blocks.items())
-    return type(one), one.batch, options
+    return type(one), one.batch, [(f.name, getattr(one, f.name)) for f in fields(one) if f.init and f.name not in specs]
 
 
 def stacked_or_side_by_side(prototype: Any, k: int) -> Any:

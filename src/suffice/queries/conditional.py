@@ -171,8 +171,8 @@ def between(cdf: Callable[[Any], Any], level: Any, ends: list[Any], *, whole: bo
                 break
             f = np.asarray(cdf(np.where(inside, x, high))) - level
             other = (f >= 0) == (new < old)  # on the other side of the level than the end that moved last
-            third, f_third = (np.where(inside, np.where(other, a, b), c) for a, b, c in (
-                (old, new, third), (f_old, f_new, f_third)))  # fmt: skip
+            third = np.where(inside, np.where(other, old, new), third)
+            f_third = np.where(inside, np.where(other, f_old, f_new), f_third)
             crossed = inside & other
             old, f_old = np.where(crossed, new, old), np.where(crossed, f_new, f_old)
             new, f_new = np.where(inside, x, new), np.where(inside, f, f_new)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import DataError, ParameterError, SufficeError, UnsupportedError, naming
+from suffice.errors import DataError, ParameterError, UnsupportedError, naming
 from suffice.queries.unusual import warn_of_unusual
 from suffice.tables.column_names import guessed, label_of
 from suffice.tables.label_matching import places_among
@@ -118,21 +118,10 @@ def _absent(model: Any, label: Any, value: Any) -> bool:
     return is_missing(value)
 
 
-def levels_of(model: Any, label: Any) -> tuple[Any, ...] | None:
-    """The levels of a column of labels; None where it holds numbers, or there is no telling."""
-    one = model.marginal_column(label)
-    try:
-        (told,) = one.stacked.conditional_column(one.read(np.full((1, 1), np.nan)), one.column_labels[0])
-        levels: tuple[Any, ...] | None = told.levels
-    except (SufficeError, TypeError, ValueError):
-        return None
-    return levels
-
-
 def refuse_unknown_levels(model: Any, known: dict[Any, Any]) -> None:
     """Refuse a label that its column does not have: most often it is mistyped."""
     for label, value in known.items():
-        levels = None if label in model.vector_labels else levels_of(model, label)
+        levels = model.column_levels(label)
         if levels and places_among([value], levels)[0] < 0:
             there = ", ".join(map(repr, levels[:20])) + ("…" if len(levels) > 20 else ".")
             what = f"column {label!r} has no level {value!r:.60}. {guessed(value, levels)}It has {there}"

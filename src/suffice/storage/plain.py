@@ -296,6 +296,8 @@ def _numbers(cells: list[Any], kinds: set[type], dtype: np.dtype[Any]) -> Array:
             msg = "a number or one of 'nan', 'inf', '-inf' was expected"
             raise ValueError(msg)
         wide = np.array(cells, dtype=np.float64)
+        if dtype == np.float64:
+            return wide
         with np.errstate(over="ignore"):
             found = wide.astype(dtype)
         if not np.array_equal(found.astype(np.float64), wide, equal_nan=True):
