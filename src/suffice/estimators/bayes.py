@@ -115,8 +115,8 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
             model: Classes = replace(last, components=components)
         else:
             given = self.__dict__.pop("class_prior_", None) if weights is None else weights
-            shares = np.full(len(labels), 1.0 / len(labels)) if given is None else given
-            model = Classes(components, weights=checked_priors(shares, self.classes_), labels=labels)
+            priors = np.full(len(labels), 1.0 / len(labels)) if given is None else given
+            model = Classes(components, weights=checked_priors(priors, self.classes_), labels=labels)
             self.__dict__.pop("statistics_", None)
             self.n_features_in_, self.converged_, self.n_iter_, self.alerts_ = columns, True, 0, ()
         return model if weights is None else model.reweighted(weights)
@@ -381,10 +381,10 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
             warnings.warn(text, ConvergenceWarning, stacklevel=4)
         self.alerts_ = (*more, *self._notes(), *self.distribution_.alerts(self.statistics_))
         aloud = self._warns - {"empty", "unseen"} if streams else self._warns
-        told = [text for code, text in self.alerts_ if code in aloud]
-        if told:
-            others = f" And {len(told) - 1} more such alerts, in alerts_." if told[1:] else ""
-            warnings.warn(f"{type(self).__name__}: {told[0]}{others}", SufficeWarning, stacklevel=4)
+        texts = [text for code, text in self.alerts_ if code in aloud]
+        if texts:
+            others = f" And {len(texts) - 1} more such alerts, in alerts_." if texts[1:] else ""
+            warnings.warn(f"{type(self).__name__}: {texts[0]}{others}", SufficeWarning, stacklevel=4)
 
     def __sklearn_tags__(self) -> Any:
         """Tell that missing cells are welcome, and whether labels are."""

@@ -123,13 +123,13 @@ class BayesClassifier(BayesShell):
         if len(given) < 2:
             msg = f"{cls.__name__}: a classifier has at least two classes; got {len(given)}."
             raise ParameterError(msg)
-        shares = _by_class(priors, list(given))
-        found = cls(given, priors=shares)
+        ordered = _by_class(priors, list(given))
+        found = cls(given, priors=ordered)
         found.classes_ = np.unique(np.array(list(given)))
         order = [list(given).index(label) for label in found.classes_.tolist()]
         parts = [list(given.values())[i] for i in order]
-        found.priors = None if shares is None else [shares[i] for i in order]
-        weights = None if shares is None else checked_priors(found.priors, found.classes_)
+        found.priors = None if ordered is None else [ordered[i] for i in order]
+        weights = None if ordered is None else checked_priors(found.priors, found.classes_)
         labels = tuple(found.classes_.tolist())
         found.distribution_ = Classes(parts, weights=weights, labels=labels).fix("weights")
         names = found.distribution_.column_names
@@ -180,8 +180,8 @@ def _by_class(priors: Any, labels: list[Any]) -> list[Any] | None:
             msg = f"priors are of the classes {', '.join(map(repr, labels))}; got {', '.join(map(repr, priors))}."
             raise ParameterError(msg)
         return [priors[label] for label in labels]
-    shares = list(priors)
-    if len(shares) != len(labels):
-        msg = f"there are {len(labels)} classes, but {len(shares)} priors; give one for each."
+    ordered = list(priors)
+    if len(ordered) != len(labels):
+        msg = f"there are {len(labels)} classes, but {len(ordered)} priors; give one for each."
         raise ParameterError(msg)
-    return shares
+    return ordered

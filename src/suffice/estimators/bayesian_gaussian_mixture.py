@@ -64,14 +64,14 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
     covariance_type
         "full", "tied", "diag" or "spherical".
     tol
-        The climb ends when a pass changes the bound by less than this, in nats.
+        The run ends when a pass changes the bound by less than this, in nats.
     reg_covar
         Added to every variance.
     max_iter, n_init
         Most passes of a run, and number of runs, of which the best stands.
     init_params
         "kmeans": rows belong to their nearest centre; "k-means++" and "random_from_data": each cluster begins with one
-        row; "random": shares at random, of a sketch of the rows.
+        row; "random": responsibilities at random, of a sketch of the rows.
     weight_concentration_prior_type
         "dirichlet_process" (by stick-breaking) or "dirichlet_distribution".
     weight_concentration_prior
@@ -96,7 +96,7 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
     weight_concentration_prior_, mean_precision_prior_, mean_prior_, degrees_of_freedom_prior_, covariance_prior_
         The prior.
     converged_, n_iter_, lower_bound_, lower_bounds_
-        How the best climb went: its passes over the rows, and the bound of the log evidence that they saw, with the
+        How the best run went: its passes over the rows, and the bound of the log evidence that they saw, with the
         constants that scikit-learn leaves out.
     alerts_
         ``(code, text)`` pairs: what to know before trusting it.

@@ -157,11 +157,11 @@ class _Tally:
         """The model of some rows; what it warns of is kept."""
         weights = None if data.weights is None else data.weights[some]
         codes = data.codes[some]
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             learned = self.model.learn(data.rows(some, raw=self.model.raw), data.classes[codes], codes, weights)
         self.fits += 1
-        self.remarks += [str(told[0].message)] if told else []
+        self.remarks += [str(caught[0].message)] if caught else []
         return learned
 
     def score(self, data: Rows, order: Array, held: int, steps: Array) -> tuple[Array, Array, Array]:
@@ -203,8 +203,8 @@ class _Tally:
             )
             found.append(Alert("separable", text))
         if self.remarks:
-            told = self.remarks[0].splitlines()[0]
-            text = f"{self.model.name}: {len(self.remarks)} of {self.fits} fits warned, the first of them: {told}"
+            first = self.remarks[0].splitlines()[0]
+            text = f"{self.model.name}: {len(self.remarks)} of {self.fits} fits warned, the first of them: {first}"
             found.append(Alert("warned", text))
         return found
 
@@ -278,7 +278,7 @@ def _lead(steps: Array, generative: _Tally, twin: _Tally, data: Rows) -> Lead:
 
 
 def _boundary(tally: _Tally, learned: Any, data: Rows, some: Array) -> Boundary | None:
-    """The boundary that a model learned from all rows, told by some of them."""
+    """The boundary that a model learned from all rows, by some of them."""
     return tally.model.boundary(learned, data.rows(some, raw=tally.model.raw), data.matrix[some], data.classes)
 
 

@@ -257,8 +257,8 @@ class Comparison:
         absent = [name for name in self.boundaries if name not in known]
         lines = [f"the log-odds of {name} are not linear in the columns: it has no w and b" for name in absent]
         if len(self.classes) > 2:
-            told = "Boundaries: .boundaries holds (w, b) of each class with the first, of " + ", ".join(known)
-            return "\n".join([_wrapped(told, "", ""), *lines])
+            text = "Boundaries: .boundaries holds (w, b) of each class with the first, of " + ", ".join(known)
+            return "\n".join([_wrapped(text, "", ""), *lines])
         head = f"Boundary w·x + b = 0, from all {self.rows:,} rows; above 0: {self.classes[1]!r:.30}"
         cells = [[*known, *known]]
         for place in range(min(len(self.columns), SHOWN)):

@@ -287,7 +287,7 @@ class Deciding(Asking):
         return explain(self.distribution_, rows, label, against, name, value)
 
     def summarize(self) -> Summary:
-        """What there is to say about the classes, as values: what each says of every column, and what that tells."""
+        """A summary of the classes: each column under each class, and its information about the class."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         return of_classes(self.distribution_, None if names is None else tuple(names), self)

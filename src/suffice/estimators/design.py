@@ -74,8 +74,8 @@ def _numbered(values: Array, owner: str) -> tuple[Array, tuple[Any, ...] | None]
         column = np.asarray(numbers(array, owner), dtype=np.float64)
         if np.isinf(column).any():
             row = int(np.argmax(np.isinf(column)))
-            told = f" is {column[row]}; linear models take finite numbers. Drop it or set it to NaN."
-            raise DataError(f"{owner}: ", Cell(row), told, value=column[row])
+            text = f" is {column[row]}; linear models take finite numbers. Drop it or set it to NaN."
+            raise DataError(f"{owner}: ", Cell(row), text, value=column[row])
         return column[:, None], None
     labels = read_labels(array, owner, 1).columns[0]
     levels = labels.seen

@@ -230,9 +230,9 @@ class Discriminant(BayesShell):
             return rows
         stack, whole = model.components, np.array(rows, dtype=float)
         some = rows[holes]
-        shares = model.predict_proba(some) if codes is None else np.eye(model.n)[codes[holes]]
+        responsibilities = model.predict_proba(some) if codes is None else np.eye(model.n)[codes[holes]]
         cov = np.asarray(stack.cov)
-        whole[holes] = expected_rows(some, shares, np.asarray(stack.mean), cov[:1] if stack.shared else cov)
+        whole[holes] = expected_rows(some, responsibilities, np.asarray(stack.mean), cov[:1] if stack.shared else cov)
         return whole
 
     def _rows(self, seen: Any) -> tuple[Any, Weights]:

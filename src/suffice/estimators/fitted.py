@@ -18,7 +18,7 @@ from suffice.estimators.asking import Asking
 from suffice.estimators.base import MixtureShell
 from suffice.estimators.criteria import Criteria
 from suffice.estimators.validation import AT_LEAST_ONE, generator, row_weights, rules_of
-from suffice.estimators.verbose import Told
+from suffice.estimators.verbose import VerboseCallback
 from suffice.statistics.weights import Weights
 from suffice.tables.sketch import take_rows
 from suffice.types import Alert, Data, Rows, Seed
@@ -100,7 +100,9 @@ class FitShell(Asking, Criteria, MixtureShell):
         }
         n_init = self.n_init if last is None else 1
         self.fit_ = (
-            self._told(model, rows, n_init, options) if self.verbose else fit(model, rows, n_init=n_init, **options)
+            self._fit_verbosely(model, rows, n_init, options)
+            if self.verbose
+            else fit(model, rows, n_init=n_init, **options)
         )
         self.fit_ = named_fit(self.fit_, getattr(self, "feature_names_in_", None))
         self._learned_with = self._model_options
@@ -114,13 +116,13 @@ class FitShell(Asking, Criteria, MixtureShell):
             warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=4)
         return every
 
-    def _told(self, model: Family, rows: Rows, n_init: int, options: dict[str, Any]) -> Fit:
+    def _fit_verbosely(self, model: Family, rows: Rows, n_init: int, options: dict[str, Any]) -> Fit:
         """The best of several fits, each of which prints how it goes."""
         fits: list[Fit] = []
         for number in range(n_init):
-            told = Told(self.verbose, self.verbose_interval, options["weights"].total, number)
-            fits.append(fit(model, rows, callback=told, **options))
-            told.end(fits[-1])
+            callback = VerboseCallback(self.verbose, self.verbose_interval, options["weights"].total, number)
+            fits.append(fit(model, rows, callback=callback, **options))
+            callback.end(fits[-1])
             if any(alert.interrupted for alert in fits[-1].alerts):
                 break
         best = max(fits, key=robust_objective_of)

@@ -57,7 +57,7 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     max_iter
         Most passes of a run.
     tol
-        The climb ends when the squared moves of all centres sum to less than this part of the columns' mean variance.
+        The run ends when the squared moves of all centres sum to less than this part of the columns' mean variance.
     verbose
         Whether to print the inertia of each pass.
     random_state

@@ -235,19 +235,19 @@ class _Conditional:
         logs = special.log_softmax(self.scores(theta), axis=1)
         return float(self.weights @ logs[np.arange(len(logs)), self.codes])
 
-    def shares(self, theta: Array) -> Array:
+    def probabilities(self, theta: Array) -> Array:
         return np.asarray(special.softmax(self.scores(theta), axis=1)[:, 1:])
 
     def slope(self, theta: Array) -> Array:
-        return np.asarray((self.weights[:, None] * (self.hot - self.shares(theta))).T @ self.design)
+        return np.asarray((self.weights[:, None] * (self.hot - self.probabilities(theta))).T @ self.design)
 
     def information(self, theta: Array) -> Array:
         """−∂² log L, (p, p), class by class."""
-        shares, p = self.shares(theta), theta.shape[1]
+        probabilities, p = self.probabilities(theta), theta.shape[1]
         out = np.empty((self.k - 1, p, self.k - 1, p))
         for i in range(self.k - 1):
             for j in range(self.k - 1):
-                held = self.weights * shares[:, i] * ((i == j) - shares[:, j])
+                held = self.weights * probabilities[:, i] * ((i == j) - probabilities[:, j])
                 out[i, :, j] = self.design.T @ (held[:, None] * self.design)
         return out.reshape((self.k - 1) * p, (self.k - 1) * p)
 

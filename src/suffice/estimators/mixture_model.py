@@ -39,7 +39,7 @@ class MixtureModel(FitShell):
         None (the best of several short runs on a sketch of the rows), ``"k-means++"``, ``"random"``, labels (n,),
         responsibilities (n, k), or a mixture with its parameters.
     tol
-        The climb ends when the log-likelihood changes twice by less than this part of it.
+        The run ends when the log-likelihood changes twice by less than this part of it.
     max_iter, n_init
         Most passes of a run, and number of runs, of which the best stands.
     random_state

@@ -43,7 +43,7 @@ def fitted(found: Any, data: Data = None, *, columns: Any = None, ax: Axes | Non
     data
         Rows to show; a fit knows its own, unless it has been in a file or they were changed.
     columns
-        Names or places; of more than 12, the most telling by default.
+        Names or places; of more than 12, the most informative by default.
     ax
         Matplotlib axes for one column.
 
@@ -87,9 +87,9 @@ def panel(view: ModelView, column: Column, ax: Axes, *, legend: bool = False) ->
     else:
         _curves(view, column, drawn, ax)
     few = 0 if column.cells is None else int((~column.seen).sum())
-    told = ["share of rows"] if column.kind == "label" else []
-    told += [f"{few:,} of {view.n:,} missing"] if few else []
-    ax.set_xlabel(", ".join(told))
+    words = ["share of rows"] if column.kind == "label" else []
+    words += [f"{few:,} of {view.n:,} missing"] if few else []
+    ax.set_xlabel(", ".join(words))
     title(ax, plain(column.label, 34))
     dress(ax)
     if column.kind == "label":
@@ -258,7 +258,7 @@ def profile(found: Any, data: Data = None, *, columns: Any = None) -> Any:
 
 def _that_fit(view: ModelView, labels: tuple[Column, ...]) -> tuple[Column, ...]:
     """The columns of labels that tell most, as far as their levels have lines, in the order of the model."""
-    order = sorted(labels, key=lambda column: -view.tells(column))
+    order = sorted(labels, key=lambda column: -view.information(column))
     used = np.cumsum([len(_shown_levels(column)) for column in order])
     kept = order[: max(int(np.sum(used <= LINES)), 1)]
     return tuple(column for column in labels if column in kept)

@@ -43,7 +43,7 @@ def pairs(found: Any, data: Data = None, *, columns: Any = None, most: int = MOS
     data
         Rows to show, as many as ``rows`` at most, chosen by seed 0; a fit knows its own.
     columns
-        Names or places; by default the ``most`` telling of who made a row.
+        Names or places; by default the ``most`` with most information about the component.
 
     Returns
     -------
@@ -210,9 +210,9 @@ def _key(sheet: Any, view: ModelView, rows: int) -> None:
     drawn = (_drawn(view) or [(0, 0)])[:12]
     handles = [Line2D([], [], color=colour(i), marker=marker(i), ls="-", lw=1.4, ms=5) for _, i in drawn]
     names = [_called(view, j) if view.mixed else "fitted" for j, _ in drawn]
-    told = "" if not rows else f"{view.n:,} of {rows:,} rows" if rows > view.n else f"{rows:,} rows"
+    count = "" if not rows else f"{view.n:,} of {rows:,} rows" if rows > view.n else f"{rows:,} rows"
     note = "\nsmall and pale: in doubt" if view.mixed and rows else ""
     sheet.legend(
         handles, names, loc="upper right", bbox_to_anchor=(0.99, 0.985), frameon=False, fontsize=8,
-        title=told + note or None, title_fontsize=8, alignment="left",
+        title=count + note or None, title_fontsize=8, alignment="left",
     )  # fmt: skip

@@ -50,8 +50,8 @@ def sampling(found: Sampling, axes: Any = None) -> Any:
         for spare in panels[len(numbers) :]:
             spare.remove()
         words = repr(found.distribution)
-        told = plain(words if len(words) <= LONG else found.distribution.name, LONG)
-        sheet.suptitle(f"{told}: {found.repeats:,} samples of {found.size:,} rows", fontsize=10, x=0.01, ha="left")
+        name = plain(words if len(words) <= LONG else found.distribution.name, LONG)
+        sheet.suptitle(f"{name}: {found.repeats:,} samples of {found.size:,} rows", fontsize=10, x=0.01, ha="left")
         handles = True
     else:
         made, handles = tuple(np.ravel(np.asarray(axes, dtype=object))), False

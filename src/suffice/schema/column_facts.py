@@ -82,13 +82,13 @@ class _Columns:
     @classmethod
     def of(cls, piece: Piece, beside: _Beside, hints: dict[Any, Hint]) -> _Columns:
         """Look at a piece; ``hints`` are read and added to, in whatever order: they change no answer."""
-        told, looks = dict[Any, Glance](), dict[Any, _Look]()
+        glances, looks = dict[Any, Glance](), dict[Any, _Look]()
         for name in piece.columns:
             one = _untouched(piece, name, hints[name]) if beside.plain else None
             if one is None:
                 looks[name] = _Look()
             else:
-                told[name] = one
+                glances[name] = one
         begin = piece.first
         for frame in piece.frames(tuple(looks)):
             held, within = beside.of(slice(begin, begin + len(frame)))
@@ -99,8 +99,8 @@ class _Columns:
                 (name,) = looks
                 one = _untouched(piece, name, hints[name])
                 if one is not None:
-                    return cls({**told, name: one})
-        return cls({**told, **{name: look.all() for name, look in looks.items()}})
+                    return cls({**glances, name: one})
+        return cls({**glances, **{name: look.all() for name, look in looks.items()}})
 
     def __add__(self, other: _Columns) -> _Columns:
         both = dict(self.each)

@@ -261,8 +261,8 @@ def select(
     asked = candidates(component, n_components, structures, families, rows=row_count(data))
     groups = Groups.of(asked, data, weights, prior, random_state, folds)
     names = names_of_data(data, without=weights)
-    told = None if callback is None else lambda some: [callback(_row(_named(one, names))) for one in some]
-    found, alerts = search(groups, workers, told)
+    report = None if callback is None else lambda some: [callback(_row(_named(one, names))) for one in some]
+    found, alerts = search(groups, workers, report)
     found = [_named(one, names) for one in found]
     layout = layout_of(data, found[0].fit.names) if found else ()
     found = [replace(one, fit=like_data(one.fit, data, layout)) for one in found]

@@ -2,7 +2,7 @@
 
 A JSON array is a tuple. An object has one of the tags below, or is a value of the library, which ``inner`` knows.
 
-Two kinds of files rest on this. A model file (`suffice.io`) is for persons and for strangers: its numbers can be read,
+Two kinds of files rest on this. A model file (`suffice.io`) may come from anyone: its numbers can be read,
 its values are made by their constructors, and it means the same wherever it is opened. A checkpoint (`core.encoding`)
 is for the one fit that goes on with it, to the bit and several times a second: arrays are bytes with their layout in
 memory, along which sums are taken, values are their fields as they stood, the caller's own families among them, and a

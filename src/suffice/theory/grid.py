@@ -54,7 +54,7 @@ def _of_mixture(mixture: Mixture) -> Iterator[Any]:
             components[place] = point
             yield mixture.with_components(components, mixture.weights)
     if "weights" in mixture.free:
-        for weights in _shares(np.asarray(mixture.weights)):
+        for weights in _moved_probabilities(np.asarray(mixture.weights)):
             yield replace(mixture, weights=weights)
 
 
@@ -80,9 +80,9 @@ def _of_vectors(truth: Family) -> Iterator[Any]:
             yield from _moved(truth, ({name: value * factor} for factor in (0.5, 0.75, 1.5, 2.0)))
         elif domain.rule is not None:
             for cell in np.ndindex(value.shape[:-1]):
-                for shares in _shares(value[cell]):
+                for probabilities in _moved_probabilities(value[cell]):
                     moved = value.copy()
-                    moved[cell] = shares
+                    moved[cell] = probabilities
                     yield from _moved(truth, [{name: moved}])
         else:
             yield from _moved(truth, _entries(truth, name, value, domain))
@@ -107,12 +107,12 @@ def _ends(value: float, reach: float, domain: Domain) -> tuple[float, float]:
     return low, high
 
 
-def _shares(shares: Array) -> Iterator[Array]:
+def _moved_probabilities(probabilities: Array) -> Iterator[Array]:
     """Probabilities moved half-way to each corner, and half-way away from it."""
-    for corner in np.eye(len(shares)):
-        if shares @ corner < 1:
-            yield 0.5 * (shares + corner)
-            left = shares * (1 - 0.5 * corner)
+    for corner in np.eye(len(probabilities)):
+        if probabilities @ corner < 1:
+            yield 0.5 * (probabilities + corner)
+            left = probabilities * (1 - 0.5 * corner)
             yield left / left.sum()
 
 

@@ -20,7 +20,7 @@ from suffice.theory.paths import Path, display_name, domain_at, family_at, param
 from suffice.types import Rows
 
 PASSES = 1000
-HIGHER = 1e-7  # relative rise of log L that is another maximum, not the end of the same climb
+HIGHER = 1e-7  # relative rise of log L that is another maximum, not the end of the same run
 STARTS = 3  # maxima from which EM is begun
 ROUNDS = 5  # times that a profile is begun again because a higher maximum was found
 TOLERANCE = 1e-10  # relative change of log L at which a run ends
@@ -42,7 +42,7 @@ class HeldWeight(Mixture, register=False):
 class MixtureProfile:
     """Log L at a value of one parameter of a mixture, the others at their best."""
 
-    rounding = 1e-6  # relative accuracy of the ends of an interval: climbs end where log L is flat
+    rounding = 1e-6  # relative accuracy of the ends of an interval: runs end where log L is flat
 
     def __init__(self, mixture: Mixture, rows: Rows, weights: Weights, path: Path) -> None:
         """Find the maximum next to the given mixture; where its components are equal, that of a fit."""
