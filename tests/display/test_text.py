@@ -181,7 +181,7 @@ def test_components_are_columns_and_cells_are_read_as_their_family_is(mixture):
     assert [top in line_of(page, "kind") for top in tops] == [True] * 3
 
 
-def test_a_portrait_holds_the_numbers_of_the_page(mixture):
+def test_a_summary_holds_the_numbers_of_the_page(mixture):
     seen = summarize(mixture)
     rows = {row.column: row for row in seen.rows}
     assert [head.share for head in seen.components] == mixture.weights.tolist()

@@ -264,8 +264,8 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         self.degrees_of_freedom_ = float(degrees[0]) if self.covariance_type == "tied" else degrees
         self.weight_concentration_ = shares.concentrations
 
-    _twin = ("sklearn.mixture", "BayesianGaussianMixture")
-    _twin_attributes = (*GAUSSIAN, *PROGRESS, *BELIEFS, *PRIOR)
+    _sklearn_class = ("sklearn.mixture", "BayesianGaussianMixture")
+    _sklearn_attributes = (*GAUSSIAN, *PROGRESS, *BELIEFS, *PRIOR)
     _settable = (*GAUSSIAN, *BELIEFS)
     _as_rows = (*GAUSSIAN, "mean_prior_", "covariance_prior_")
 

@@ -64,8 +64,8 @@ class CategoricalNB(DiscreteShell):
         "alpha": [AT_LEAST_ZERO],
         "min_categories": [None, "array-like", interval(Integral, 1, None)],
     }
-    _twin = ("sklearn.naive_bayes", "CategoricalNB")
-    _twin_attributes = (*DiscreteShell._twin_attributes[:4], "category_count_", "n_categories_")  # noqa: SLF001 (its own)
+    _sklearn_class = ("sklearn.naive_bayes", "CategoricalNB")
+    _sklearn_attributes = (*DiscreteShell._sklearn_attributes[:4], "category_count_", "n_categories_")  # noqa: SLF001 (its own)
 
     def __init__(
         self,

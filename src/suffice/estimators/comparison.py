@@ -99,7 +99,7 @@ def standard_error(values: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Lead:
-    """How much lower the held-out error of a twin is than that of the generative model: arrays (sizes,).
+    """The held-out error of the generative model less that of a discriminative one: arrays (sizes,).
 
     ``gain`` is the difference, ``se`` its standard error: over splits or over rows, whichever is larger.
     """
@@ -137,7 +137,7 @@ class Reliability:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """A generative classifier beside its discriminative twins; print it for the tables.
+    """A generative classifier compared with discriminative ones; print it for the tables.
 
     Attributes
     ----------
@@ -156,10 +156,10 @@ class Comparison:
     curves
         ``{name: Curve}``, held-out error and log-loss by number of training rows.
     leads
-        ``{name: Lead}`` of the twins, how much lower their error is than that of the generative model.
+        ``{name: Lead}`` of the discriminative models, how much lower their error is than that of the generative model.
     crossover
-        ``{name: size}`` of the twins: the first number of rows from which on that lead is more than its standard
-        error; None where none was seen.
+        ``{name: size}`` of the discriminative models: the first number of rows from which on that lead is more than
+        its standard error; None where none was seen.
     boundaries
         ``{name: Boundary}`` (w, b) as learned from all rows; None where the log-odds are not linear in the columns.
     calibration
@@ -193,7 +193,7 @@ class Comparison:
 
     @property
     def crossover(self) -> dict[str, int | None]:
-        """From which number of rows on each twin is better."""
+        """The number of rows from which on each discriminative model is better."""
         return {name: lead.crossover for name, lead in self.leads.items()}
 
     @property

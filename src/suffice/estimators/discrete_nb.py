@@ -16,7 +16,7 @@ from suffice.distributions.tokens import Above, Flags, Tokens
 from suffice.errors import ParameterError
 from suffice.estimators import validation as checks
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.to_sklearn import ScikitLearnTwin
+from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.estimators.validation import AT_LEAST_ZERO, interval, refuse_infinite, rules_of, telling_text
 from suffice.types import Array, Data
 
@@ -24,7 +24,7 @@ LEAST_ALPHA = 1e-10
 SURE = 1e-5  # what probabilities that a caller sets may miss of a sum of 1
 
 
-class DiscreteShell(ScikitLearnTwin, BayesShell):
+class DiscreteShell(ToScikitLearn, BayesShell):
     """What naive Bayes over counts shares: the options of scikit-learn's classes, and what they stand for."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -66,7 +66,7 @@ class DiscreteShell(ScikitLearnTwin, BayesShell):
             alpha = np.maximum(alpha, LEAST_ALPHA)
         return np.asarray(alpha)
 
-    _twin_attributes: ClassVar[tuple[str, ...]] = (
+    _sklearn_attributes: ClassVar[tuple[str, ...]] = (
         *("classes_", "class_count_", "class_log_prior_", "feature_log_prob_"),
         "feature_count_",
     )
@@ -134,7 +134,7 @@ class BernoulliNB(DiscreteShell):
         **rules_of(DiscreteShell),
         "binarize": [None, interval(Real, 0.0, None)],
     }
-    _twin = ("sklearn.naive_bayes", "BernoulliNB")
+    _sklearn_class = ("sklearn.naive_bayes", "BernoulliNB")
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class MultinomialNB(DiscreteShell):
     array(['a'], dtype='<U1')
     """
 
-    _twin = ("sklearn.naive_bayes", "MultinomialNB")
+    _sklearn_class = ("sklearn.naive_bayes", "MultinomialNB")
     _draws_rows = False  # how many words a row has is not learned
 
     def __init__(

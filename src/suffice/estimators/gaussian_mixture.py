@@ -236,7 +236,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         others = f" And {len(degenerate) - 1} more such alerts, in alerts_." if degenerate[1:] else ""
         warnings.warn(f"{type(self).__name__}: {degenerate[0].text}{others}", ConvergenceWarning, stacklevel=6)
 
-    _twin = ("sklearn.mixture", "GaussianMixture")
+    _sklearn_class = ("sklearn.mixture", "GaussianMixture")
 
     def _n_parameters(self) -> int:
         """Number of free parameters, under the name that public code uses."""

@@ -1,4 +1,4 @@
-"""Pictures of columns: what was fitted beside what was observed, and what sets the components apart."""
+"""Pictures of columns: fitted and observed distributions, and how components differ."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TICKS = 40  # rows that have a tick each
 
 # ---- fitted and observed --------------------------------------------------------------------------------------------
 def fitted(found: Any, data: Data = None, *, columns: Any = None, ax: Axes | None = None) -> Any:
-    """Draw what was fitted beside what was observed, a panel for each column.
+    """Draw the fitted and the observed distribution, a panel for each column.
 
     Numbers: a histogram (and a tick for each of few rows), the density of the whole model and each component's share of
     it. Counts: the same with a bar for each number. Labels: the observed share of each level above the fitted one,

@@ -82,14 +82,14 @@ def _matrix(view: ModelView, chosen: list[Column], rows: int) -> Any:
             cross(few, places[b], places[a], made[a, b])
         _edges(made[a, b], chosen[b], chosen[a], bottom=a == d - 1, left=b == 0)
     for c in range(d):  # one range for each column, across and up
-        below, beside = [made[a, c] for a in range(c, d)], [made[c, b] for b in range(c)]
-        ends = [one.get_xlim() for one in below] + [one.get_ylim() for one in beside]
+        below, left = [made[a, c] for a in range(c, d)], [made[c, b] for b in range(c)]
+        ends = [one.get_xlim() for one in below] + [one.get_ylim() for one in left]
         if _crowded(chosen[c]) == "clip":
             ends = ends[:1]  # those of the diagonal, which counts the rows beyond
         low, high = (min(low for low, _ in ends), max(high for _, high in ends))
         for one in below:
             one.set_xlim(low, high)
-        for one in beside:
+        for one in left:
             one.set_ylim(low, high)
     _key(sheet, few, view.n)
     return made
@@ -167,7 +167,7 @@ def _diagonal(view: ModelView, column: Column, ax: Axes) -> None:
 
 
 def _upright(view: ModelView, column: Column, ax: Axes) -> None:
-    """The observed share of each level, and beside it the fitted one, made of the components'."""
+    """The observed share of each level, and next to it the fitted one, made of the components'."""
     place = np.arange(len(column.levels))
     if column.cells is not None:
         ax.bar(place - 0.2, column.observed, 0.36, color=GREY, alpha=0.75)

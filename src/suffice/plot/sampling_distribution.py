@@ -1,4 +1,4 @@
-"""Pictures of sampling distributions: the estimates of many samples beside the truth."""
+"""Pictures of sampling distributions: the estimates of many samples, and the truth."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def sampling(found: Sampling, axes: Any = None) -> Any:
         raise ParameterError(msg)
     numbers = list(_numbers(found.draws, found.truth))[:MOST]
     if axes is None:
-        beside = across(len(numbers))
-        down = -(-len(numbers) // beside)
-        sheet = figure(max(3.6 * beside + 0.4, 5.4), 2.9 * down + 0.5)
-        panels = tuple(sheet.subplots(down, beside, squeeze=False).flat)
+        columns = across(len(numbers))
+        rows = -(-len(numbers) // columns)
+        sheet = figure(max(3.6 * columns + 0.4, 5.4), 2.9 * rows + 0.5)
+        panels = tuple(sheet.subplots(rows, columns, squeeze=False).flat)
         made = panels[: len(numbers)]
         for spare in panels[len(numbers) :]:
             spare.remove()

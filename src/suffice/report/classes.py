@@ -1,4 +1,4 @@
-"""What a page shows of a classifier beside its classes: whom it confuses, how sure it may be, and why."""
+"""Confusion, calibration and explanations of a classifier."""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ class Page:
         return f"{text[:1].upper()}{text[1:]}."
 
     def simulated(self) -> dict[str, Any]:
-        """Rows that the model draws, beside the real ones."""
+        """Rows drawn from the model, compared with the real ones."""
         try:
             drawn, n = simulated.simulate(self.view, self.seed)
         except (SufficeError, NotImplementedError) as error:

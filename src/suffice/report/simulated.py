@@ -1,4 +1,4 @@
-"""Rows that the model draws beside the real ones: what they agree in, and what the model misses."""
+"""Rows drawn from the model compared with the real ones."""
 
 from __future__ import annotations
 

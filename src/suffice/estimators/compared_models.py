@@ -1,4 +1,4 @@
-"""A generative classifier and its discriminative twins behind one interface: learn, score, and tell the boundary."""
+"""Generative and discriminative classifiers behind one interface: learn, score, and the boundary."""
 
 from __future__ import annotations
 
