@@ -147,7 +147,7 @@ def impute(model: str, files: tuple[str, ...], draw: bool, seed: int, out: str |
     with Rows(out, as_json=as_json) as answers:
         for number, part in enumerate(frames(opened(files))):
             frame = _with_room(part, found.layout)
-            rows = _imputed(found, frame, [seed, number] if draw else None)
+            rows = _impute(found, frame, [seed, number] if draw else None)
             before, after = _holes(frame), _holes(rows)
             filled, left = filled + before - after, left + after
             answers.write(rows)
@@ -189,7 +189,7 @@ def _with_room(frame: Any, layout: tuple[tuple[Any, ...], ...]) -> Any:
     return frame
 
 
-def _imputed(found: Any, frame: Any, seed: Any) -> Any:
+def _impute(found: Any, frame: Any, seed: Any) -> Any:
     """The frame with its holes filled, in its own columns."""
     import numpy as np
 

@@ -121,7 +121,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
             raise DataError(msg)
         return rows
 
-    def _asked(self, X: Any) -> tuple[Any, Any]:
+    def _read_for_answer(self, X: Any) -> tuple[Any, Any]:
         """The learned mixture, and rows that it is asked about."""
         check_is_fitted(self)
         return self.distribution_, self._rows(X)
@@ -341,17 +341,17 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """The most probable component of each row, (n,)."""
-        mixture, rows = self._asked(X)
+        mixture, rows = self._read_for_answer(X)
         return np.asarray(mixture.predict(rows))
 
     def predict_proba(self, X: Any) -> Array:
         """The probability that each component made a row, (n, k)."""
-        mixture, rows = self._asked(X)
+        mixture, rows = self._read_for_answer(X)
         return self._in_precision(mixture.predict_proba(rows), X)
 
     def score_samples(self, X: Any) -> Array:
         """Log density of each row, (n,)."""
-        mixture, rows = self._asked(X)
+        mixture, rows = self._read_for_answer(X)
         return self._in_precision(mixture.log_prob(rows), X)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -367,7 +367,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
             raise ValueError(msg)
         rows, who = self._source.sample_with_components(n_samples, generator(self.random_state))
         order = np.argsort(who, kind="stable")
-        return _taken(rows, order), who[order]
+        return _take(rows, order), who[order]
 
     def __sklearn_tags__(self) -> Any:
         """Tell that missing cells are welcome."""
@@ -387,7 +387,7 @@ def warn_of_interruption(estimator: Any, runs: int, asked: int, level: int) -> N
     warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=level)
 
 
-def _taken(rows: Any, order: Array) -> Any:
+def _take(rows: Any, order: Array) -> Any:
     if isinstance(rows, dict):
-        return {name: _taken(column, order) for name, column in rows.items()}
+        return {name: _take(column, order) for name, column in rows.items()}
     return rows[order]

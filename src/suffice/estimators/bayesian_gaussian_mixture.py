@@ -198,11 +198,11 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         return (
             last
             if self._unchanged
-            else posterior_of(last, last.suffstats(rows, weights), self._believed(rows, weights))
+            else posterior_of(last, last.suffstats(rows, weights), self._components_prior(rows, weights))
         )
 
     # ---- the prior ------------------------------------------------------------------------------------------------
-    def _believed(self, rows: Array, weights: Weights) -> dict[str, Any]:
+    def _components_prior(self, rows: Array, weights: Weights) -> dict[str, Any]:
         """The prior of the weights and of the components."""
         (_, d), k = rows.shape, self.n_components
         shape, every = SHAPES[self.covariance_type], MultivariateNormal().first_statistics(rows, weights)
@@ -238,7 +238,7 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         del prior
         refuse_large(model, rows, weights)
         stats = tag_assignments(model, *self._first(rows, weights, rng))
-        believed = self._believed(rows, weights)
+        believed = self._components_prior(rows, weights)
         return posterior_of(model, stats if self._given_order else largest_first(stats), believed)
 
     def _first(self, rows: Array, weights: Weights, rng: Any) -> tuple[Array, Weights]:
@@ -300,5 +300,5 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
 
         That is less than its log density, which ``distribution_.predictive.log_prob(X)`` gives.
         """
-        mixture, rows = self._asked(X)
+        mixture, rows = self._read_for_answer(X)
         return self._in_precision(mixture.row_bounds(rows), X)

@@ -179,7 +179,7 @@ class _Tally:
             if self.model.unbounded:
                 fitted = self.model.scores(learned, data.rows(train, raw=self.model.raw), data.classes)
                 self.perfect |= {int(size)} if (fitted.argmax(axis=1) == data.codes[train]).all() else set()
-        return wrong, loss, _binned(np.exp(found), truth, weight) if self.model.probable else np.zeros((3, BINS))
+        return wrong, loss, _bin(np.exp(found), truth, weight) if self.model.probable else np.zeros((3, BINS))
 
     def curve(self, steps: Array) -> Curve:
         """Errors and log-losses of the splits so far."""
@@ -253,7 +253,7 @@ def _split(data: Rows, order: Array, held: int, steps: Array, tallies: list[_Tal
         one.bins += bins
 
 
-def _binned(proba: Array, truth: Array, weight: Array) -> Array:
+def _bin(proba: Array, truth: Array, weight: Array) -> Array:
     """Weight, weighted probability and weighted truth of each bin of probability, (3, bins)."""
     if proba.shape[1] == 2:
         p, right = proba[:, 1], truth == 1

@@ -43,7 +43,7 @@ class Design:
         names: list[str] = []
         for name, values in columns.items():
             with naming(Columns.named(name)):
-                part, levels = _numbered(values, owner)
+                part, levels = _as_numbers(values, owner)
             parts.append(part)
             names += [str(name)] if levels is None else [f"{name}={level}" for level in levels]
         matrix = np.concatenate(parts, axis=1)
@@ -63,7 +63,7 @@ class Design:
             )
 
 
-def _numbered(values: Array, owner: str) -> tuple[Array, tuple[Any, ...] | None]:
+def _as_numbers(values: Array, owner: str) -> tuple[Array, tuple[Any, ...] | None]:
     """A column as numbers (n, 1), or labels as (n, levels − 1) and the levels."""
     array = cells(values, owner)
     if array.ndim != 1:

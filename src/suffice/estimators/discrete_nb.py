@@ -156,11 +156,11 @@ class BernoulliNB(DiscreteShell):
         del classes
         return Flags()
 
-    def _believed(self) -> Any:
+    def _components_prior(self) -> Any:
         alpha = self._smoothing()
         return {"components": Beta(1.0 + alpha, 1.0 + alpha)} if alpha.any() else None
 
-    def _validated(self, X: Data, *, reset: bool) -> Any:
+    def _validate(self, X: Data, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
         with telling_text(X, type(self).__name__):
             rows = checks.validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
@@ -246,12 +246,12 @@ class MultinomialNB(DiscreteShell):
         del classes
         return Tokens()
 
-    def _believed(self) -> Any:
+    def _components_prior(self) -> Any:
         alpha = self._smoothing()
         wide = np.broadcast_to(1.0 + alpha, self.n_features_in_)
         return {"components": Dirichlet(np.array(wide))} if alpha.any() else None
 
-    def _validated(self, X: Data, *, reset: bool) -> Any:
+    def _validate(self, X: Data, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
         with telling_text(X, type(self).__name__):
             rows = checks.validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
@@ -280,7 +280,7 @@ class MultinomialNB(DiscreteShell):
             self.feature_log_prob_ = np.log(self.distribution_.components.probs[:, 0])
 
     def _components(self) -> Any:
-        probs = normalised(self.feature_log_prob_, "feature_log_prob_")[:, None]
+        probs = normalise(self.feature_log_prob_, "feature_log_prob_")[:, None]
         last = self.__dict__.get("distribution_")
         return Tokens(probs=probs) if last is None else replace(last.components, probs=probs)
 
@@ -292,7 +292,7 @@ class MultinomialNB(DiscreteShell):
         return tags
 
 
-def normalised(log_probs: Any, name: str) -> Array:
+def normalise(log_probs: Any, name: str) -> Array:
     """Probabilities (k, levels) whose logarithms a caller set; refused where those of a class do not sum to 1."""
     probs = np.exp(np.array(log_probs, dtype=np.float64))
     total = probs.sum(axis=-1, keepdims=True)

@@ -27,7 +27,7 @@ from suffice.types import Alert, Data, Rows, Seed
 class FitShell(Asking, Criteria, MixtureShell):
     """An estimator whose ``fit`` is `suffice.fit` and which keeps its answer in ``fit_``.
 
-    A subclass says in ``_reader`` what mixture it learns, and in ``_validated`` what it takes for data.
+    A subclass says in ``_reader`` what mixture it learns, and in ``_validate`` what it takes for data.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -64,7 +64,7 @@ class FitShell(Asking, Criteria, MixtureShell):
         self.verbose = verbose
         self.verbose_interval = verbose_interval
 
-    def _validated(self, X: Data, *, reset: bool, least: int) -> Any:
+    def _validate(self, X: Data, *, reset: bool, least: int) -> Any:
         """What the caller gave, checked as scikit-learn checks it."""
         return self._numbers(X, reset=reset, least=least)
 
@@ -76,7 +76,7 @@ class FitShell(Asking, Criteria, MixtureShell):
         return self._reader(rows).for_data(rows)
 
     def _rows(self, X: Data, *, reset: bool = False, least: int = 1) -> Any:
-        checked = self._validated(X, reset=reset, least=least)
+        checked = self._validate(X, reset=reset, least=least)
         return (self._reader(checked) if reset else self.distribution_).read(checked)
 
     def _begin(self, model: Family, rows: Rows, weights: Weights, rng: np.random.Generator, prior: Any) -> Any:
@@ -84,7 +84,7 @@ class FitShell(Asking, Criteria, MixtureShell):
 
     def _learn(self, X: Data, sample_weight: Data) -> Any:
         every = self._rows(X, reset=True)
-        weights, rows = _counted(row_weights(sample_weight, every), every)
+        weights, rows = _without_zero_weights(row_weights(sample_weight, every), every)
         model = self._prototype(rows)
         if len(every) < model.n:
             msg = f"Expected n_samples >= n_components but got n_components = {model.n}, n_samples = {len(every)}"
@@ -141,7 +141,7 @@ class FitShell(Asking, Criteria, MixtureShell):
         self.weights_ = self.distribution_.weights.copy()
 
 
-def _counted(weights: Weights, rows: Rows) -> tuple[Weights, Any]:
+def _without_zero_weights(weights: Weights, rows: Rows) -> tuple[Weights, Any]:
     """Weights and rows without those of weight 0: they bring no level of a label."""
     if weights.values is None or weights.values.all():
         return weights, rows

@@ -80,7 +80,7 @@ class GaussianNB(ToScikitLearn, BayesShell):
         del classes
         return Normal()
 
-    def _refined(self, model: Any, stats: Any, seen: Any) -> Any:
+    def _refine(self, model: Any, stats: Any, seen: Any) -> Any:
         del seen
         spread = pooled(stats.components).var[0]
         self.epsilon_ = np.minimum(self.var_smoothing * spread.max(), CAP * spread)

@@ -69,7 +69,7 @@ class GaussianAttributes(ToScikitLearn, FittedAttributes):
     _sklearn_attributes: ClassVar[tuple[str, ...]] = (*GAUSSIAN, *PROGRESS)
     covariance_type: str
     n_components: int
-    _asked: Any
+    _read_for_answer: Any
 
     def _sklearn_options(self) -> dict[str, Any]:
         options = super()._sklearn_options()
@@ -77,7 +77,7 @@ class GaussianAttributes(ToScikitLearn, FittedAttributes):
 
     def _estimate_log_prob(self, X: Data) -> Array:
         """Log density of each row under each component, (n, k), under the name that public code uses."""
-        mixture, rows = self._asked(X)
+        mixture, rows = self._read_for_answer(X)
         return np.asarray(mixture.scores(mixture.read(rows)) - mixture.log_weights)
 
     def _set_parameters(self, changed: frozenset[str]) -> tuple[Array, Array, Array]:

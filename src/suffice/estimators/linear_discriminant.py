@@ -227,8 +227,8 @@ class LinearDiscriminantAnalysis(ToScikitLearn, ClassNamePrefixFeaturesOutMixin,
         if not {"coef_", "intercept_"}.isdisjoint(self.__dict__.get(BY_HAND, ())):
             slopes = np.asarray(self.coef_, dtype=np.float64)
             offsets = np.asarray(self.intercept_, dtype=np.float64) + slopes @ self._origin
-        rows = self._validated(X, reset=False)
-        scores = self._moved(rows, slopes.T) + offsets
+        rows = self._validate(X, reset=False)
+        scores = self._project(rows, slopes.T) + offsets
         holes = np.flatnonzero(np.isnan(scores[:, 0]))
         if len(holes):  # by the cells that they have
             joint = self.distribution_.log_joint(rows[holes])
@@ -238,11 +238,11 @@ class LinearDiscriminantAnalysis(ToScikitLearn, ClassNamePrefixFeaturesOutMixin,
     def transform(self, X: Data) -> Array:
         """Rows along the axes that tell the classes apart, (n, at most n_components); missing cells as expected."""
         check_is_fitted(self)
-        rows = np.asarray(self._validated(X, reset=False))
-        whole = self._completed(self.distribution_, rows)
+        rows = np.asarray(self._validate(X, reset=False))
+        whole = self._complete(self.distribution_, rows)
         axes = self.scalings_[:, : self._n_features_out]
-        return np.asarray(self._in_precision(self._moved(whole, axes), X))
+        return np.asarray(self._in_precision(self._project(whole, axes), X))
 
-    def _moved(self, rows: Array, axes: Array) -> Array:
+    def _project(self, rows: Array, axes: Array) -> Array:
         """(rows − origin) · axes."""
         return np.asarray(local.fill(lambda part: (rows[part] - self._origin) @ axes, len(rows), rows.shape[1]))

@@ -14,7 +14,7 @@ from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.errors import ParameterError
 from suffice.estimators.attributes import SHOWN
 from suffice.estimators.discriminant import Discriminant
-from suffice.estimators.targets import checked_priors
+from suffice.estimators.targets import check_priors
 from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.estimators.validation import SHARE, one_of, rules_of
 from suffice.numerics.low_rank import LowRank
@@ -192,7 +192,7 @@ class QuadraticDiscriminantAnalysis(ToScikitLearn, Discriminant):
         mean = np.array(self.means_, dtype=np.float64)
         values, axes = (np.array(one, dtype=np.float64) for one in (self.scalings_, self.rotations_))
         stack = MultivariateNormal(mean, np.einsum("kij,kj,klj->kil", axes, values, axes, optimize=True))
-        weights = checked_priors(self.priors_, self.classes_) if "priors_" in changed else None
+        weights = check_priors(self.priors_, self.classes_) if "priors_" in changed else None
         return self._with_components(stack, mean.shape[1], weights)
 
     def _check_rows(self, count: Array) -> None:

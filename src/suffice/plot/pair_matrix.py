@@ -84,7 +84,7 @@ def _matrix(view: ModelView, chosen: list[Column], rows: int) -> Any:
     for c in range(d):  # one range for each column, across and up
         below, left = [made[a, c] for a in range(c, d)], [made[c, b] for b in range(c)]
         ends = [one.get_xlim() for one in below] + [one.get_ylim() for one in left]
-        if _crowded(chosen[c]) == "clip":
+        if _is_crowded(chosen[c]) == "clip":
             ends = ends[:1]  # those of the diagonal, which counts the rows beyond
         low, high = (min(low for low, _ in ends), max(high for _, high in ends))
         for one in below:
@@ -109,7 +109,7 @@ def cross(view: ModelView, across: int, up: int, ax: Axes) -> Any:
             if mine.any():
                 look = {"s": 3 + 11 * sure[mine], "alpha": 0.18 + 0.5 * sure[mine], "lw": 0, "marker": marker(i)}
                 ax.scatter(x[mine], y[mine], color=colour(i), rasterized=True, **look)
-    logarithmic = [_crowded(column) == "log" for column in columns]
+    logarithmic = [_is_crowded(column) == "log" for column in columns]
     if "label" not in {columns[0].kind, columns[1].kind} and not any(logarithmic):
         for j, i in drawn:
             _ellipses(view, across, up, j, colour(i), ax)
@@ -125,7 +125,7 @@ def cross(view: ModelView, across: int, up: int, ax: Axes) -> Any:
     return ax
 
 
-def _crowded(column: Column) -> str:
+def _is_crowded(column: Column) -> str:
     """How a column is drawn whose rows would stand in one place: see :func:`suffice.plot.curves.crowded`."""
     return "" if column.kind == "label" or column.cells is None else crowded(column.cells[column.seen])
 

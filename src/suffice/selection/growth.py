@@ -53,7 +53,7 @@ def _from_smaller(group: Group, smaller: Found, found: Found) -> Found:
     if isinstance(group.rows, Streamed):  # responsibilities of all rows are not for memory
         return found
     if _nested(found) and height < smaller.fit.log_likelihood - NONE * abs(smaller.fit.log_likelihood):
-        found = _better(group, found, trials.learned(_doubled(group, smaller.fit.distribution, found.candidate.n)))
+        found = _better(group, found, trials.learned(_double(group, smaller.fit.distribution, found.candidate.n)))
     return found
 
 
@@ -79,7 +79,7 @@ def _splits(responsibilities: Array, places: Array, held: Array, n: int) -> Iter
         yield found
 
 
-def _doubled(group: Group, mixture: Mixture, n: int) -> Array:
+def _double(group: Group, mixture: Mixture, n: int) -> Array:
     """Responsibilities (rows, n) that are as good as the smaller mixture: its widest component twice, nearly."""
     held = group.weights.dense()[:, 0]
     places, responsibilities = np.asarray(points(group.rows, held)), np.asarray(mixture.predict_proba(group.rows))

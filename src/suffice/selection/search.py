@@ -60,7 +60,7 @@ class Groups:
             key = candidates[0].line
             if key not in read:
                 sizes = [group[0].n for group in asked if group[0].line == key]
-                read[key] = _prepared(mixture, data, weights, seed, sizes)
+                read[key] = _prepare(mixture, data, weights, seed, sizes)
             rows, checked, small, views, joined = read[key]
             resolved = mixture.resolve_prior(prior, rows, checked)
             own = np.random.default_rng([seed % (1 << 32), mixture.n])
@@ -73,7 +73,7 @@ class Groups:
         return cls(tuple(groups))
 
 
-def _prepared(mixture: Any, data: Any, weights: Any, seed: int, sizes: list[int]) -> Any:
+def _prepare(mixture: Any, data: Any, weights: Any, seed: int, sizes: list[int]) -> Any:
     """Rows, weights, their picture, views of it in which starts are found, and its groups of several sizes."""
     rows = read(mixture, data, without=weights)
     checked = weights_of(data, weights, len(rows))
@@ -185,13 +185,13 @@ def _agreement(left: Array, right: Array, held: Array) -> float:
 def searched(group: Group) -> list[Found]:
     """Fit every candidate of a group."""
     try:
-        return _searched(group)
+        return _search_group(group)
     except DataError:
         group.candidates[0].mixture.for_data(group.rows).components.suffstats(group.rows, group.weights)
         raise  # what names the row of the data was raised before, not that of the picture
 
 
-def _searched(group: Group) -> list[Found]:
+def _search_group(group: Group) -> list[Found]:
     with blas.one_thread():  # its threads would change bits, and compete with other workers
         trials = [Trials(group, candidate) for candidate in group.candidates]
         for one in trials:

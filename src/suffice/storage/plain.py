@@ -240,7 +240,7 @@ _LABELS: dict[str, Callable[[Any], Any]] = {
 def _read_scalar(node: dict[str, Any], path: str, inner: Reader) -> Any:
     if node["dtype"] == "object":
         raise refused(path, "a NumPy scalar is a number, text or a date.")
-    return _filled([node["scalar"]], node["dtype"], path, inner)[0]
+    return _fill([node["scalar"]], node["dtype"], path, inner)[0]
 
 
 def _read_array(node: dict[str, Any], path: str, inner: Reader) -> Array:
@@ -250,10 +250,10 @@ def _read_array(node: dict[str, Any], path: str, inner: Reader) -> Array:
     room = 0 if cells else ALIKE * math.prod(size or 1 for size in shape)
     if math.prod(shape) != len(cells) or not budget.takes("cells", room):
         raise refused(path, f"an array of the shape {shape!r:.60} does not have the {len(cells)} cells that are here.")
-    return _filled(cells, node["dtype"], path, inner).reshape(shape)
+    return _fill(cells, node["dtype"], path, inner).reshape(shape)
 
 
-def _filled(cells: list[Any], dtype: Any, path: str, inner: Reader) -> Array:
+def _fill(cells: list[Any], dtype: Any, path: str, inner: Reader) -> Array:
     """An array (n,) of a type, or the reason why the cells are not of it."""
     if dtype == "object":
         _refuse_giants(cells, path)

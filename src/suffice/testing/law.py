@@ -89,14 +89,14 @@ def same_statistics(got: Any, expected: Any, tolerance: float, what: str) -> Non
         got, expected = got + expected * 0.0, expected + got * 0.0  # both on the union of their levels
         close(got.on(expected.levels), expected.count, tolerance, f"{what}: count")
         return
-    left, right = _told(got), _told(expected)
+    left, right = _arrays(got), _arrays(expected)
     for name, value in right.items():
         finite = np.abs(value[np.isfinite(value)])
         scale = max(float(finite.max(initial=0.0)), 1e-300)
         close(left[name], value, tolerance, f"{what}: {name}", scale=max(scale, 1.0))
 
 
-def _told(stats: Any) -> dict[str, Array]:
+def _arrays(stats: Any) -> dict[str, Array]:
     values = {f.name: getattr(stats, f.name) for f in fields(stats)} if is_dataclass(stats) else vars(stats)
     values = {name: np.asarray(v, dtype=float) for name, v in values.items() if isinstance(v, np.ndarray)}
     if {"centre", "shift"} <= set(values):

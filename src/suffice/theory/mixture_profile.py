@@ -99,7 +99,7 @@ class MixtureProfile:
     def _place(self) -> int:
         return int(next(step for step in self.path if not isinstance(step, str)))
 
-    def _held(self, start: Any, value: float) -> Any:
+    def _hold(self, start: Any, value: float) -> Any:
         moved = with_parameter(start, self.path, value)
         if self.path[0] == "weights":
             return HeldWeight(moved.components, weights=moved.weights, floors=moved.floors, held=(self.path[1], value))
@@ -129,7 +129,7 @@ class MixtureProfile:
     def _height(self, start: Any, value: float) -> float:
         """Log L at the value, where EM begins at one of the maxima."""
         try:
-            learned = self._learn(self._held(start, value))
+            learned = self._learn(self._hold(start, value))
         except DataError:  # this value excludes some rows
             return -np.inf
         height = self._log_likelihood(learned)
