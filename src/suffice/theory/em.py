@@ -134,7 +134,8 @@ def _mixture(model: Distribution | Fit, who: str) -> Any:
 def _responsibilities(given: object, n: int, k: int) -> Array:
     responsibilities = Weights.of(given, n).dense() if isinstance(given, OneHot) else np.asarray(given, dtype=float)
     if responsibilities.shape != (n, k):
-        msg = f"Q has shape (rows, components) = ({n}, {k}); got {responsibilities.shape}."
+        got = responsibilities.shape
+        msg = f"Q has a row for each of the {n} rows and a column for each of the {k} components; got {got}."
         raise DataError(msg)
     if not (responsibilities >= 0).all():
         msg = "Q holds probabilities, numbers of at least 0."
