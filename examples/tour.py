@@ -65,8 +65,8 @@ def heavy_tails() -> None:
 
 
 def half_lives() -> None:
-    """A thousand half-lives of two kinds of particles, and nobody saw which was which."""
-    title("Two kinds of particles, not told apart: EM")
+    """A thousand half-lives of two kinds of particles, and which is which is not known."""
+    title("A mixture of two kinds of particles: EM")
     truth = sf.Mixture([sf.Normal(4, 0.8), sf.Normal(8, 2)], weights=[0.3, 0.7])
     lives = truth.sample(1000, random_state=3)
     print(sf.fit(sf.Mixture(sf.Normal(), 2), lives, random_state=0))

@@ -150,12 +150,12 @@ def test_a_column_without_values_is_missing_as_a_whole(run, tmp_path):
 
 def test_lines_that_go_on_look_like_their_beginning():
     page = styled(
-        "Mixture of 2 components, 9 cells\n  missing\nconverged\n  tells: how much\n  it is\n  what sets them apart:"
+        "Mixture of 2 components, 9 cells\n  missing\nconverged\n  info: how much\n  it is\n  what sets them apart:"
     )
     styles = {page.plain[span.start : span.end].strip(): str(span.style) for span in page.spans}
     assert styles == {
         "Mixture of 2 components, 9 cells": "bold",
         "missing": "bold",
-        "tells: how much": "dim",
+        "info: how much": "dim",
         "it is": "dim",
     }

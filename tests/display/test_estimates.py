@@ -81,7 +81,7 @@ def test_any_nesting_has_as_many_rows_as_numbers(prototype, components):
     assert {row["column"] for row in told if row["parameter"] in {"mean", "std"}} == {"x"}
 
 
-def test_a_portrait_lists_the_numbers_of_components():
+def test_a_summary_lists_the_numbers_of_components():
     fresh = sf.fit(sf.Mixture(COMPONENT, 2), ROWS, random_state=0)
     assert np.isnan([one.error for one in fresh.summarize().parameters]).all()
     assert "standard_errors" not in fresh.__dict__  # a page does not take the time

@@ -166,9 +166,9 @@ def test_weights_and_priors_are_named():
 
 def test_components_are_columns_and_cells_are_read_as_their_family_is(mixture):
     page, parts = mixture.summary(width=120), mixture.distribution.parts
-    head = next(line for line in page.splitlines() if "0: " in line and "tells" in line)
+    head = next(line for line in page.splitlines() if "0: " in line and "info" in line)
     assert head.split() == [word for j, w in enumerate(mixture.weights) for word in (f"{j}:", *percent(w).split())] + [
-        "tells"
+        "info"
     ]
     sizes = [one.marginal("size") for one in parts]
     digits = max(int(1 - np.floor(np.log10(one.std))) for one in sizes)
@@ -181,7 +181,7 @@ def test_components_are_columns_and_cells_are_read_as_their_family_is(mixture):
     assert [top in line_of(page, "kind") for top in tops] == [True] * 3
 
 
-def test_a_portrait_holds_the_numbers_of_the_page(mixture):
+def test_a_summary_holds_the_numbers_of_the_page(mixture):
     seen = summarize(mixture)
     rows = {row.column: row for row in seen.rows}
     assert [head.share for head in seen.components] == mixture.weights.tolist()
@@ -193,7 +193,7 @@ def test_a_portrait_holds_the_numbers_of_the_page(mixture):
     assert list(seen.information) == [row.column for row in seen.rows]
     assert list(seen.information.values()) == sorted(seen.information.values(), reverse=True)
     assert list(seen.information)[-1] == "noise"
-    assert seen.rows[0].note == "tells components apart most"
+    assert seen.rows[0].note == "separates components best"
 
 
 def test_a_skewed_amount_is_a_median_and_a_factor():
@@ -241,7 +241,7 @@ def test_unlike_components_and_mixtures_of_mixtures():
     assert [piece.partition(" %")[0] for piece in cell.pieces] == [percent(inner.weights[j])[:-2] for j in order]
 
 
-# ---- what a column tells ---------------------------------------------------------------------------------------------
+# ---- the information of a column ----
 def exactly(densities, weights, low, high, breaks):
     """D(component‖all) of one number, by the definition."""
 
@@ -384,12 +384,12 @@ def test_html_escapes_everything_and_closes_what_it_opens(shows):
     assert f"Mixture of 3 components by maximum likelihood, 200 rows × {len(WILD)} columns" in told
 
 
-def test_html_shows_the_components_and_what_is_telling(mixture):
+def test_html_shows_the_components_and_their_information(mixture):
     seen = read(mixture._repr_html_())
     for j, share in enumerate(mixture.weights):
         assert f"{j}" in seen.text
         assert f": {percent(share)}" in seen.text
-    assert f"{mixture.summarize().rows[0].tells:.2f} " in seen.text
+    assert f"{mixture.summarize().rows[0].information:.2f} " in seen.text
     assert seen.tags.count("table") == 1
 
 
@@ -430,7 +430,7 @@ def test_classes_are_columns_with_their_priors():
     model = sf.NaiveBayes().fit(TABLE, labels)
     page = model.summary(width=120)
     assert page.startswith("NaiveBayes, 3 classes, 300 rows × 5 columns\n")
-    head = next(line for line in page.splitlines() if "tells" in line)
+    head = next(line for line in page.splitlines() if "info" in line)
     assert [f"{name}: {percent(p)}" in head for name, p in zip(model.classes_, model.class_prior_, strict=True)] == [
         True
     ] * 3

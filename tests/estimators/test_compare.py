@@ -1,4 +1,4 @@
-"""A generative classifier beside its discriminative twins: the same rows, honest scores, and who overtakes whom."""
+"""Generative and discriminative classifiers: the same rows, honest scores, and who overtakes whom."""
 
 import numpy as np
 import pandas as pd
@@ -239,10 +239,10 @@ def test_what_cannot_be_compared_is_refused_with_the_reason(change, told):
 
 
 def test_an_interrupted_comparison_keeps_the_splits_that_were_done(monkeypatch):
-    from suffice.estimators import twins
+    from suffice.estimators import compared_models
 
     calls = []
-    learn = twins.Linear.learn
+    learn = compared_models.Linear.learn
 
     def stop(self, *arguments):
         calls.append(1)
@@ -250,7 +250,7 @@ def test_an_interrupted_comparison_keeps_the_splits_that_were_done(monkeypatch):
             raise KeyboardInterrupt
         return learn(self, *arguments)
 
-    monkeypatch.setattr(twins.Linear, "learn", stop)
+    monkeypatch.setattr(compared_models.Linear, "learn", stop)
     found = sf.compare(*gaussian(120, 2), repeats=9, random_state=0)
     whole = sf.compare(*gaussian(120, 2), repeats=found.repeats, random_state=0)
     assert found.repeats == 2

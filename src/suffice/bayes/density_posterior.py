@@ -205,7 +205,7 @@ class DensityPosterior(Belief):
         starts = [self.bulk.centre, *self.starts]
         best = climb_to(log_g, self.space, candidates(self.space, starts))
         height, central = log_g(np.stack([best, self.bulk.centre]))
-        if central >= height - 1e-12 * (1 + abs(height)):  # flat: any point is a mode, the middle one is told
+        if central >= height - 1e-12 * (1 + abs(height)):  # flat: any point is a mode, the middle one is returned
             best = self.bulk.centre
         best = polish(log_g, best, self.bulk.scale)
         theta, height = self.space.values(best[None])[0], float(log_g(best[None])[0])

@@ -167,10 +167,10 @@ class FinitePosterior(Belief):
         """What there is to say about the belief, as values; of the most probable candidates their probabilities."""
         found: Summary = super().summarize()
         order = np.argsort(-self.weights, kind="stable")[:SHOWN]
-        told = tuple(f"{self.weights[j]:.4g}  {self.candidates[j]!r:.80}" for j in order)
+        lines = tuple(f"{self.weights[j]:.4g}  {self.candidates[j]!r:.80}" for j in order)
         left = len(self.weights) - len(order)
         more = (f"and {left} less probable ones",) if left else ()
-        return replace(found, notes=("probability of each candidate:", *told, *more))
+        return replace(found, notes=("probability of each candidate:", *lines, *more))
 
     def __repr__(self) -> str:
         """Show the most probable candidate, and the evidence."""

@@ -194,11 +194,11 @@ class MixedPosterior(Belief):
     def summarize(self) -> Summary:
         """What there is to say about the belief, as values; of each component its probability before and after."""
         found: Summary = super().summarize()
-        told = tuple(
+        lines = tuple(
             f"{before:.4g} → {after:.4g}  {one.belief!r:.80}"
             for before, after, one in zip(self.prior_weights, self.weights, self.components, strict=True)
         )
-        return replace(found, notes=("probability of each component before and after the data:", *told))
+        return replace(found, notes=("probability of each component before and after the data:", *lines))
 
     def __repr__(self) -> str:
         """Show the components with their weights, and the evidence."""

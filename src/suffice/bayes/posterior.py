@@ -175,12 +175,12 @@ class Posterior(Belief):
         """Show both halves of the pair on one line."""
         mean = self.mean
         values = mean if isinstance(mean, dict) else {self.likelihood.belief_about: mean}
-        told = ""
+        text = ""
         if all(np.ndim(value) == 0 for value in values.values()):
             several = " and ".join(f"{name} {value:.6g}" for name, value in values.items())
-            told = f", expected {several}" if isinstance(mean, dict) else f", mean {mean:.6g}"
+            text = f", expected {several}" if isinstance(mean, dict) else f", mean {mean:.6g}"
         about = f"{self.belief!r} about {' and '.join(values)} of {self.likelihood.name}"
-        return f"Posterior({about}{told}, log_evidence {_short(self.log_evidence)})"
+        return f"Posterior({about}{text}, log_evidence {_short(self.log_evidence)})"
 
 
 def named_columns(predictive: Any, names: Any) -> Any:

@@ -56,8 +56,8 @@ def _who(found: Any, known: dict[Any, Any]) -> dict[str, Any]:
     places = dict(zip(found.names, found.distribution.column_labels, strict=True))
     by_place = {places[name]: value for name, value in known.items()}
     warn_of_unusual(found.distribution, by_place, {place: name for name, place in places.items()})
-    shares = found.distribution.predict_proba(row_of(found, known))[0]
-    return {"probabilities": {str(component): float(p) for component, p in enumerate(shares)}}
+    probabilities = found.distribution.predict_proba(row_of(found, known))[0]
+    return {"probabilities": {str(component): float(p) for component, p in enumerate(probabilities)}}
 
 
 def _answer(found: Any, one: Any, name: Hashable, level: float) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def _notes_on_columns(learned: Any, rows: int) -> None:
         if levels >= NOISY and rows / levels < RARE * components:
             note(
                 f"note: column {display_name(one.name)!r} has {levels:,} levels, {rows / levels:.1f} rows for each: it "
-                "is like an identifier, and much of what it tells is chance. "
+                "is like an identifier, and much of its information is chance. "
                 f"Leave it out by --ignore {display_name(one.name)}.",
                 "yellow",
             )

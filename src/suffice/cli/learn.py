@@ -57,28 +57,28 @@ def mixture(asked: Request) -> Learned:
     count = sum(map(len, groups))
     shared: dict[str, Any] = {"weights": asked.weights, "prior": asked.prior, "random_state": asked.seed}
     if count == 1:
-        with progress(rows=len(asked.data), starts=asked.starts, quiet=asked.quiet) as told:
+        with progress(rows=len(asked.data), starts=asked.starts, quiet=asked.quiet) as reporter:
             found = sf.fit(
                 groups[0][0].mixture,
                 asked.data,
                 n_init=asked.starts,
                 max_iter=asked.max_iter,
                 tol=asked.tol,
-                callback=told and told.passed,
+                callback=reporter and reporter.passed,
                 checkpoint=asked.checkpoint,
                 resume=asked.resume,
                 **shared,
             )
         stopped = any(alert.interrupted for alert in found.alerts)
         return Learned(found, schema, interrupted=stopped, resumable=stopped and asked.checkpoint is not None)
-    with progress(rows=len(asked.data), candidates=count, quiet=asked.quiet) as told:
+    with progress(rows=len(asked.data), candidates=count, quiet=asked.quiet) as reporter:
         selection = sf.select(
             schema,
             asked.data,
             n_components=asked.sizes,
             structures=asked.structures,
             criterion=asked.criterion,
-            callback=told and told.chosen,
+            callback=reporter and reporter.chosen,
             **shared,
         )
     return Learned(selection.best, schema, selection, interrupted=any(alert.interrupted for alert in selection.alerts))

@@ -24,7 +24,7 @@ class Progress:
         self.rows, self.starts, self.candidates, self.live = rows, starts, candidates, live
         self.start, self.found, self.before = 0, 0, float("nan")
         self.resumed = False  # a checkpoint does not tell how many starts there were
-        self.begun = self.told = time.monotonic()
+        self.begun = self.last = time.monotonic()
 
     def passed(self, seen: Any) -> None:
         """One pass of a fit."""
@@ -56,8 +56,8 @@ class Progress:
     def _tell(self, text: str, *, rarely: bool) -> None:
         if self.live is not None:
             self.live.update(text)
-        elif rarely or time.monotonic() - self.told > OFTEN:
-            self.told = time.monotonic()
+        elif rarely or time.monotonic() - self.last > OFTEN:
+            self.last = time.monotonic()
             note(text)
 
 

@@ -101,11 +101,11 @@ def _components(found: Any, frame: Any, *, proba: bool) -> dict[Any, Any]:
     labels = found.labels or tuple(range(found.n_components))
     names = np.empty(len(labels), dtype=object)
     names[:] = labels
-    shares = np.atleast_2d(found.distribution.predict_proba(frame))
-    best = shares.argmax(axis=1)
+    probabilities = np.atleast_2d(found.distribution.predict_proba(frame))
+    best = probabilities.argmax(axis=1)
     columns: dict[Any, Any] = {_called(found): names[best] if found.labels else best}
-    columns["probability"] = shares[np.arange(len(best)), best]
-    return columns | ({f"p({label})": shares[:, j] for j, label in enumerate(labels)} if proba else {})
+    columns["probability"] = probabilities[np.arange(len(best)), best]
+    return columns | ({f"p({label})": probabilities[:, j] for j, label in enumerate(labels)} if proba else {})
 
 
 def _column(found: Any, frame: Any, *, name: Hashable, level: float, proba: bool) -> dict[Any, Any]:
@@ -113,13 +113,13 @@ def _column(found: Any, frame: Any, *, name: Hashable, level: float, proba: bool
     import numpy as np
 
     source = found.joint if hasattr(found.joint, "impute") else found.distribution
-    told = source.predict(name, given=frame, level=level)
-    columns: dict[Any, Any] = {str(name): told.value}
-    if told.probabilities is None:
-        low, high = told.interval
+    answer = source.predict(name, given=frame, level=level)
+    columns: dict[Any, Any] = {str(name): answer.value}
+    if answer.probabilities is None:
+        low, high = answer.interval
         return columns | {f"low {100 * level:g} %": low, f"high {100 * level:g} %": high}
-    columns["probability"] = np.max(list(told.probabilities.values()), axis=0)
-    return columns | ({f"p({one})": p for one, p in told.probabilities.items()} if proba else {})
+    columns["probability"] = np.max(list(answer.probabilities.values()), axis=0)
+    return columns | ({f"p({one})": p for one, p in answer.probabilities.items()} if proba else {})
 
 
 def _called(found: Any) -> str:
@@ -147,7 +147,7 @@ def impute(model: str, files: tuple[str, ...], draw: bool, seed: int, out: str |
     with Rows(out, as_json=as_json) as answers:
         for number, part in enumerate(frames(opened(files))):
             frame = _with_room(part, found.layout)
-            rows = _imputed(found, frame, [seed, number] if draw else None)
+            rows = _impute(found, frame, [seed, number] if draw else None)
             before, after = _holes(frame), _holes(rows)
             filled, left = filled + before - after, left + after
             answers.write(rows)
@@ -189,7 +189,7 @@ def _with_room(frame: Any, layout: tuple[tuple[Any, ...], ...]) -> Any:
     return frame
 
 
-def _imputed(found: Any, frame: Any, seed: Any) -> Any:
+def _impute(found: Any, frame: Any, seed: Any) -> Any:
     """The frame with its holes filled, in its own columns."""
     import numpy as np
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
-from suffice.display.names import display_name, left, places, right
+from suffice.display.names import display_name
 from suffice.display.summary import Parameter
+from suffice.display.table import table_lines
 from suffice.display.values import decimals, number, rounded
 
 NAMES = ("component", "column", "parameter", "level")
@@ -48,17 +49,14 @@ class Estimates(Sequence[dict[str, Any]]):
 
     def __repr__(self) -> str:
         """Show the first rows as a table, without columns that say nothing."""
-        told = [name for name in NAMES if any(one is not None for one in self[name]) or name == "parameter"]
-        lines = [[*told, "estimate", "std. error", f"{100 * self.level:g} %"]]
+        used = [name for name in NAMES if any(one is not None for one in self[name]) or name == "parameter"]
+        lines = [[*used, "estimate", "std. error", f"{100 * self.level:g} %"]]
         for row in self.rows[:SHOWN]:
-            names = ["" if row[name] is None else display_name(row[name], 24) for name in told]
+            names = ["" if row[name] is None else display_name(row[name], 24) for name in used]
             lines.append([*names, *_numbers(row)])
-        wide = [max(places(line[i]) for line in lines) for i in range(len(lines[0]))]
-        sides = [left] * len(told) + [right] * 3
-        text = ["  ".join(side(one, w) for side, one, w in zip(sides, line, wide, strict=True)) for line in lines]
         more = len(self.rows) - SHOWN
         tail = [*([f"… and {more} more"] if more > 0 else []), *([self.note] if self.note else [])]
-        return "\n".join(line.rstrip() for line in [*text, *tail])
+        return "\n".join([*table_lines(lines, range(len(used), len(used) + 3)), *tail])
 
 
 def _row(one: Parameter) -> dict[str, Any]:

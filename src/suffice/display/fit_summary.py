@@ -1,4 +1,4 @@
-"""A fit as a summary: what it learned is its distribution's to tell, how and how well is told here."""
+"""Summaries of fits and families: title, statistics, convergence, parameters."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def prose(text: str) -> str:
 
 
 def of_summary(summary: Summary) -> str:
-    """A summary: title, statistics, convergence, the table, what is telling, alerts."""
+    """A summary: title, statistics, convergence, the table, alerts."""
     parts = [f"<p style='margin:0'><strong>{prose(summary.title)}</strong></p>"]
     if summary.statistics:
         parts.append(f"<p style='margin:0'>{' · '.join(prose(one.text) for one in summary.statistics)}</p>")
@@ -111,22 +111,24 @@ def _components(summary: Summary) -> str:
         share = "" if one.share is None else f": {percent(one.share)}"
         kind = f"<br><span style='{SMALL}'>{prose(one.family)}</span>" if one.family else ""
         heads.append(f"{safe(one.label, 30)}{share}{kind}")
-    told = bool(summary.measure)
-    most = max((row.tells for row in summary.rows if np.isfinite(row.tells)), default=0.0) or 1.0
+    informative = bool(summary.measure)
+    most = max((row.information for row in summary.rows if np.isfinite(row.information)), default=0.0) or 1.0
     rows, pieces = [], max(1, 6 // len(kept))
     for row in summary.rows[:ROWS]:
         line = [title(row.column), *(cell(row.cells[j], pieces) for j in kept)]
-        if told:
-            value = f"{row.tells:.2f} {bar(row.tells / most, most=50)}" if np.isfinite(row.tells) else ""
+        if informative:
+            value = (
+                f"{row.information:.2f} {bar(row.information / most, most=50)}" if np.isfinite(row.information) else ""
+            )
             line.append(value)
         rows.append(line)
     if len(kept) > 2 and any(summary.apart):
         named = ["<br>".join(f"{title(name, 30)} {nats:.2f}" for name, nats in summary.apart[j]) for j in kept]
-        rows.append(["set apart by, nats", *named, *([""] if told else [])])
+        rows.append(["set apart by, nats", *named, *([""] if informative else [])])
     more = [f"{len(summary.rows) - ROWS} more columns"] if len(summary.rows) > ROWS else []
     more += [f"{len(summary.components) - len(kept)} more components"] if len(kept) < len(summary.components) else []
     tail = f"<p style='margin:0;{SMALL}'>… and {' and '.join(more)}</p>" if more else ""
-    return table([*heads, *(["tells"] if told else [])], rows) + tail
+    return table([*heads, *(["information"] if informative else [])], rows) + tail
 
 
 def _numbers(summary: Summary) -> str:
@@ -154,9 +156,9 @@ def _correlations(summary: Summary) -> list[str]:
     found = []
     for j, pairs in enumerate(summary.correlations[:MEMBERS]):
         if pairs:
-            told = ", ".join(
+            text = ", ".join(
                 f"{title(a, 30)} × {title(b, 30)} {'−' if r < 0 else '+'}{abs(r):.2f}" for a, b, r in pairs
             )
             who = f" of {safe(summary.components[j].label, 30)}" if len(summary.correlations) > 1 else ""
-            found.append(f"<p style='margin:0;{SMALL}'>strongest correlations{who}: {told}</p>")
+            found.append(f"<p style='margin:0;{SMALL}'>strongest correlations{who}: {text}</p>")
     return found

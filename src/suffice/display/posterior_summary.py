@@ -74,10 +74,10 @@ def assembled(title: str, post: Any, numbers: tuple[Parameter, ...], family: str
         for column in columns
     )
     evidence = float(np.sum(post.log_evidence))
-    told = "undefined" if np.isnan(evidence) else score(evidence)
+    text = "undefined" if np.isnan(evidence) else score(evidence)
     return Summary(
         title,
-        statistics=(Fact("log evidence", evidence, f"log evidence {told}"),),
+        statistics=(Fact("log evidence", evidence, f"log evidence {text}"),),
         components=(Head(""),),
         rows=rows,
         parameters=numbers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-LEGEND = ("  tells:", "  ±:", "  ×÷:")
+LEGEND = ("  info:", "  ±:", "  ×÷:")
 AFTER = ("  what sets", "  strongest")  # what may follow a legend
 
 

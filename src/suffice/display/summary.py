@@ -37,13 +37,13 @@ class Head:
 class Row:
     """A column of the data, and what each component says of it.
 
-    ``tells`` is how much the column tells of who made a row: their mutual information under the model, in nats.
+    ``information`` is the mutual information of the column and the component under the model, in nats.
     """
 
     column: Any
     cells: tuple[ColumnSummary, ...]
     family: str = ""
-    tells: float = float("nan")
+    information: float = float("nan")
     note: str = ""
 
 
@@ -79,12 +79,12 @@ class Summary:
     components
         A head for each component, in canonical order; a single one without a share for a model that has none.
     rows
-        A row for each column, the most telling first; of a model without components in the order of the data.
+        A row for each column, the most informative first; of a model without components in the order of the data.
     parameters, heads
         The numbers with standard errors and 95 % intervals, and how these are headed. Those of hidden components need a
         slow pass over the rows, and are there where ``fit.standard_errors`` or ``fit.estimates()`` was asked before.
     measure
-        What ``tells`` of the rows means, in a sentence; "" where nobody is told apart.
+        What ``information`` of the rows means, in a sentence; "" without several components.
     apart
         For each component the columns that set it apart, best first, as (column, D(component‖all) in nats).
     correlations
@@ -109,12 +109,12 @@ class Summary:
     correlations: tuple[tuple[tuple[Any, Any, float], ...], ...] = ()
     notes: tuple[str, ...] = ()
     alerts: tuple[Alert, ...] = ()
-    judged: bool = True  # whether somebody looked for alerts: of a distribution without a fit nobody did
+    judged: bool = True  # whether alerts were looked for: not of a distribution without a fit
 
     @property
     def information(self) -> dict[Any, float]:
-        """What each column tells of who made a row, in nats, the most telling first."""
-        return {row.column: row.tells for row in self.rows if not np.isnan(row.tells)}
+        """The mutual information of each column and the component, in nats, the highest first."""
+        return {row.column: row.information for row in self.rows if not np.isnan(row.information)}
 
 
 def summarize(model: Any) -> Summary:

@@ -15,8 +15,8 @@ from suffice.display.table import table_lines
 from suffice.display.values import ColumnSummary, number, percent
 from suffice.types import Alert
 
-WIDTH, NARROWEST, WIDEST = 80, 40, 160  # of a line where nobody says, and where a terminal does
-LEAST = 30  # letters of a line, whoever asks
+WIDTH, NARROWEST, WIDEST = 80, 40, 160  # of a line: the default, and the limits where it is that of a terminal
+LEAST = 30  # letters of a line, at least
 COLUMNS, MEMBERS, NUMBERS = 16, 24, 12  # that a page shows
 CELL = 22  # letters of a cell that a narrow page gives to a component before it begins a new bank
 LINES = 2  # of a column that stands alone
@@ -45,7 +45,7 @@ def summarise(fit: Any, width: int | None = None, *, errors: bool = False) -> st
 
 
 def page(summary: Summary, width: int | None = None, more: list[str] | None = None) -> str:
-    """A summary as text: sentence, statistics, convergence, components or parameters, what is telling, alerts."""
+    """A summary as text: sentence, statistics, convergence, components or parameters, alerts."""
     wide = line_width(width)
     out = sentence(summary.title, wide, then=INSET)
     out += wrapped((one.text for one in summary.statistics), wide, joint=" · ", then=INSET)
@@ -85,10 +85,12 @@ def _numbers(summary: Summary, width: int) -> list[str]:
         lead = INSET + left(name, first) + "  " + (left(row.family, kinds) + "  " if kinds else "")
         room = width - places(lead)
         lines = wrapped([f"{one}," for one in _pieces(row.cells[0])], room)[:LINES]
-        told = [line.removesuffix(",") if i == len(lines) - 1 else line for i, line in enumerate(lines)]
-        if len(", ".join(_pieces(row.cells[0]))) > sum(len(line) + 1 for line in told) + 1:
-            told[-1] = fitted(told[-1] + " …", room)
-        out += [(lead if i == 0 else " " * places(lead)) + fitted(line, room) for i, line in enumerate(told)] or [lead]
+        cleaned = [line.removesuffix(",") if i == len(lines) - 1 else line for i, line in enumerate(lines)]
+        if len(", ".join(_pieces(row.cells[0]))) > sum(len(line) + 1 for line in cleaned) + 1:
+            cleaned[-1] = fitted(cleaned[-1] + " …", room)
+        out += [(lead if i == 0 else " " * places(lead)) + fitted(line, room) for i, line in enumerate(cleaned)] or [
+            lead
+        ]
     out += _left_out(len(summary.rows) - len(shown_rows), "column")
     if any("±" in piece for row in shown_rows for piece in row.cells[0].pieces):
         out.append(
@@ -106,7 +108,7 @@ def _parameters(summary: Summary, width: int, most: int = NUMBERS) -> list[str]:
         ends = f"{number(one.low, 5)} … {number(one.high, 5)}" if not (np.isnan(one.low) or one.fixed) else ""
         error = "fixed" if one.fixed else number(one.error, 5)
         rows.append((display_name(one.label, max(width // 3, 8)), number(one.value, 5), error, ends))
-    if not summary.judged:  # of a distribution without a fit nobody knows how sure it is
+    if not summary.judged:  # a distribution without a fit has no standard errors
         rows = [(*row[:2], "", "") for row in rows]
     lines = table_lines(rows, (1, 2), indent=INSET)
     if max(map(places, lines)) > width:  # without the intervals
@@ -128,8 +130,8 @@ def _components(summary: Summary, width: int) -> list[str]:
     rows = summary.rows[:COLUMNS]
     names = _names(rows, width)
     first = max((places(name) for name in names), default=0)
-    tells = [f"{row.tells:.2f}" if np.isfinite(row.tells) else "" for row in rows]
-    last = max(map(len, [*tells, "tells"])) + 2 if summary.measure and width >= 50 else 0
+    information = [f"{row.information:.2f}" if np.isfinite(row.information) else "" for row in rows]
+    last = max(map(len, [*information, "info"])) + 2 if summary.measure and width >= 50 else 0
     room = width - len(INSET) - first
     needs = [_need(summary, rows, j, room - last - 2) for j in kept]
     out: list[str] = []
@@ -141,7 +143,7 @@ def _components(summary: Summary, width: int) -> list[str]:
             end += 1
         extra = room - (last if not begin else 0) - used
         wide = _spread(summary.components, rows, kept[begin:end], needs[begin:end], extra)
-        ends = [*tells] if last and not begin else None
+        ends = information if last and not begin else None
         out += _bank(summary, rows, names, first, kept[begin:end], wide, ends, width)
         begin = end
     out += _left_out(len(summary.rows) - len(rows), "column")
@@ -159,8 +161,8 @@ def _components(summary: Summary, width: int) -> list[str]:
 def _signs(rows: tuple[Row, ...]) -> str:
     """What the signs in the cells mean, as far as they are there."""
     text = " ".join(piece for row in rows for one in row.cells for piece in one.pieces)
-    told = "; ±: standard deviation" if "±" in text else ""
-    return told + ("; ×÷: median and factor" if "×÷" in text else "")
+    signs = "; ±: standard deviation" if "±" in text else ""
+    return signs + ("; ×÷: median and factor" if "×÷" in text else "")
 
 
 def _heaviest(components: tuple[Head, ...]) -> list[int]:
@@ -223,7 +225,7 @@ def _bank(
     first: int,
     kept: list[int],
     wide: list[int],
-    tells: list[str] | None,
+    information: list[str] | None,
     width: int,
 ) -> list[str]:
     def line(name: str, cells: list[str], end: str | None) -> str:
@@ -231,13 +233,14 @@ def _bank(
         return "  ".join(parts) + ("" if end is None else "  " + right(end, 5))
 
     heads = [summary.components[j] for j in kept]
-    out = [line("", [title_of(one, w) for one, w in zip(heads, wide, strict=True)], None if tells is None else "tells")]
+    title = None if information is None else "info"
+    out = [line("", [title_of(one, w) for one, w in zip(heads, wide, strict=True)], title)]
     if any(one.family for one in heads):
         out.append(line("", [one.family for one in heads], None))
     for i, (name, row) in enumerate(zip(names, rows, strict=True)):
         cells = [cell(row.cells[j], w) for j, w in zip(kept, wide, strict=True)]
-        text = line(name, cells, None if tells is None else tells[i])
-        note = f"  {row.note}" if row.note and tells is not None else ""
+        text = line(name, cells, None if information is None else information[i])
+        note = f"  {row.note}" if row.note and information is not None else ""
         out.append(text + (note if places(text) + places(note) <= width else ""))
     return out
 

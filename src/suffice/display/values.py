@@ -113,9 +113,9 @@ def levels_of(levels: Any, probs: Any) -> ColumnSummary:
     """Levels by falling probability; those of next to none are left to the numbers."""
     probs = np.asarray(probs)[: len(levels)]  # what follows is padding
     order = np.argsort(-probs, kind="stable")
-    told = [j for j in order if probs[j] >= 0.005] or list(order[:1])
+    likely = [j for j in order if probs[j] >= 0.005] or list(order[:1])
     numbers = {levels[j]: float(probs[j]) for j in range(len(levels))}
-    return ColumnSummary(tuple(chance(probs[j]) for j in told), numbers, tuple(levels[j] for j in told))
+    return ColumnSummary(tuple(chance(probs[j]) for j in likely), numbers, tuple(levels[j] for j in likely))
 
 
 def single(name: str, values: Any) -> list[list[ColumnSummary]]:

@@ -18,11 +18,11 @@ class Adding:
     classes_: Array  # of the classifier itself, as all of these
     statistics_: Any
     _adopt: Any
-    _gathered: Any
-    _labelled: Any
+    _gather: Any
+    _read_labelled: Any
     _targets: Any
     _template: Any
-    _validated: Any
+    _validate: Any
 
     def merge(self, other: Any) -> Self:
         """Add what another fit of the same classes learned: as if its rows had been seen here."""
@@ -44,12 +44,12 @@ class Adding:
         check_is_fitted(self)
         _refuse_inexact(self, "unlearn")
         template = self._template()
-        rows = self._validated(X, reset=False)
-        data, weights = self._labelled(template, rows, self._targets(y), sample_weight)
+        rows = self._validate(X, reset=False)
+        data, weights = self._read_labelled(template, rows, self._targets(y), sample_weight)
         if not data.complete:
             msg = f"unlearn takes rows whose class is known; row {int(np.argmax(data.codes < 0))} has none."
             raise UnsupportedError(msg)
-        gone = self._gathered(template, data, weights)
+        gone = self._gather(template, data, weights)
         if not gone.exact:
             raise UnsupportedError(self._needs_cells("unlearn", data.rows))
         left = self.statistics_ - gone

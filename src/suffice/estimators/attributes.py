@@ -55,7 +55,7 @@ class FittedAttributes:
             self.distribution_ = rebuilt
             self._display()
             held.update(given)  # as they were set
-            held[SHOWN].update({name: _copied(value) for name, value in given.items()})
+            held[SHOWN].update({name: _copy(value) for name, value in given.items()})
             held[BY_HAND] = names
         elif "distribution_" not in held:
             wanted = f", and neither {' nor '.join(self._settable)} is set" if self._settable else ""
@@ -81,7 +81,7 @@ class FittedAttributes:
                     if name in held:
                         held[name] = _cast(held[name], np.float32)
         finally:
-            held[SHOWN] = {name: _copied(held[name]) for name in self._settable if name in held}
+            held[SHOWN] = {name: _copy(held[name]) for name in self._settable if name in held}
             if not held[SHOWN]:
                 del held[SHOWN]
 
@@ -122,8 +122,8 @@ def _same(one: Any, other: Any) -> bool:
     return np.array_equal(one, other) or np.array_equal(one, other, equal_nan=True)
 
 
-def _copied(value: object) -> Any:
-    return type(value)(map(_copied, value)) if isinstance(value, (list, tuple)) else np.array(value)
+def _copy(value: object) -> Any:
+    return type(value)(map(_copy, value)) if isinstance(value, (list, tuple)) else np.array(value)
 
 
 def _cast(value: Any, kind: Any) -> Any:

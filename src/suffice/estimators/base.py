@@ -31,7 +31,7 @@ from suffice.estimators.validation import (
     row_weights,
     validate_data,
 )
-from suffice.estimators.verbose import Told
+from suffice.estimators.verbose import VerboseCallback
 from suffice.statistics.weights import Weights
 from suffice.types import Alert, Array
 
@@ -90,7 +90,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         return 1.0
 
     def _per(self, weights: Weights) -> float:
-        """What lower bounds are divided by: they are told per row."""
+        """What lower bounds are divided by: they are per row."""
         return weights.total
 
     @property
@@ -121,13 +121,13 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
             raise DataError(msg)
         return rows
 
-    def _asked(self, X: Any) -> tuple[Any, Any]:
+    def _read_for_answer(self, X: Any) -> tuple[Any, Any]:
         """The learned mixture, and rows that it is asked about."""
         check_is_fitted(self)
         return self.distribution_, self._rows(X)
 
     def _begin_by_hand(self, columns: int) -> None:
-        """What a fit would have told, of parameters that a caller set."""
+        """The alerts of parameters that a caller set."""
         self.__dict__.pop("statistics_", None)
         self.n_features_in_, self.converged_, self.n_iter_ = columns, False, 0
         self.lower_bound_ = np.float64(-np.inf)
@@ -196,8 +196,8 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         best = restarts.best
         if restarts.interrupted:
             warn_of_interruption(self, len(restarts.runs), restarts.asked, 6)
-        told = next((alert.text for alert in discarded(restarts.runs, best)), "")
-        self.__dict__.update(_discarded=told) if told else self.__dict__.pop("_discarded", None)
+        text = next((alert.text for alert in discarded(restarts.runs, best)), "")
+        self.__dict__.update(_discarded=text) if text else self.__dict__.pop("_discarded", None)
         here, stats = best.distribution, best.statistics
         if not (self._given_order or again):
             here, stats = here.in_order(stats, prior)
@@ -218,14 +218,16 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
     def _climb(
         self, first: Any, rows: Any, weights: Weights, prior: Any, before: float, number: int, *, stopped: bool = False
     ) -> EMResult:
-        told = Told(self.verbose, self.verbose_interval, self._per(weights), number) if self.verbose else None
+        callback = (
+            VerboseCallback(self.verbose, self.verbose_interval, self._per(weights), number) if self.verbose else None
+        )
         tol = self.tol * self._per(weights)
         path = run_em(
             first,
             TrainingData(first.preprocess(rows), weights, prior, belief(prior)),
             max_iter=1 if stopped else self.max_iter,
             accelerate=self._accelerated,
-            callback=told,
+            callback=callback,
             gain=self._care * tol,
             before=before,
         )
@@ -234,8 +236,8 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         last = [before, *path.trace.objective[-2:]][-2:]
         if not (path.interrupted or path.fell) and abs(last[1] - last[0]) < tol:  # also where passes ran out before
             path = replace(path, converged=True)
-        if told is not None:
-            told.end(path)
+        if callback is not None:
+            callback.end(path)
         return path
 
     def _learn_more(self, X: Any, sample_weight: Any) -> None:
@@ -301,7 +303,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
             raise UnsupportedError(msg)
         beliefs = self.prior.values() if isinstance(self.prior, dict) else [self.prior]
         if any(isinstance(one, str) for one in beliefs):
-            msg = f"prior={self.prior!r} is settled by the rows, and merge has none; give the prior itself."
+            msg = f"prior={self.prior!r} is chosen from the rows, and merge has none; give the prior itself."
             raise UnsupportedError(msg)
         stats = added(self.distribution_, other.distribution_, self.statistics_, other.statistics_)
         self.distribution_, self.statistics_ = self.distribution_.estimate(stats, self.prior), stats
@@ -339,17 +341,17 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """The most probable component of each row, (n,)."""
-        mixture, rows = self._asked(X)
+        mixture, rows = self._read_for_answer(X)
         return np.asarray(mixture.predict(rows))
 
     def predict_proba(self, X: Any) -> Array:
         """The probability that each component made a row, (n, k)."""
-        mixture, rows = self._asked(X)
+        mixture, rows = self._read_for_answer(X)
         return self._in_precision(mixture.predict_proba(rows), X)
 
     def score_samples(self, X: Any) -> Array:
         """Log density of each row, (n,)."""
-        mixture, rows = self._asked(X)
+        mixture, rows = self._read_for_answer(X)
         return self._in_precision(mixture.log_prob(rows), X)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -365,7 +367,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
             raise ValueError(msg)
         rows, who = self._source.sample_with_components(n_samples, generator(self.random_state))
         order = np.argsort(who, kind="stable")
-        return _taken(rows, order), who[order]
+        return _take(rows, order), who[order]
 
     def __sklearn_tags__(self) -> Any:
         """Tell that missing cells are welcome."""
@@ -385,7 +387,7 @@ def warn_of_interruption(estimator: Any, runs: int, asked: int, level: int) -> N
     warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=level)
 
 
-def _taken(rows: Any, order: Array) -> Any:
+def _take(rows: Any, order: Array) -> Any:
     if isinstance(rows, dict):
-        return {name: _taken(column, order) for name, column in rows.items()}
+        return {name: _take(column, order) for name, column in rows.items()}
     return rows[order]

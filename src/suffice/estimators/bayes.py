@@ -17,7 +17,7 @@ from suffice.estimators.adding import Adding
 from suffice.estimators.attributes import FittedAttributes
 from suffice.estimators.deciding import Deciding
 from suffice.estimators.rows import keep_names, refuse_files, with_target
-from suffice.estimators.targets import Targets, checked_priors, targets, warn_of_numeric_target
+from suffice.estimators.targets import Targets, check_priors, targets, warn_of_numeric_target
 from suffice.estimators.validation import (
     checked,
     generator,
@@ -43,8 +43,8 @@ MISLED = 0.05  # of the labelled rows: what rows of unknown class may cost befor
 class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstimator):
     """An estimator around p(x, y), ``distribution_``, and its statistics, ``statistics_``.
 
-    A subclass says what the rows of a class are in ``_prototype``, what is believed of it in ``_believed``, and shows
-    its attributes in ``_show``. ``_refined`` may change an estimate (a shrinkage, a smoothing) given the statistics.
+    A subclass says what the rows of a class are in ``_prototype``, their prior in ``_components_prior``, and shows
+    its attributes in ``_show``. ``_refine`` may change an estimate (a shrinkage, a smoothing) given the statistics.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
@@ -65,7 +65,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         """The distribution of the rows of a class, or a list with one for each class."""
         raise NotImplementedError
 
-    def _believed(self) -> Any:
+    def _components_prior(self) -> Any:
         """The prior of the estimate."""
         return self.prior
 
@@ -76,16 +76,16 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
     def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
         """Settle what the first rows decide: nothing, unless families are chosen by them."""
 
-    def _settled(self, template: Classes, stats: Statistics) -> Classes:
+    def _for_statistics(self, template: Classes, stats: Statistics) -> Classes:
         """The classes before they have parameters, with the columns and levels that the statistics know."""
         return template.for_statistics(stats)
 
-    def _begun(self, template: Classes, rows: Rows) -> Classes:
+    def _for_rows(self, template: Classes, rows: Rows) -> Classes:
         """The classes before several passes over these rows."""
         del rows
         return template
 
-    def _refined(self, model: Classes, stats: Statistics, seen: tuple[Labelled, Weights] | None) -> Classes:
+    def _refine(self, model: Classes, stats: Statistics, seen: tuple[Labelled, Weights] | None) -> Classes:
         """The estimate as this classifier wants it; ``seen``: all rows and their weights, where they are at hand."""
         del stats, seen
         return model
@@ -115,8 +115,8 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
             model: Classes = replace(last, components=components)
         else:
             given = self.__dict__.pop("class_prior_", None) if weights is None else weights
-            shares = np.full(len(labels), 1.0 / len(labels)) if given is None else given
-            model = Classes(components, weights=checked_priors(shares, self.classes_), labels=labels)
+            priors = np.full(len(labels), 1.0 / len(labels)) if given is None else given
+            model = Classes(components, weights=check_priors(priors, self.classes_), labels=labels)
             self.__dict__.pop("statistics_", None)
             self.n_features_in_, self.converged_, self.n_iter_, self.alerts_ = columns, True, 0, ()
         return model if weights is None else model.reweighted(weights)
@@ -132,7 +132,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         return False
 
     # ---- rows -----------------------------------------------------------------------------------------------------
-    def _validated(self, X: Data, *, reset: bool) -> Any:
+    def _validate(self, X: Data, *, reset: bool) -> Any:
         """What the caller gave, checked as scikit-learn does; families name cells that they do not take."""
         if self._words:
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
@@ -151,12 +151,14 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         labels = tuple(self.classes_.tolist())
         held = hasattr(self, "statistics_") and "weights" in self.distribution_.fixed  # given, or set since
         given = self.distribution_.weights if held else self._class_priors()
-        weights = None if given is None else checked_priors(given, self.classes_)
+        weights = None if given is None else check_priors(given, self.classes_)
         several = isinstance(prototype, list)
         model = Classes(prototype, None if several else k, weights=weights, labels=labels)
         return model if given is None else model.fix("weights")
 
-    def _labelled(self, template: Classes, rows: Rows, found: Targets, sample_weight: Data) -> tuple[Labelled, Weights]:
+    def _read_labelled(
+        self, template: Classes, rows: Rows, found: Targets, sample_weight: Data
+    ) -> tuple[Labelled, Weights]:
         """Rows with their classes and weights; those of weight 0 are none, and bring no level of a label."""
         data = Labelled.of(template.components.read(rows), found.codes, found.allowed)
         weights = row_weights(sample_weight, data)
@@ -194,7 +196,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         if isinstance(X, Source):
             return self._fit_files(X, y, sample_weight)
         X, y, sample_weight = with_target(type(self).__name__, X, y, sample_weight)
-        rows = self._validated(X, reset=True)
+        rows = self._validate(X, reset=True)
         found = targets(type(self).__name__, y, None, self.unlabeled)
         if found.allowed is None:
             warn_of_numeric_target(type(self).__name__, found.classes, int((found.codes >= 0).sum()), 3)
@@ -242,9 +244,9 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
                 self._adopt(template, template.suffstats(data, weights), more=False)
                 return self
             options = {**self._climbing(), "n_init": self.n_init}
-            learned = template.learn(data, weights, self._believed(), generator(self.random_state), **options)
+            learned = template.learn(data, weights, self._components_prior(), generator(self.random_state), **options)
         self.converged_, self.n_iter_ = learned.converged, learned.passes
-        self.distribution_ = self._refined(learned.distribution, learned.statistics, None)
+        self.distribution_ = self._refine(learned.distribution, learned.statistics, None)
         self.statistics_ = learned.statistics
         self._tell()
         return self
@@ -278,7 +280,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
                 "classifiers with other classes one by one, or fit again."
             )
             raise ValueError(msg)
-        rows = self._validated(X, reset=first)
+        rows = self._validate(X, reset=first)
         self._learn(rows, self._targets(y), sample_weight, more=True)
         return self
 
@@ -289,12 +291,12 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         if not hasattr(self, "statistics_"):
             self._choose(rows, found, sample_weight)
         template = self._template()
-        data, weights = self._labelled(template, rows, found, sample_weight)
+        data, weights = self._read_labelled(template, rows, found, sample_weight)
         if not more:
             self._check_labelled(data, weights)
         if template.exact and data.complete:
             seen = None if more else (data, weights)
-            stats = self._gathered(template, data, weights)
+            stats = self._gather(template, data, weights)
             if stats.exact:
                 self._adopt(template, stats, more=more, seen=seen)
                 return
@@ -317,11 +319,11 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         if data.complete:
             options["n_init"] = self.n_init
         rng = generator(self.random_state)
-        learned = self._begun(template, data.rows).learn(data, weights, self._believed(), rng, **options)
+        learned = self._for_rows(template, data.rows).learn(data, weights, self._components_prior(), rng, **options)
         self.converged_, self.n_iter_ = learned.converged, learned.passes
-        self.distribution_ = self._refined(learned.distribution, learned.statistics, (data, weights))
+        self.distribution_ = self._refine(learned.distribution, learned.statistics, (data, weights))
         self.statistics_ = learned.statistics
-        self._tell(() if data.complete else self._misled(template, data, weights))
+        self._tell(() if data.complete else self._check_misled(template, data, weights))
 
     def _check_labelled(self, data: Labelled, weights: Weights) -> None:
         """Refuse rows that cannot be learned from: none, unless a class needs several."""
@@ -337,7 +339,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         )
         warnings.warn(text, SufficeWarning, stacklevel=5)
 
-    def _misled(self, template: Classes, data: Labelled, weights: Weights) -> tuple[Alert, ...]:
+    def _check_misled(self, template: Classes, data: Labelled, weights: Weights) -> tuple[Alert, ...]:
         """What to tell where rows of unknown class made those of known class less clear."""
         known = np.flatnonzero(data.codes >= 0)
         if not template.exact or not len(known):
@@ -347,7 +349,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         stats = template.suffstats(some, Weights.of(w, len(known)))
         if not stats.count.all() or not stats.exact:
             return ()
-        alone = self._settled(template, stats).estimate(stats, self._believed())
+        alone = self._for_statistics(template, stats).estimate(stats, self._components_prior())
         models = (alone, self.distribution_)
         before, after = (np.average(one.most_probable(some.rows) == some.codes, weights=w) for one in models)
         if after >= before - max(MISLED, 2 / len(known)):
@@ -359,7 +361,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         )
         return (Alert("unlabelled", text),)
 
-    def _gathered(self, template: Classes, data: Labelled, weights: Weights) -> Any:
+    def _gather(self, template: Classes, data: Labelled, weights: Weights) -> Any:
         """The statistics of rows whose classes are known."""
         return template.suffstats(data, weights)
 
@@ -368,8 +370,10 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         if more and hasattr(self, "statistics_"):
             stats = self.statistics_ + stats
         with blas.one_thread():  # more of them wait for each other where matrices are small
-            model = self._settled(template, stats).estimate(self._regularise(stats, seen), self._believed())
-            self.distribution_, self.statistics_ = self._refined(model, stats, seen), stats
+            model = self._for_statistics(template, stats).estimate(
+                self._regularise(stats, seen), self._components_prior()
+            )
+            self.distribution_, self.statistics_ = self._refine(model, stats, seen), stats
             self.converged_, self.n_iter_ = True, 1
             self._tell(streams=more)
 
@@ -381,10 +385,10 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
             warnings.warn(text, ConvergenceWarning, stacklevel=4)
         self.alerts_ = (*more, *self._notes(), *self.distribution_.alerts(self.statistics_))
         aloud = self._warns - {"empty", "unseen"} if streams else self._warns
-        told = [text for code, text in self.alerts_ if code in aloud]
-        if told:
-            others = f" And {len(told) - 1} more such alerts, in alerts_." if told[1:] else ""
-            warnings.warn(f"{type(self).__name__}: {told[0]}{others}", SufficeWarning, stacklevel=4)
+        texts = [text for code, text in self.alerts_ if code in aloud]
+        if texts:
+            others = f" And {len(texts) - 1} more such alerts, in alerts_." if texts[1:] else ""
+            warnings.warn(f"{type(self).__name__}: {texts[0]}{others}", SufficeWarning, stacklevel=4)
 
     def __sklearn_tags__(self) -> Any:
         """Tell that missing cells are welcome, and whether labels are."""

@@ -14,7 +14,7 @@ from suffice.errors import ParameterError, naming
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.prototypes import by_name, takes_labels
 from suffice.estimators.rows import as_table, columns_of, is_mapping, keep_names
-from suffice.estimators.targets import checked_priors
+from suffice.estimators.targets import check_priors
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, RANDOM_STATE, rules_of
 from suffice.models.classifier import Classes
 
@@ -123,13 +123,13 @@ class BayesClassifier(BayesShell):
         if len(given) < 2:
             msg = f"{cls.__name__}: a classifier has at least two classes; got {len(given)}."
             raise ParameterError(msg)
-        shares = _by_class(priors, list(given))
-        found = cls(given, priors=shares)
+        ordered = _by_class(priors, list(given))
+        found = cls(given, priors=ordered)
         found.classes_ = np.unique(np.array(list(given)))
         order = [list(given).index(label) for label in found.classes_.tolist()]
         parts = [list(given.values())[i] for i in order]
-        found.priors = None if shares is None else [shares[i] for i in order]
-        weights = None if shares is None else checked_priors(found.priors, found.classes_)
+        found.priors = None if ordered is None else [ordered[i] for i in order]
+        weights = None if ordered is None else check_priors(found.priors, found.classes_)
         labels = tuple(found.classes_.tolist())
         found.distribution_ = Classes(parts, weights=weights, labels=labels).fix("weights")
         names = found.distribution_.column_names
@@ -165,10 +165,10 @@ class BayesClassifier(BayesShell):
     def _by_name(self) -> bool:
         return by_name(self._given)
 
-    def _validated(self, X: Any, *, reset: bool) -> Any:
+    def _validate(self, X: Any, *, reset: bool) -> Any:
         X = as_table(type(self).__name__, X, None if reset else self.n_features_in_)
         named = columns_of(self, X, reset=reset) if self._by_name or is_mapping(X) else None
-        return named if named is not None else super()._validated(X, reset=reset)
+        return named if named is not None else super()._validate(X, reset=reset)
 
 
 def _by_class(priors: Any, labels: list[Any]) -> list[Any] | None:
@@ -180,8 +180,8 @@ def _by_class(priors: Any, labels: list[Any]) -> list[Any] | None:
             msg = f"priors are of the classes {', '.join(map(repr, labels))}; got {', '.join(map(repr, priors))}."
             raise ParameterError(msg)
         return [priors[label] for label in labels]
-    shares = list(priors)
-    if len(shares) != len(labels):
-        msg = f"there are {len(labels)} classes, but {len(shares)} priors; give one for each."
+    ordered = list(priors)
+    if len(ordered) != len(labels):
+        msg = f"there are {len(labels)} classes, but {len(ordered)} priors; give one for each."
         raise ParameterError(msg)
-    return shares
+    return ordered

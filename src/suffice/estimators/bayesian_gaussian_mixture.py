@@ -64,14 +64,14 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
     covariance_type
         "full", "tied", "diag" or "spherical".
     tol
-        The climb ends when a pass changes the bound by less than this, in nats.
+        The run ends when a pass changes the bound by less than this, in nats.
     reg_covar
         Added to every variance.
     max_iter, n_init
         Most passes of a run, and number of runs, of which the best stands.
     init_params
         "kmeans": rows belong to their nearest centre; "k-means++" and "random_from_data": each cluster begins with one
-        row; "random": shares at random, of a sketch of the rows.
+        row; "random": responsibilities at random, of a sketch of the rows.
     weight_concentration_prior_type
         "dirichlet_process" (by stick-breaking) or "dirichlet_distribution".
     weight_concentration_prior
@@ -96,7 +96,7 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
     weight_concentration_prior_, mean_precision_prior_, mean_prior_, degrees_of_freedom_prior_, covariance_prior_
         The prior.
     converged_, n_iter_, lower_bound_, lower_bounds_
-        How the best climb went: its passes over the rows, and the bound of the log evidence that they saw, with the
+        How the best run went: its passes over the rows, and the bound of the log evidence that they saw, with the
         constants that scikit-learn leaves out.
     alerts_
         ``(code, text)`` pairs: what to know before trusting it.
@@ -198,11 +198,11 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         return (
             last
             if self._unchanged
-            else posterior_of(last, last.suffstats(rows, weights), self._believed(rows, weights))
+            else posterior_of(last, last.suffstats(rows, weights), self._components_prior(rows, weights))
         )
 
     # ---- the prior ------------------------------------------------------------------------------------------------
-    def _believed(self, rows: Array, weights: Weights) -> dict[str, Any]:
+    def _components_prior(self, rows: Array, weights: Weights) -> dict[str, Any]:
         """The prior of the weights and of the components."""
         (_, d), k = rows.shape, self.n_components
         shape, every = SHAPES[self.covariance_type], MultivariateNormal().first_statistics(rows, weights)
@@ -238,7 +238,7 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         del prior
         refuse_large(model, rows, weights)
         stats = tag_assignments(model, *self._first(rows, weights, rng))
-        believed = self._believed(rows, weights)
+        believed = self._components_prior(rows, weights)
         return posterior_of(model, stats if self._given_order else largest_first(stats), believed)
 
     def _first(self, rows: Array, weights: Weights, rng: Any) -> tuple[Array, Weights]:
@@ -264,8 +264,8 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         self.degrees_of_freedom_ = float(degrees[0]) if self.covariance_type == "tied" else degrees
         self.weight_concentration_ = shares.concentrations
 
-    _twin = ("sklearn.mixture", "BayesianGaussianMixture")
-    _twin_attributes = (*GAUSSIAN, *PROGRESS, *BELIEFS, *PRIOR)
+    _sklearn_class = ("sklearn.mixture", "BayesianGaussianMixture")
+    _sklearn_attributes = (*GAUSSIAN, *PROGRESS, *BELIEFS, *PRIOR)
     _settable = (*GAUSSIAN, *BELIEFS)
     _as_rows = (*GAUSSIAN, "mean_prior_", "covariance_prior_")
 
@@ -300,5 +300,5 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
 
         That is less than its log density, which ``distribution_.predictive.log_prob(X)`` gives.
         """
-        mixture, rows = self._asked(X)
+        mixture, rows = self._read_for_answer(X)
         return self._in_precision(mixture.row_bounds(rows), X)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice.distributions.categorical import Categorical
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.estimators import validation as checks
-from suffice.estimators.discrete_nb import DiscreteShell, normalised
+from suffice.estimators.discrete_nb import DiscreteShell, normalise
 from suffice.estimators.validation import AT_LEAST_ZERO, interval, rules_of, telling_text
 from suffice.statistics.weights import Weights
 from suffice.tables.labels import Whole
@@ -64,8 +64,8 @@ class CategoricalNB(DiscreteShell):
         "alpha": [AT_LEAST_ZERO],
         "min_categories": [None, "array-like", interval(Integral, 1, None)],
     }
-    _twin = ("sklearn.naive_bayes", "CategoricalNB")
-    _twin_attributes = (*DiscreteShell._twin_attributes[:4], "category_count_", "n_categories_")  # noqa: SLF001 (its own)
+    _sklearn_class = ("sklearn.naive_bayes", "CategoricalNB")
+    _sklearn_attributes = (*DiscreteShell._sklearn_attributes[:4], "category_count_", "n_categories_")  # noqa: SLF001 (its own)
 
     def __init__(
         self,
@@ -87,17 +87,17 @@ class CategoricalNB(DiscreteShell):
         del classes
         return Categorical()
 
-    def _believed(self) -> Any:
+    def _components_prior(self) -> Any:
         alpha = self._smoothing()
         return {"components": Dirichlet(np.array([1.0 + alpha]))} if alpha > 0 else None
 
-    def _settled(self, template: Any, stats: Any) -> Any:
-        return self._declared(template, stats.components.levels).for_statistics(stats)
+    def _for_statistics(self, template: Any, stats: Any) -> Any:
+        return self._with_categories(template, stats.components.levels).for_statistics(stats)
 
-    def _begun(self, template: Any, rows: Any) -> Any:
-        return self._declared(template, tuple(column.seen for column in rows.columns))
+    def _for_rows(self, template: Any, rows: Any) -> Any:
+        return self._with_categories(template, tuple(column.seen for column in rows.columns))
 
-    def _declared(self, template: Any, seen: tuple[tuple[Any, ...], ...]) -> Any:
+    def _with_categories(self, template: Any, seen: tuple[tuple[Any, ...], ...]) -> Any:
         """Every whole number up to the largest is a category, seen or not."""
         lengths = [max((int(one) + 1 for one in levels), default=1) for levels in seen]  # all missing: one, unseen
         least = np.asarray(0 if self.min_categories is None else self.min_categories)
@@ -113,7 +113,7 @@ class CategoricalNB(DiscreteShell):
         levels = tuple(tuple(range(count)) for count in np.maximum(lengths, least).tolist())
         return replace(template, components=Categorical(levels=levels))
 
-    def _validated(self, X: Data, *, reset: bool) -> Any:
+    def _validate(self, X: Data, *, reset: bool) -> Any:
         rows = checks.validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         if rows.dtype.kind not in "iuf":
             with telling_text(X, type(self).__name__):
@@ -124,42 +124,42 @@ class CategoricalNB(DiscreteShell):
             Whole(matrix=rows).refuse_negative()
         return rows
 
-    def _labelled(self, template: Any, rows: Any, found: Any, sample_weight: Any) -> Any:
+    def _read_labelled(self, template: Any, rows: Any, found: Any, sample_weight: Any) -> Any:
         if rows.dtype.kind == "i" and sample_weight is None:  # counted as they are, and then looked whether all were
             width = int(rows[:GLANCE].max(initial=0)) + 1
-            data, weights = super()._labelled(template, Whole(matrix=rows, width=max(width, 1)), found, None)
+            data, weights = super()._read_labelled(template, Whole(matrix=rows, width=max(width, 1)), found, None)
             if data.complete and width <= GLANCE:
                 return data, weights
         Whole(matrix=rows).refuse_negative()
-        return super()._labelled(template, rows, found, sample_weight)
+        return super()._read_labelled(template, rows, found, sample_weight)
 
-    def _gathered(self, template: Any, data: Data, weights: Weights) -> Any:
-        stats = super()._gathered(template, data, weights)
+    def _gather(self, template: Any, data: Data, weights: Weights) -> Any:
+        stats = super()._gather(template, data, weights)
         if not isinstance(data.rows, Whole):
             return stats
         count = stats.components.count
         if count.sum() < data.rows.matrix.size:  # the first rows did not show the largest
             data.rows.refuse_negative()
             rows = template.components.read(data.rows.matrix)
-            return super()._gathered(template, replace(data, rows=rows), weights)
+            return super()._gather(template, replace(data, rows=rows), weights)
         seen = count.any(axis=0)
         lengths = [int(np.flatnonzero(column)[-1]) + 1 if column.any() else 0 for column in seen]
         levels = tuple(tuple(range(length)) for length in lengths)
         return replace(stats, components=replace(stats.components, count=count[:, :, : max(lengths)], levels=levels))
 
-    def _asked(self, X: Data) -> Any:
-        model, rows = super()._asked(X)
+    def _read_for_answer(self, X: Data) -> Any:
+        model, rows = super()._read_for_answer(X)
         for column in rows.columns:  # labels in order: the first is the least
             if column.seen and column.seen[0] < 0:
-                Whole(matrix=self._validated(X, reset=False)).refuse_negative()
+                Whole(matrix=self._validate(X, reset=False)).refuse_negative()
         return model, rows
 
-    def _asked_quickly(self, X: Data) -> Any:
+    def _read_for_prediction(self, X: Data) -> Any:
         check_is_fitted(self)
-        rows = self._validated(X, reset=False)
+        rows = self._validate(X, reset=False)
         if rows.dtype.kind == "i":
             return self.distribution_, Whole(matrix=rows, width=int(self.n_categories_.max()))
-        return self._asked(X)
+        return self._read_for_answer(X)
 
     def _show(self) -> None:
         super()._show()
@@ -174,7 +174,7 @@ class CategoricalNB(DiscreteShell):
         self.feature_log_prob_ = [np.array(logs[:, column, :size]) for column, size in enumerate(sizes)]
 
     def _components(self) -> Any:
-        tables = [normalised(one, f"feature_log_prob_[{column}]") for column, one in enumerate(self.feature_log_prob_)]
+        tables = [normalise(one, f"feature_log_prob_[{column}]") for column, one in enumerate(self.feature_log_prob_)]
         self.n_categories_ = np.array([one.shape[1] for one in tables])
         last = self.__dict__.get("distribution_")
         wide = np.zeros((len(self.classes_), len(tables), int(self.n_categories_.max())))

@@ -12,9 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from suffice.arguments import generator
 from suffice.errors import ParameterError
+from suffice.estimators.compared_models import READ, Generative, Linear, discriminative, generative_of
 from suffice.estimators.comparison import Boundary, Comparison, Curve, Lead, Reliability, Surface, standard_error
 from suffice.estimators.splits import Rows, sizes_of
-from suffice.estimators.twins import READ, Generative, Linear, discriminative, generative_of
 from suffice.tables.frame import is_frame, names
 from suffice.tables.frame_output import like
 from suffice.types import Alert, Array, Data, Seed
@@ -38,7 +38,7 @@ def compare(
     sample_weight: Data = None,
     random_state: Seed = None,
 ) -> Comparison:
-    """Compare a generative classifier with its discriminative twins on the same splits of the rows.
+    """Compare a generative classifier with discriminative classifiers on the same splits of the rows.
 
     Logistic regression has the greatest conditional likelihood of y given x (no penalty), the linear support vector
     machine the least squared hinge loss with penalty ‖w‖²/2C; both see standardised columns, and their w and b are told
@@ -100,7 +100,7 @@ def compare(
         alerts = _splits(repeats, data, rng, held, steps, tallies)
         some = rng.permutation(len(data.codes))[:READ]
         boundaries, surfaces = _boundaries(tallies, data, some)
-    first, *twins = tallies
+    first, *others = tallies
     drawn = some[:DRAWN]
     return Comparison(
         models={one.name: one.words for one in models},
@@ -109,7 +109,7 @@ def compare(
         rows=len(data.codes),
         held_out=held,
         curves={one.model.name: one.curve(steps) for one in tallies},
-        leads={one.model.name: _lead(steps, first, one, data) for one in twins},
+        leads={one.model.name: _lead(steps, first, one, data) for one in others},
         boundaries=boundaries,
         calibration={one.model.name: one.reliability() for one in tallies if one.model.probable},
         alerts=(*alerts, *(alert for one in tallies for alert in one.alerts(steps))),
@@ -157,11 +157,11 @@ class _Tally:
         """The model of some rows; what it warns of is kept."""
         weights = None if data.weights is None else data.weights[some]
         codes = data.codes[some]
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             learned = self.model.learn(data.rows(some, raw=self.model.raw), data.classes[codes], codes, weights)
         self.fits += 1
-        self.remarks += [str(told[0].message)] if told else []
+        self.remarks += [str(caught[0].message)] if caught else []
         return learned
 
     def score(self, data: Rows, order: Array, held: int, steps: Array) -> tuple[Array, Array, Array]:
@@ -179,14 +179,14 @@ class _Tally:
             if self.model.unbounded:
                 fitted = self.model.scores(learned, data.rows(train, raw=self.model.raw), data.classes)
                 self.perfect |= {int(size)} if (fitted.argmax(axis=1) == data.codes[train]).all() else set()
-        return wrong, loss, _binned(np.exp(found), truth, weight) if self.model.probable else np.zeros((3, BINS))
+        return wrong, loss, _bin(np.exp(found), truth, weight) if self.model.probable else np.zeros((3, BINS))
 
     def curve(self, steps: Array) -> Curve:
         """Errors and log-losses of the splits so far."""
         return Curve(steps, np.array(self.errors), np.array(self.losses))
 
     def reliability(self) -> Reliability:
-        """Probabilities beside what came true."""
+        """Predicted probabilities and observed frequencies."""
         weight, predicted, observed = self.bins
         with np.errstate(invalid="ignore"):
             return Reliability(weight, predicted / weight, observed / weight)
@@ -203,8 +203,8 @@ class _Tally:
             )
             found.append(Alert("separable", text))
         if self.remarks:
-            told = self.remarks[0].splitlines()[0]
-            text = f"{self.model.name}: {len(self.remarks)} of {self.fits} fits warned, the first of them: {told}"
+            first = self.remarks[0].splitlines()[0]
+            text = f"{self.model.name}: {len(self.remarks)} of {self.fits} fits warned, the first of them: {first}"
             found.append(Alert("warned", text))
         return found
 
@@ -253,7 +253,7 @@ def _split(data: Rows, order: Array, held: int, steps: Array, tallies: list[_Tal
         one.bins += bins
 
 
-def _binned(proba: Array, truth: Array, weight: Array) -> Array:
+def _bin(proba: Array, truth: Array, weight: Array) -> Array:
     """Weight, weighted probability and weighted truth of each bin of probability, (3, bins)."""
     if proba.shape[1] == 2:
         p, right = proba[:, 1], truth == 1
@@ -263,22 +263,22 @@ def _binned(proba: Array, truth: Array, weight: Array) -> Array:
     return np.array([np.bincount(place, weight * part, BINS) for part in (1.0, p, right)])
 
 
-def _lead(steps: Array, generative: _Tally, twin: _Tally, data: Rows) -> Lead:
-    """How much lower the error of a twin is, with the larger of two standard errors: over splits, and over rows.
+def _lead(steps: Array, generative: _Tally, other: _Tally, data: Rows) -> Lead:
+    """The difference of two errors, with the larger of two standard errors: over splits, and over rows.
 
     The same rows are held out again and again, so that splits alone would make a chance of these rows look certain.
     """
-    gain = np.array(generative.errors) - np.array(twin.errors)
-    seen = np.flatnonzero(twin.tested)
+    gain = np.array(generative.errors) - np.array(other.errors)
+    seen = np.flatnonzero(other.tested)
     weight = data.weigh(seen)
-    row = (generative.wrong - twin.wrong)[:, seen] / twin.tested[seen]
+    row = (generative.wrong - other.wrong)[:, seen] / other.tested[seen]
     away = row - (row @ weight / weight.sum())[:, None]
     over_rows = np.sqrt(away**2 @ weight**2) / weight.sum()
     return Lead(steps, gain.mean(axis=0), np.fmax(standard_error(gain), over_rows))
 
 
 def _boundary(tally: _Tally, learned: Any, data: Rows, some: Array) -> Boundary | None:
-    """The boundary that a model learned from all rows, told by some of them."""
+    """The boundary that a model learned from all rows, by some of them."""
     return tally.model.boundary(learned, data.rows(some, raw=tally.model.raw), data.matrix[some], data.classes)
 
 

@@ -99,7 +99,7 @@ def standard_error(values: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Lead:
-    """How much lower the held-out error of a twin is than that of the generative model: arrays (sizes,).
+    """The held-out error of the generative model less that of a discriminative one: arrays (sizes,).
 
     ``gain`` is the difference, ``se`` its standard error: over splits or over rows, whichever is larger.
     """
@@ -137,7 +137,7 @@ class Reliability:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """A generative classifier beside its discriminative twins; print it for the tables.
+    """A generative classifier compared with discriminative ones; print it for the tables.
 
     Attributes
     ----------
@@ -156,10 +156,10 @@ class Comparison:
     curves
         ``{name: Curve}``, held-out error and log-loss by number of training rows.
     leads
-        ``{name: Lead}`` of the twins, how much lower their error is than that of the generative model.
+        ``{name: Lead}`` of the discriminative models, how much lower their error is than that of the generative model.
     crossover
-        ``{name: size}`` of the twins: the first number of rows from which on that lead is more than its standard
-        error; None where none was seen.
+        ``{name: size}`` of the discriminative models: the first number of rows from which on that lead is more than
+        its standard error; None where none was seen.
     boundaries
         ``{name: Boundary}`` (w, b) as learned from all rows; None where the log-odds are not linear in the columns.
     calibration
@@ -193,7 +193,7 @@ class Comparison:
 
     @property
     def crossover(self) -> dict[str, int | None]:
-        """From which number of rows on each twin is better."""
+        """The number of rows from which on each discriminative model is better."""
         return {name: lead.crossover for name, lead in self.leads.items()}
 
     @property
@@ -209,7 +209,7 @@ class Comparison:
     def __repr__(self) -> str:
         """Show what was compared, held-out scores, learning curves, boundaries and calibration."""
         parts = [self._head(), self._scores(), self._curves(), self._boundaries(), self._calibration()]
-        notes = [_wrapped(f"{code}: {text}", "! ", "  ") for code, text in self.alerts]
+        notes = [_wrap(f"{code}: {text}", "! ", "  ") for code, text in self.alerts]
         page = "\n\n".join(parts + (["\n".join(notes)] if notes else []))
         return "\n".join(line.rstrip() for line in page.splitlines())
 
@@ -218,7 +218,7 @@ class Comparison:
         what = f"{len(self.classes)} classes, {self.rows:,} rows × {columns} column{'s'[: columns != 1]}"
         how = f"{self.repeats} split{'s'[: self.repeats != 1]}, {self.held_out:,} rows held out of each"
         lines = [f"{what}; {how}"]
-        lines += [_wrapped(words, f"{name:<12}", " " * 12) for name, words in self.models.items()]
+        lines += [_wrap(words, f"{name:<12}", " " * 12) for name, words in self.models.items()]
         return "\n".join(lines)
 
     def _scores(self) -> str:
@@ -228,14 +228,14 @@ class Comparison:
             cells.append(
                 [row["model"], *(_plus_minus(row[key], row[f"{key}_se"]) for key in ("error", "log_loss")), ece]
             )
-        return "\n".join([f"Held out, after learning from {self.sizes[-1]:,} rows", *_aligned(cells)])
+        return "\n".join([f"Held out, after learning from {self.sizes[-1]:,} rows", *_align(cells)])
 
     def _curves(self) -> str:
         cells = [["rows", *self.curves]]
         for place, size in enumerate(self.sizes):
             pairs = [(curve.error[place], curve.error_se[place]) for curve in self.curves.values()]
             cells.append([f"{size:,}", *(_plus_minus(*pair) for pair in pairs)])
-        lines = ["Learning curves: held-out error by number of training rows", *_aligned(cells, words=0)]
+        lines = ["Learning curves: held-out error by number of training rows", *_align(cells, words=0)]
         lines += [f"crossover: {text}" for text in self.crossings().values()]
         return "\n".join(lines)
 
@@ -257,8 +257,8 @@ class Comparison:
         absent = [name for name in self.boundaries if name not in known]
         lines = [f"the log-odds of {name} are not linear in the columns: it has no w and b" for name in absent]
         if len(self.classes) > 2:
-            told = "Boundaries: .boundaries holds (w, b) of each class with the first, of " + ", ".join(known)
-            return "\n".join([_wrapped(told, "", ""), *lines])
+            text = "Boundaries: .boundaries holds (w, b) of each class with the first, of " + ", ".join(known)
+            return "\n".join([_wrap(text, "", ""), *lines])
         head = f"Boundary w·x + b = 0, from all {self.rows:,} rows; above 0: {self.classes[1]!r:.30}"
         cells = [[*known, *known]]
         for place in range(min(len(self.columns), SHOWN)):
@@ -269,7 +269,7 @@ class Comparison:
         left, right = sum(wide[: len(known)]), sum(wide[len(known) :])
         names = [_short(name, max(WIDTH - left - right - 2, LABEL)) for name in ["", *self.columns[:SHOWN], "b"]]
         head += f"\n{' ' * (2 + max(map(len, names)))}{'w, b':>{left}}{'w/‖w‖, b/‖w‖':>{right}}"
-        table = _aligned([[name, *line] for name, line in zip(names, cells, strict=True)])
+        table = _align([[name, *line] for name, line in zip(names, cells, strict=True)])
         if len(self.columns) > SHOWN:
             table.insert(-1, f"  … {len(self.columns) - SHOWN} more columns")
         return "\n".join([head, *table, *lines])
@@ -285,10 +285,10 @@ class Comparison:
                 line.append(f"{one.weight[place]:,.6g}")
             if any(one.weight[place] > 0 for one in self.calibration.values()):
                 cells.append(line)
-        return "\n".join([f"Calibration of {what}: mean p, and how often it was so", *_aligned(cells)])
+        return "\n".join([f"Calibration of {what}: mean p, and how often it was so", *_align(cells)])
 
 
-def _aligned(cells: list[list[str]], words: int = 1) -> list[str]:
+def _align(cells: list[list[str]], words: int = 1) -> list[str]:
     """Rows of cells under each other: the first ``words`` columns to the left, numbers to the right."""
     return table_lines(cells, range(words, len(cells[0])), indent="  ")
 
@@ -303,5 +303,5 @@ def _short(name: str, room: int) -> str:
     return name if len(name) <= room else name[: room - 1] + "…"
 
 
-def _wrapped(text: str, first: str, then: str) -> str:
+def _wrap(text: str, first: str, then: str) -> str:
     return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=then)

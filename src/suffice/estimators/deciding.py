@@ -20,7 +20,7 @@ from suffice.errors import DataError, UnsupportedError
 from suffice.estimators.asking import Asking
 from suffice.estimators.decision import decide
 from suffice.estimators.rows import by_name, one_row
-from suffice.estimators.targets import checked_priors, in_order
+from suffice.estimators.targets import check_priors, in_order
 from suffice.estimators.validation import row_weights
 from suffice.models.classifier import Classes
 from suffice.models.dependence import Dependence, dependence
@@ -65,7 +65,7 @@ class Deciding(Asking):
     _draws_rows: ClassVar[bool] = True  # a class says all that it takes to draw its rows
     _in_precision: Any
     _targets: Any
-    _validated: Any
+    _validate: Any
 
     # ---- deciding ---------------------------------------------------------------------------------------------------
     def score(self, X: Data, y: Data, sample_weight: Data = None) -> float:
@@ -98,15 +98,15 @@ class Deciding(Asking):
         seen = np.array(labels[~unknown].tolist())
         return float(accuracy_score(seen, self.predict(X)[~unknown], sample_weight=held))
 
-    def _asked(self, X: Data) -> tuple[Classes, Any]:
+    def _read_for_answer(self, X: Data) -> tuple[Classes, Any]:
         """The learned classes, and rows that they are asked about."""
         check_is_fitted(self)
         model = self.distribution_
-        return model, model.read(with_all_columns(model, self._validated(X, reset=False)))
+        return model, model.read(with_all_columns(model, self._validate(X, reset=False)))
 
-    def _asked_quickly(self, X: Data) -> tuple[Classes, Any]:
+    def _read_for_prediction(self, X: Data) -> tuple[Classes, Any]:
         """The same, in a form of which nothing but the most probable class is asked."""
-        return self._asked(X)
+        return self._read_for_answer(X)
 
     def _each_frame(self, X: Source, ask: Any) -> Array:
         """What is asked of every partition of files, put together."""
@@ -134,7 +134,7 @@ class Deciding(Asking):
         if isinstance(X, Source):
             return self._each_frame(X, lambda rows: self.predict(rows, loss, reject))
         if loss is None and reject is None:
-            model, rows = self._asked_quickly(X)
+            model, rows = self._read_for_prediction(X)
             return np.asarray(self.classes_[model.most_probable(rows)])
         loss = None if loss is None else in_order(loss, self.classes_)
         actions = decide(self.predict_proba(X), loss, reject)
@@ -153,12 +153,12 @@ class Deciding(Asking):
         """p(y | x) of each class, (n, k)."""
         if isinstance(X, Source):
             return self._each_frame(X, self.predict_proba)
-        model, rows = self._asked(X)
+        model, rows = self._read_for_answer(X)
         return np.asarray(self._in_precision(model.predict_proba(rows), X))
 
     def predict_joint_log_proba(self, X: Data) -> Array:
         """Log p(x, y) of each class, (n, k)."""
-        model, rows = self._asked(X)
+        model, rows = self._read_for_answer(X)
         return np.asarray(self._in_precision(model.log_joint(rows), X))
 
     def _joint_log_likelihood(self, X: Data) -> Array:
@@ -167,7 +167,7 @@ class Deciding(Asking):
 
     def predict_log_proba(self, X: Data) -> Array:
         """Log p(y | x) of each class, (n, k)."""
-        model, rows = self._asked(X)
+        model, rows = self._read_for_answer(X)
         joint = model.log_joint(rows)
         total = normalize(joint).total[:, None]
         found = np.where(np.isfinite(total), joint - np.where(np.isfinite(total), total, 0.0), model.log_weights)
@@ -186,7 +186,7 @@ class Deciding(Asking):
         if "distribution_" not in self.__dict__:
             self.__dict__["class_prior_"] = priors
             return
-        self.distribution_ = self.distribution_.reweighted(checked_priors(priors, self.classes_))
+        self.distribution_ = self.distribution_.reweighted(check_priors(priors, self.classes_))
         self._display()
 
     def with_priors(self, priors: Any) -> Self:
@@ -276,7 +276,7 @@ class Deciding(Asking):
         given, cells = one_row(row, known, by_name=self._by_name)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            _, rows = self._asked(given)
+            _, rows = self._read_for_answer(given)
 
         def name(column: Hashable) -> Any:
             return known[column] if known and isinstance(column, int) else column
@@ -287,7 +287,7 @@ class Deciding(Asking):
         return explain(self.distribution_, rows, label, against, name, value)
 
     def summarize(self) -> Summary:
-        """What there is to say about the classes, as values: what each says of every column, and what that tells."""
+        """A summary of the classes: each column under each class, and its information about the class."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         return of_classes(self.distribution_, None if names is None else tuple(names), self)

@@ -43,7 +43,7 @@ class Design:
         names: list[str] = []
         for name, values in columns.items():
             with naming(Columns.named(name)):
-                part, levels = _numbered(values, owner)
+                part, levels = _as_numbers(values, owner)
             parts.append(part)
             names += [str(name)] if levels is None else [f"{name}={level}" for level in levels]
         matrix = np.concatenate(parts, axis=1)
@@ -63,7 +63,7 @@ class Design:
             )
 
 
-def _numbered(values: Array, owner: str) -> tuple[Array, tuple[Any, ...] | None]:
+def _as_numbers(values: Array, owner: str) -> tuple[Array, tuple[Any, ...] | None]:
     """A column as numbers (n, 1), or labels as (n, levels − 1) and the levels."""
     array = cells(values, owner)
     if array.ndim != 1:
@@ -74,8 +74,8 @@ def _numbered(values: Array, owner: str) -> tuple[Array, tuple[Any, ...] | None]
         column = np.asarray(numbers(array, owner), dtype=np.float64)
         if np.isinf(column).any():
             row = int(np.argmax(np.isinf(column)))
-            told = f" is {column[row]}; linear models take finite numbers. Drop it or set it to NaN."
-            raise DataError(f"{owner}: ", Cell(row), told, value=column[row])
+            text = f" is {column[row]}; linear models take finite numbers. Drop it or set it to NaN."
+            raise DataError(f"{owner}: ", Cell(row), text, value=column[row])
         return column[:, None], None
     labels = read_labels(array, owner, 1).columns[0]
     levels = labels.seen

@@ -16,7 +16,7 @@ from suffice.distributions.tokens import Above, Flags, Tokens
 from suffice.errors import ParameterError
 from suffice.estimators import validation as checks
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.to_sklearn import ScikitLearnTwin
+from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.estimators.validation import AT_LEAST_ZERO, interval, refuse_infinite, rules_of, telling_text
 from suffice.types import Array, Data
 
@@ -24,7 +24,7 @@ LEAST_ALPHA = 1e-10
 SURE = 1e-5  # what probabilities that a caller sets may miss of a sum of 1
 
 
-class DiscreteShell(ScikitLearnTwin, BayesShell):
+class DiscreteShell(ToScikitLearn, BayesShell):
     """What naive Bayes over counts shares: the options of scikit-learn's classes, and what they stand for."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -66,7 +66,7 @@ class DiscreteShell(ScikitLearnTwin, BayesShell):
             alpha = np.maximum(alpha, LEAST_ALPHA)
         return np.asarray(alpha)
 
-    _twin_attributes: ClassVar[tuple[str, ...]] = (
+    _sklearn_attributes: ClassVar[tuple[str, ...]] = (
         *("classes_", "class_count_", "class_log_prior_", "feature_log_prob_"),
         "feature_count_",
     )
@@ -134,7 +134,7 @@ class BernoulliNB(DiscreteShell):
         **rules_of(DiscreteShell),
         "binarize": [None, interval(Real, 0.0, None)],
     }
-    _twin = ("sklearn.naive_bayes", "BernoulliNB")
+    _sklearn_class = ("sklearn.naive_bayes", "BernoulliNB")
 
     def __init__(
         self,
@@ -156,11 +156,11 @@ class BernoulliNB(DiscreteShell):
         del classes
         return Flags()
 
-    def _believed(self) -> Any:
+    def _components_prior(self) -> Any:
         alpha = self._smoothing()
         return {"components": Beta(1.0 + alpha, 1.0 + alpha)} if alpha.any() else None
 
-    def _validated(self, X: Data, *, reset: bool) -> Any:
+    def _validate(self, X: Data, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
         with telling_text(X, type(self).__name__):
             rows = checks.validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
@@ -230,7 +230,7 @@ class MultinomialNB(DiscreteShell):
     array(['a'], dtype='<U1')
     """
 
-    _twin = ("sklearn.naive_bayes", "MultinomialNB")
+    _sklearn_class = ("sklearn.naive_bayes", "MultinomialNB")
     _draws_rows = False  # how many words a row has is not learned
 
     def __init__(
@@ -246,12 +246,12 @@ class MultinomialNB(DiscreteShell):
         del classes
         return Tokens()
 
-    def _believed(self) -> Any:
+    def _components_prior(self) -> Any:
         alpha = self._smoothing()
         wide = np.broadcast_to(1.0 + alpha, self.n_features_in_)
         return {"components": Dirichlet(np.array(wide))} if alpha.any() else None
 
-    def _validated(self, X: Data, *, reset: bool) -> Any:
+    def _validate(self, X: Data, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
         with telling_text(X, type(self).__name__):
             rows = checks.validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
@@ -280,7 +280,7 @@ class MultinomialNB(DiscreteShell):
             self.feature_log_prob_ = np.log(self.distribution_.components.probs[:, 0])
 
     def _components(self) -> Any:
-        probs = normalised(self.feature_log_prob_, "feature_log_prob_")[:, None]
+        probs = normalise(self.feature_log_prob_, "feature_log_prob_")[:, None]
         last = self.__dict__.get("distribution_")
         return Tokens(probs=probs) if last is None else replace(last.components, probs=probs)
 
@@ -292,7 +292,7 @@ class MultinomialNB(DiscreteShell):
         return tags
 
 
-def normalised(log_probs: Any, name: str) -> Array:
+def normalise(log_probs: Any, name: str) -> Array:
     """Probabilities (k, levels) whose logarithms a caller set; refused where those of a class do not sum to 1."""
     probs = np.exp(np.array(log_probs, dtype=np.float64))
     total = probs.sum(axis=-1, keepdims=True)

@@ -113,15 +113,15 @@ class Discriminant(BayesShell):
             raise AttributeError(self._needs_rows(None))
         return True
 
-    def _gathered(self, template: Classes, data: Data, weights: Weights) -> Any:
+    def _gather(self, template: Classes, data: Data, weights: Weights) -> Any:
         """With a scatter of each class where a shrinkage is found class by class."""
         if isinstance(self.shrinkage, str) or self.covariance_estimator is not None:
             template = replace(template, components=replace(template.components, structure="full"))
-        return super()._gathered(template, data, weights)
+        return super()._gather(template, data, weights)
 
-    def _settled(self, template: Classes, stats: Any) -> Classes:
+    def _for_statistics(self, template: Classes, stats: Any) -> Classes:
         """Held above tol² of the variance within classes; a column that has none above a part of that of all rows."""
-        model = super()._settled(template, stats)
+        model = super()._for_statistics(template, stats)
         if not self.tol:
             return model
         found = stats.components
@@ -165,7 +165,7 @@ class Discriminant(BayesShell):
         """Class covariances (k, d, d), or one of all, after shrinkage."""
         return cov
 
-    def _refined(self, model: Classes, stats: Any, seen: Any) -> Classes:
+    def _refine(self, model: Classes, stats: Any, seen: Any) -> Classes:
         """The same means with the covariances that the options ask for, above the same floor."""
         stack = model.components
         floor = model.floors_from(stats) if model.floors is None else model.floors
@@ -180,7 +180,7 @@ class Discriminant(BayesShell):
         pooled = len(found.kept) < len(found.weight)
         weight = found.weight.sum(keepdims=True) if pooled else found.weight
         cov = found.kept * share(np.ones(len(weight)), weight)[:, None, None]
-        wanted = self._regularised(self._estimated(cov, weight, model, found, seen))
+        wanted = self._regularised(self._estimate_covariance(cov, weight, model, found, seen))
         if wanted is cov:
             return model
         solved = stack.solve(np.asarray(stack.mean), wanted * weight[:, None, None], found.weight, None, floor)
@@ -194,7 +194,7 @@ class Discriminant(BayesShell):
         owners = replace(weights, codes=data.codes, n_components=model.n)
         return replace(model.components, structure="full").suffstats(data.rows, owners)
 
-    def _estimated(self, cov: Any, weight: Array, model: Classes, found: Any, seen: Any) -> Any:
+    def _estimate_covariance(self, cov: Any, weight: Array, model: Classes, found: Any, seen: Any) -> Any:
         """The covariances (k, d, d) as they are, or shrunk, or by the caller's estimator."""
         if self.covariance_estimator is not None:
             if not found.exact:
@@ -219,20 +219,20 @@ class Discriminant(BayesShell):
         else:
             data, weights = self._rows(seen)
             owners = replace(weights, codes=data.codes, n_components=len(weight))
-            rows = data.rows if found.exact else self._completed(model, data.rows, data.codes)
+            rows = data.rows if found.exact else self._complete(model, data.rows, data.codes)
             amount = ledoit_wolf(units, weight, fourth_moments(rows, owners, found.mean, spread))
         return outside_units(shrunk(units, amount), spread)
 
-    def _completed(self, model: Classes, rows: Array, codes: Array | None = None) -> Array:
+    def _complete(self, model: Classes, rows: Array, codes: Array | None = None) -> Array:
         """The rows, with what is expected of missing cells given the others and the class, as far as that is known."""
         holes = np.flatnonzero(np.isnan(rows).any(axis=1))
         if not len(holes):
             return rows
         stack, whole = model.components, np.array(rows, dtype=float)
         some = rows[holes]
-        shares = model.predict_proba(some) if codes is None else np.eye(model.n)[codes[holes]]
+        responsibilities = model.predict_proba(some) if codes is None else np.eye(model.n)[codes[holes]]
         cov = np.asarray(stack.cov)
-        whole[holes] = expected_rows(some, shares, np.asarray(stack.mean), cov[:1] if stack.shared else cov)
+        whole[holes] = expected_rows(some, responsibilities, np.asarray(stack.mean), cov[:1] if stack.shared else cov)
         return whole
 
     def _rows(self, seen: Any) -> tuple[Any, Weights]:

@@ -18,7 +18,7 @@ from suffice.estimators.asking import Asking
 from suffice.estimators.base import MixtureShell
 from suffice.estimators.criteria import Criteria
 from suffice.estimators.validation import AT_LEAST_ONE, generator, row_weights, rules_of
-from suffice.estimators.verbose import Told
+from suffice.estimators.verbose import VerboseCallback
 from suffice.statistics.weights import Weights
 from suffice.tables.sketch import take_rows
 from suffice.types import Alert, Data, Rows, Seed
@@ -27,7 +27,7 @@ from suffice.types import Alert, Data, Rows, Seed
 class FitShell(Asking, Criteria, MixtureShell):
     """An estimator whose ``fit`` is `suffice.fit` and which keeps its answer in ``fit_``.
 
-    A subclass says in ``_reader`` what mixture it learns, and in ``_validated`` what it takes for data.
+    A subclass says in ``_reader`` what mixture it learns, and in ``_validate`` what it takes for data.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -64,7 +64,7 @@ class FitShell(Asking, Criteria, MixtureShell):
         self.verbose = verbose
         self.verbose_interval = verbose_interval
 
-    def _validated(self, X: Data, *, reset: bool, least: int) -> Any:
+    def _validate(self, X: Data, *, reset: bool, least: int) -> Any:
         """What the caller gave, checked as scikit-learn checks it."""
         return self._numbers(X, reset=reset, least=least)
 
@@ -76,7 +76,7 @@ class FitShell(Asking, Criteria, MixtureShell):
         return self._reader(rows).for_data(rows)
 
     def _rows(self, X: Data, *, reset: bool = False, least: int = 1) -> Any:
-        checked = self._validated(X, reset=reset, least=least)
+        checked = self._validate(X, reset=reset, least=least)
         return (self._reader(checked) if reset else self.distribution_).read(checked)
 
     def _begin(self, model: Family, rows: Rows, weights: Weights, rng: np.random.Generator, prior: Any) -> Any:
@@ -84,7 +84,7 @@ class FitShell(Asking, Criteria, MixtureShell):
 
     def _learn(self, X: Data, sample_weight: Data) -> Any:
         every = self._rows(X, reset=True)
-        weights, rows = _counted(row_weights(sample_weight, every), every)
+        weights, rows = _without_zero_weights(row_weights(sample_weight, every), every)
         model = self._prototype(rows)
         if len(every) < model.n:
             msg = f"Expected n_samples >= n_components but got n_components = {model.n}, n_samples = {len(every)}"
@@ -100,7 +100,9 @@ class FitShell(Asking, Criteria, MixtureShell):
         }
         n_init = self.n_init if last is None else 1
         self.fit_ = (
-            self._told(model, rows, n_init, options) if self.verbose else fit(model, rows, n_init=n_init, **options)
+            self._fit_verbosely(model, rows, n_init, options)
+            if self.verbose
+            else fit(model, rows, n_init=n_init, **options)
         )
         self.fit_ = named_fit(self.fit_, getattr(self, "feature_names_in_", None))
         self._learned_with = self._model_options
@@ -114,13 +116,13 @@ class FitShell(Asking, Criteria, MixtureShell):
             warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=4)
         return every
 
-    def _told(self, model: Family, rows: Rows, n_init: int, options: dict[str, Any]) -> Fit:
+    def _fit_verbosely(self, model: Family, rows: Rows, n_init: int, options: dict[str, Any]) -> Fit:
         """The best of several fits, each of which prints how it goes."""
         fits: list[Fit] = []
         for number in range(n_init):
-            told = Told(self.verbose, self.verbose_interval, options["weights"].total, number)
-            fits.append(fit(model, rows, callback=told, **options))
-            told.end(fits[-1])
+            callback = VerboseCallback(self.verbose, self.verbose_interval, options["weights"].total, number)
+            fits.append(fit(model, rows, callback=callback, **options))
+            callback.end(fits[-1])
             if any(alert.interrupted for alert in fits[-1].alerts):
                 break
         best = max(fits, key=robust_objective_of)
@@ -139,7 +141,7 @@ class FitShell(Asking, Criteria, MixtureShell):
         self.weights_ = self.distribution_.weights.copy()
 
 
-def _counted(weights: Weights, rows: Rows) -> tuple[Weights, Any]:
+def _without_zero_weights(weights: Weights, rows: Rows) -> tuple[Weights, Any]:
     """Weights and rows without those of weight 0: they bring no level of a label."""
     if weights.values is None or weights.values.all():
         return weights, rows

@@ -49,7 +49,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         "full", "tied", "diag", "spherical", or three letters for volume, shape and orientation, "EII" … "VVV" (equal,
         variable, or the identity), whose covariances are shown as matrices (k, d, d).
     tol
-        A climb has converged when a pass changes the mean log-likelihood per row by less than this. Extrapolated
+        A run has converged when a pass changes the mean log-likelihood per row by less than this. Extrapolated
         passes are cheap near the end, and go on until it changes by less than a thousandth of this.
     reg_covar
         Added to every variance; under a structure by its letters, added to the floor under the variances.
@@ -59,7 +59,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         "kmeans": the best of several short runs of EM on a sketch of the rows, from k-means and k-means++ in several
         units and at random, or k-means alone where ``max_iter`` is below the passes of such a run; "k-means++": one of
         them;
-        "random": shares at random; "random_from_data": rows at random as means.
+        "random": responsibilities at random; "random_from_data": rows at random as means.
     weights_init, means_init, precisions_init
         Parameters to begin at. With all three the passes are those of plain EM, one by one what scikit-learn does;
         otherwise steps are extrapolated, and taken back where they would lower the likelihood.
@@ -77,7 +77,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
     weights_, means_, covariances_, precisions_, precisions_cholesky_
         The parameters, in scikit-learn's shapes.
     converged_, n_iter_, lower_bound_, lower_bounds_
-        How the best climb went: its passes over the rows, and the mean log-likelihood per row that they saw; with a
+        How the best run went: its passes over the rows, and the mean log-likelihood per row that they saw; with a
         prior, the log posterior (log-likelihood + log density of the prior) over the number of rows.
     alerts_
         ``(code, text)`` pairs: what to know before trusting it, such as components that collapsed or rest on few rows.
@@ -221,11 +221,11 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         return {"kmeans": None}.get(self.init_params, self.init_params)
 
     def _check_learned(self) -> None:
-        told = [alert for alert in self.distribution_.alerts(self.statistics_) if alert.code in DEGENERATE]
-        if not told:
+        degenerate = [alert for alert in self.distribution_.alerts(self.statistics_) if alert.code in DEGENERATE]
+        if not degenerate:
             return
         bare = self.converged_ and self.reg_covar == 0 and self.prior is None and self.covariance_type in SHAPES
-        if bare and any(alert.code in {"collapsed", "singular"} for alert in told):
+        if bare and any(alert.code in {"collapsed", "singular"} for alert in degenerate):
             self.__dict__.pop("distribution_", None)
             msg = (
                 "Fitting the mixture model failed because some components have ill-defined empirical covariance (for "
@@ -233,10 +233,10 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
                 "increase reg_covar, or scale the input data. A prior, as prior='weak', keeps spreads above 0 as well."
             )
             raise ValueError(msg)
-        others = f" And {len(told) - 1} more such alerts, in alerts_." if told[1:] else ""
-        warnings.warn(f"{type(self).__name__}: {told[0].text}{others}", ConvergenceWarning, stacklevel=6)
+        others = f" And {len(degenerate) - 1} more such alerts, in alerts_." if degenerate[1:] else ""
+        warnings.warn(f"{type(self).__name__}: {degenerate[0].text}{others}", ConvergenceWarning, stacklevel=6)
 
-    _twin = ("sklearn.mixture", "GaussianMixture")
+    _sklearn_class = ("sklearn.mixture", "GaussianMixture")
 
     def _n_parameters(self) -> int:
         """Number of free parameters, under the name that public code uses."""

@@ -10,7 +10,7 @@ import numpy as np
 from suffice.distributions.normal import Normal
 from suffice.errors import ParameterError
 from suffice.estimators.bayes import BayesShell
-from suffice.estimators.to_sklearn import ScikitLearnTwin
+from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.estimators.validation import AT_LEAST_ZERO
 from suffice.statistics.sums import pooled
 
@@ -24,7 +24,7 @@ from suffice.statistics.sums import pooled
 CAP = 2.0
 
 
-class GaussianNB(ScikitLearnTwin, BayesShell):
+class GaussianNB(ToScikitLearn, BayesShell):
     """Naive Bayes whose columns are Normal within each class: scikit-learn's, and faster.
 
     Beyond it: missing cells (NaN) are left out, rows of unknown class (NaN or None in y) take part, ``merge`` and
@@ -64,8 +64,8 @@ class GaussianNB(ScikitLearnTwin, BayesShell):
         "prior": "no_validation",
     }
 
-    _twin = ("sklearn.naive_bayes", "GaussianNB")
-    _twin_attributes = ("classes_", "class_count_", "class_prior_", "theta_", "var_")
+    _sklearn_class = ("sklearn.naive_bayes", "GaussianNB")
+    _sklearn_attributes = ("classes_", "class_count_", "class_prior_", "theta_", "var_")
     _settable = ("theta_", "var_")
     _as_rows = ("theta_", "var_", "epsilon_", "class_count_", "class_prior_")
     _warns = frozenset({"empty", "unseen"})  # a constant column is what var_smoothing is for
@@ -80,7 +80,7 @@ class GaussianNB(ScikitLearnTwin, BayesShell):
         del classes
         return Normal()
 
-    def _refined(self, model: Any, stats: Any, seen: Any) -> Any:
+    def _refine(self, model: Any, stats: Any, seen: Any) -> Any:
         del seen
         spread = pooled(stats.components).var[0]
         self.epsilon_ = np.minimum(self.var_smoothing * spread.max(), CAP * spread)
@@ -105,5 +105,5 @@ class GaussianNB(ScikitLearnTwin, BayesShell):
             components = Normal(mean, np.sqrt(var))
         return self._with_components(replace(components, mean=mean, std=np.sqrt(var)), mean.shape[1])
 
-    def _twin_private(self) -> dict[str, Any]:
+    def _sklearn_private(self) -> dict[str, Any]:
         return {"epsilon_": float(np.max(self.epsilon_))} if hasattr(self, "epsilon_") else {}

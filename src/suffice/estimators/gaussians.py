@@ -10,7 +10,7 @@ import numpy as np
 from suffice.distributions.normal import Normal
 from suffice.distributions.structures import MODELS
 from suffice.estimators.attributes import FittedAttributes
-from suffice.estimators.to_sklearn import ScikitLearnTwin
+from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.models.mixture import Mixture
 from suffice.statistics.weights import Weights
 from suffice.types import Array, Data
@@ -57,7 +57,7 @@ PROGRESS = ("converged_", "n_iter_", "lower_bound_", "lower_bounds_")
 GAUSSIAN = ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_")
 
 
-class GaussianAttributes(ScikitLearnTwin, FittedAttributes):
+class GaussianAttributes(ToScikitLearn, FittedAttributes):
     """The parameters of a mixture of Gaussians, as scikit-learn shows them.
 
     Of several that say the same, the one that changed is read: the Cholesky factors of the precisions, else the
@@ -66,18 +66,18 @@ class GaussianAttributes(ScikitLearnTwin, FittedAttributes):
 
     _settable: ClassVar[tuple[str, ...]] = GAUSSIAN
     _as_rows: ClassVar[tuple[str, ...]] = GAUSSIAN
-    _twin_attributes: ClassVar[tuple[str, ...]] = (*GAUSSIAN, *PROGRESS)
+    _sklearn_attributes: ClassVar[tuple[str, ...]] = (*GAUSSIAN, *PROGRESS)
     covariance_type: str
     n_components: int
-    _asked: Any
+    _read_for_answer: Any
 
-    def _twin_options(self) -> dict[str, Any]:
-        options = super()._twin_options()
+    def _sklearn_options(self) -> dict[str, Any]:
+        options = super()._sklearn_options()
         return options if self.covariance_type in SHAPES else {**options, "covariance_type": "full"}
 
     def _estimate_log_prob(self, X: Data) -> Array:
         """Log density of each row under each component, (n, k), under the name that public code uses."""
-        mixture, rows = self._asked(X)
+        mixture, rows = self._read_for_answer(X)
         return np.asarray(mixture.scores(mixture.read(rows)) - mixture.log_weights)
 
     def _set_parameters(self, changed: frozenset[str]) -> tuple[Array, Array, Array]:

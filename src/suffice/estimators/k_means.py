@@ -18,7 +18,7 @@ from suffice.em.order import by_place
 from suffice.em.restarts import best_of_restarts
 from suffice.em.trace import Pass
 from suffice.estimators.base import warn_of_interruption
-from suffice.estimators.to_sklearn import ScikitLearnTwin
+from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.estimators.validation import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
@@ -37,7 +37,7 @@ from suffice.types import Array, Data, Rows, Seed
 NONE = 1e-24  # of the columns' mean variance: squared moves of less are rounding
 
 
-class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class KMeans(ToScikitLearn, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Rows by the nearest of k centres, each the mean of its rows.
 
     Takes the arguments of ``sklearn.cluster.KMeans`` and shows its attributes: to change over, change the import. A
@@ -57,7 +57,7 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     max_iter
         Most passes of a run.
     tol
-        The climb ends when the squared moves of all centres sum to less than this part of the columns' mean variance.
+        The run ends when the squared moves of all centres sum to less than this part of the columns' mean variance.
     verbose
         Whether to print the inertia of each pass.
     random_state
@@ -96,10 +96,10 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         "algorithm": [one_of("lloyd", "elkan")],
     }
 
-    _twin = ("sklearn.cluster", "KMeans")
-    _twin_attributes = ("cluster_centers_", "labels_", "inertia_", "n_iter_")
+    _sklearn_class = ("sklearn.cluster", "KMeans")
+    _sklearn_attributes = ("cluster_centers_", "labels_", "inertia_", "n_iter_")
 
-    def _twin_private(self) -> dict[str, Any]:
+    def _sklearn_private(self) -> dict[str, Any]:
         return {"_n_threads": 1, "_n_features_out": len(self.cluster_centers_)}
 
     def __init__(
@@ -180,7 +180,7 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 first = replace(seeding.draw(rng, apart=self.init == "k-means++"), rest=rest)
             if self.verbose:
                 say("Initialization complete")
-            path = first.run_em(rows, weights, self.max_iter, _told if self.verbose else None)
+            path = first.run_em(rows, weights, self.max_iter, _print_pass if self.verbose else None)
             if self.verbose and path.converged:
                 why = _reason(path, strict=self.tol <= NONE)
                 say(f"Converged at iteration {path.trace.passes - 1}: {why}.")
@@ -271,7 +271,7 @@ class KMeans(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return tags
 
 
-def _told(one: Pass) -> None:
+def _print_pass(one: Pass) -> None:
     say(f"Iteration {one.number - 1}, inertia {-one.objective}.")
 
 

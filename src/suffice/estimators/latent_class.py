@@ -53,7 +53,7 @@ class LatentClass(FitShell):
     array([1., 1.])
     """
 
-    def _validated(self, X: Data, *, reset: bool, least: int) -> Any:
+    def _validate(self, X: Data, *, reset: bool, least: int) -> Any:
         if is_mapping(X):
             names = ", ".join(map(repr, list(X)[:4])) or "nothing"
             msg = (
@@ -64,7 +64,7 @@ class LatentClass(FitShell):
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
-        given = np.asarray(X, dtype=object) if isinstance(X, (list, tuple)) and _worded(X) else X
+        given = np.asarray(X, dtype=object) if isinstance(X, (list, tuple)) and _has_text(X) else X
         return validate_data(
             self, given, reset=reset, dtype=None, ensure_min_samples=least, ensure_all_finite="allow-nan"
         )
@@ -117,6 +117,6 @@ def _symbols(X: Data) -> Any:
     return np.array([list(one) for one in strings], dtype=object)
 
 
-def _worded(X: Data) -> bool:
+def _has_text(X: Data) -> bool:
     """Whether a list of rows holds text or holes, which NumPy would make text of."""
     return any(cell is None or isinstance(cell, str) for row in X for cell in (row if np.ndim(row) else [row]))

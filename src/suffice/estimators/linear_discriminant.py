@@ -13,7 +13,7 @@ from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.engines import local
 from suffice.estimators.attributes import BY_HAND
 from suffice.estimators.discriminant import Discriminant
-from suffice.estimators.to_sklearn import ScikitLearnTwin
+from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.estimators.validation import AT_LEAST_ONE, one_of, rules_of
 from suffice.models.classifier import Classes
 from suffice.statistics.sums import share
@@ -22,7 +22,7 @@ from suffice.types import Array, Data
 FAR = 200.0  # nats between log p(y) of classes that are set by hand, from where on their centre is moved
 
 
-class LinearDiscriminantAnalysis(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
+class LinearDiscriminantAnalysis(ToScikitLearn, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     r"""Gaussian classes with one covariance: scikit-learn's, and faster.
 
     The log-odds of two classes are w · x + b with :math:`w = \Sigma^{-1}(\mu_1 - \mu_0)` and
@@ -156,12 +156,12 @@ class LinearDiscriminantAnalysis(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixi
         found: Array = self._covariances()[0]
         return found
 
-    _twin = ("sklearn.discriminant_analysis", "LinearDiscriminantAnalysis")
+    _sklearn_class = ("sklearn.discriminant_analysis", "LinearDiscriminantAnalysis")
     _settable = _together = ("coef_", "intercept_")
     _as_rows = (*_settable, "priors_", "means_", "xbar_", "scalings_", "explained_variance_ratio_")
-    _twin_attributes = (*_as_rows, "classes_", "covariance_")
+    _sklearn_attributes = (*_as_rows, "classes_", "covariance_")
 
-    def _twin_private(self) -> dict[str, Any]:
+    def _sklearn_private(self) -> dict[str, Any]:
         return {"_max_components": self._n_features_out, "_n_features_out": self._n_features_out}
 
     def _rebuild(self, changed: frozenset[str]) -> Any:
@@ -227,8 +227,8 @@ class LinearDiscriminantAnalysis(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixi
         if not {"coef_", "intercept_"}.isdisjoint(self.__dict__.get(BY_HAND, ())):
             slopes = np.asarray(self.coef_, dtype=np.float64)
             offsets = np.asarray(self.intercept_, dtype=np.float64) + slopes @ self._origin
-        rows = self._validated(X, reset=False)
-        scores = self._moved(rows, slopes.T) + offsets
+        rows = self._validate(X, reset=False)
+        scores = self._project(rows, slopes.T) + offsets
         holes = np.flatnonzero(np.isnan(scores[:, 0]))
         if len(holes):  # by the cells that they have
             joint = self.distribution_.log_joint(rows[holes])
@@ -238,11 +238,11 @@ class LinearDiscriminantAnalysis(ScikitLearnTwin, ClassNamePrefixFeaturesOutMixi
     def transform(self, X: Data) -> Array:
         """Rows along the axes that tell the classes apart, (n, at most n_components); missing cells as expected."""
         check_is_fitted(self)
-        rows = np.asarray(self._validated(X, reset=False))
-        whole = self._completed(self.distribution_, rows)
+        rows = np.asarray(self._validate(X, reset=False))
+        whole = self._complete(self.distribution_, rows)
         axes = self.scalings_[:, : self._n_features_out]
-        return np.asarray(self._in_precision(self._moved(whole, axes), X))
+        return np.asarray(self._in_precision(self._project(whole, axes), X))
 
-    def _moved(self, rows: Array, axes: Array) -> Array:
+    def _project(self, rows: Array, axes: Array) -> Array:
         """(rows − origin) · axes."""
         return np.asarray(local.fill(lambda part: (rows[part] - self._origin) @ axes, len(rows), rows.shape[1]))

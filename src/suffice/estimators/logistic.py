@@ -23,7 +23,7 @@ FLAT = 1e-10  # least eigenvalue of the information of standardised columns per 
 class LogisticClassifier(ClassifierMixin, BaseEstimator):
     r"""Logistic regression: log p(y=j | x) − log p(y=0 | x) = w_j·x + b_j by maximum conditional likelihood.
 
-    There is no penalty, so that it is the discriminative twin of a generative classifier; it has another name than
+    There is no penalty, as a generative classifier has none; it has another name than
     scikit-learn's ``LogisticRegression``, which has one. Where classes can be told apart without an error there is no
     maximum: the fit stops, warns, and says what to do in ``alerts_``.
 
@@ -175,7 +175,7 @@ class LogisticClassifier(ClassifierMixin, BaseEstimator):
 
     def _alerts(self, problem: _Conditional, theta: Array, *, known: bool) -> tuple[Alert, ...]:
         remedy = (
-            "Use a penalty, as scikit-learn's LogisticRegression(C=1.0) has, a generative twin such as "
+            "Use a penalty, as scikit-learn's LogisticRegression(C=1.0) has, a generative classifier such as "
             "LinearDiscriminantAnalysis, or more rows."
         )
         if problem.separates(theta):
@@ -235,19 +235,19 @@ class _Conditional:
         logs = special.log_softmax(self.scores(theta), axis=1)
         return float(self.weights @ logs[np.arange(len(logs)), self.codes])
 
-    def shares(self, theta: Array) -> Array:
+    def probabilities(self, theta: Array) -> Array:
         return np.asarray(special.softmax(self.scores(theta), axis=1)[:, 1:])
 
     def slope(self, theta: Array) -> Array:
-        return np.asarray((self.weights[:, None] * (self.hot - self.shares(theta))).T @ self.design)
+        return np.asarray((self.weights[:, None] * (self.hot - self.probabilities(theta))).T @ self.design)
 
     def information(self, theta: Array) -> Array:
         """−∂² log L, (p, p), class by class."""
-        shares, p = self.shares(theta), theta.shape[1]
+        probabilities, p = self.probabilities(theta), theta.shape[1]
         out = np.empty((self.k - 1, p, self.k - 1, p))
         for i in range(self.k - 1):
             for j in range(self.k - 1):
-                held = self.weights * shares[:, i] * ((i == j) - shares[:, j])
+                held = self.weights * probabilities[:, i] * ((i == j) - probabilities[:, j])
                 out[i, :, j] = self.design.T @ (held[:, None] * self.design)
         return out.reshape((self.k - 1) * p, (self.k - 1) * p)
 

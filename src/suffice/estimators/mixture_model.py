@@ -39,7 +39,7 @@ class MixtureModel(FitShell):
         None (the best of several short runs on a sketch of the rows), ``"k-means++"``, ``"random"``, labels (n,),
         responsibilities (n, k), or a mixture with its parameters.
     tol
-        The climb ends when the log-likelihood changes twice by less than this part of it.
+        The run ends when the log-likelihood changes twice by less than this part of it.
     max_iter, n_init
         Most passes of a run, and number of runs, of which the best stands.
     random_state
@@ -109,10 +109,10 @@ class MixtureModel(FitShell):
     def _labels(self) -> bool:
         return self.prototype is not None and takes_labels(self.prototype)
 
-    def _validated(self, X: Data, *, reset: bool, least: int) -> Any:
+    def _validate(self, X: Data, *, reset: bool, least: int) -> Any:
         instead = "sf.fit(sf.Mixture(prototype, k), scan) reads files part by part."
         refuse_files(type(self).__name__, "fit" if reset else "predict", X, instead)
-        if is_mapping(X) or by_name(self.prototype) or self._inferred(X, reset=reset):
+        if is_mapping(X) or by_name(self.prototype) or self._infer(X, reset=reset):
             named = columns_of(self, X, reset=reset)
             if named is not None:
                 return named
@@ -120,9 +120,9 @@ class MixtureModel(FitShell):
             return validate_data(
                 self, X, reset=reset, dtype=None, ensure_min_samples=least, ensure_all_finite="allow-nan"
             )
-        return super()._validated(X, reset=reset, least=least)
+        return super()._validate(X, reset=reset, least=least)
 
-    def _inferred(self, X: Data, *, reset: bool) -> bool:
+    def _infer(self, X: Data, *, reset: bool) -> bool:
         """Whether families are chosen by the columns: of a table that has others than numbers."""
         if self.prototype is not None or not is_frame(X):
             return False

@@ -135,7 +135,7 @@ class NaiveBayes(BayesShell):
     def _words(self) -> bool:
         return True
 
-    def _validated(self, X: Data, *, reset: bool) -> Any:
+    def _validate(self, X: Data, *, reset: bool) -> Any:
         X = as_table(type(self).__name__, X, None if reset else self.n_features_in_, letters=True)
         if not reset and is_frame(X):
             opened = listed(X)

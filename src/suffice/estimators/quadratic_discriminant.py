@@ -14,8 +14,8 @@ from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.errors import ParameterError
 from suffice.estimators.attributes import SHOWN
 from suffice.estimators.discriminant import Discriminant
-from suffice.estimators.targets import checked_priors
-from suffice.estimators.to_sklearn import ScikitLearnTwin
+from suffice.estimators.targets import check_priors
+from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.estimators.validation import SHARE, one_of, rules_of
 from suffice.numerics.low_rank import LowRank
 from suffice.types import Array, Data
@@ -58,7 +58,7 @@ class Form(NamedTuple):
         return np.asarray(np.einsum("ni,ij,nj->n", rows, self.A, rows, optimize=True) + rows @ self.w + self.b)
 
 
-class QuadraticDiscriminantAnalysis(ScikitLearnTwin, Discriminant):
+class QuadraticDiscriminantAnalysis(ToScikitLearn, Discriminant):
     r"""Gaussian classes with a covariance each: scikit-learn's, and faster.
 
     The score of a class is :math:`\log\pi - \frac12\log|\Sigma| - \frac12(x-\mu)^T\Sigma^{-1}(x-\mu)`, and Σ is the
@@ -185,14 +185,14 @@ class QuadraticDiscriminantAnalysis(ScikitLearnTwin, Discriminant):
 
     _settable = ("means_", "priors_", "scalings_", "rotations_")
     _as_rows = ("means_", "scalings_", "rotations_")
-    _twin = ("sklearn.discriminant_analysis", "QuadraticDiscriminantAnalysis")
-    _twin_attributes = (*_settable, "classes_", "covariance_")
+    _sklearn_class = ("sklearn.discriminant_analysis", "QuadraticDiscriminantAnalysis")
+    _sklearn_attributes = (*_settable, "classes_", "covariance_")
 
     def _rebuild(self, changed: frozenset[str]) -> Any:
         mean = np.array(self.means_, dtype=np.float64)
         values, axes = (np.array(one, dtype=np.float64) for one in (self.scalings_, self.rotations_))
         stack = MultivariateNormal(mean, np.einsum("kij,kj,klj->kil", axes, values, axes, optimize=True))
-        weights = checked_priors(self.priors_, self.classes_) if "priors_" in changed else None
+        weights = check_priors(self.priors_, self.classes_) if "priors_" in changed else None
         return self._with_components(stack, mean.shape[1], weights)
 
     def _check_rows(self, count: Array) -> None:

@@ -39,8 +39,8 @@ class Rows:
             raise DataError(msg)
         if found.codes.min(initial=0) < 0:
             msg = (
-                f"compare: row {int(np.argmax(found.codes < 0))} has no class, and the twins learn from rows whose "
-                "class is known. Leave such rows out; BayesClassifier takes them."
+                f"compare: row {int(np.argmax(found.codes < 0))} has no class, and discriminative models learn from "
+                "rows whose class is known. Leave such rows out; BayesClassifier takes them."
             )
             raise DataError(msg)
         if not drop:

@@ -150,7 +150,7 @@ def _matrix(owner: str, allowed: Array, classes: Any) -> Targets:
     return Targets(np.where(sure, allowed.argmax(axis=1), -1).astype(np.intp), names, allowed)
 
 
-def checked_priors(given: object, labels: Array) -> Array:
+def check_priors(given: object, labels: Array) -> Array:
     """p(y) of each class, (k,), as the caller gives it: in the order of the classes, or by their labels."""
     if isinstance(given, Mapping):
         known = labels.tolist()

@@ -1,4 +1,4 @@
-"""A fitted estimator as scikit-learn's own class, for whoever asks for that: ONNX, skops, isinstance."""
+"""A fitted estimator as scikit-learn's own class, for what asks for that: ONNX, skops, isinstance."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 COLUMNS = ("n_features_in_", "feature_names_in_")
 
 
-class ScikitLearnTwin:
+class ToScikitLearn:
     """An estimator in the place of one of scikit-learn's, which it can be made into."""
 
-    _twin: ClassVar[tuple[str, str]]  # module and class
-    _twin_attributes: ClassVar[tuple[str, ...]]
+    _sklearn_class: ClassVar[tuple[str, str]]  # module and class
+    _sklearn_attributes: ClassVar[tuple[str, ...]]
 
     def to_sklearn(self) -> Any:
         """The fitted estimator of scikit-learn that gives the same answers.
@@ -37,22 +37,22 @@ class ScikitLearnTwin:
         """
         check_is_fitted(self)
         getattr(self, "distribution_", None)  # follows attributes that were set
-        kind = getattr(import_module(self._twin[0]), self._twin[1])
-        known, options = kind().get_params(deep=False), self._twin_options()
-        twin = kind(**{name: copy.deepcopy(value) for name, value in options.items() if name in known})
-        for name in (*COLUMNS, *self._twin_attributes):
+        kind = getattr(import_module(self._sklearn_class[0]), self._sklearn_class[1])
+        known, options = kind().get_params(deep=False), self._sklearn_options()
+        made = kind(**{name: copy.deepcopy(value) for name, value in options.items() if name in known})
+        for name in (*COLUMNS, *self._sklearn_attributes):
             if hasattr(self, name):
-                setattr(twin, name, copy.deepcopy(getattr(self, name)))
-        for name, value in self._twin_private().items():
-            setattr(twin, name, value)
-        return twin
+                setattr(made, name, copy.deepcopy(getattr(self, name)))
+        for name, value in self._sklearn_private().items():
+            setattr(made, name, value)
+        return made
 
-    def _twin_options(self) -> dict[str, Any]:
+    def _sklearn_options(self) -> dict[str, Any]:
         """Options in scikit-learn's words; it takes no Generator."""
         options: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]  # of BaseEstimator
         state = options.get("random_state")
         return {**options, "random_state": None} if isinstance(state, np.random.Generator) else options
 
-    def _twin_private(self) -> dict[str, Any]:
+    def _sklearn_private(self) -> dict[str, Any]:
         """Attributes that scikit-learn's class has and ours shows otherwise."""
         return {}

@@ -13,7 +13,7 @@ def say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
-class Told:
+class VerboseCallback:
     """Prints the passes of a run."""
 
     def __init__(self, verbose: int, interval: int, total: float, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Mixtures and products as summaries: what every component says of each column, and what the column tells of them."""
+"""Summaries of mixtures and products: each column under each component, and its information about the component."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from suffice.types import Array
 CELLS = 2_000_000  # rows × columns × components of one more pass that a page still makes by itself
 TOP = 3  # columns that are named for each component
 FAINT = 0.01  # nats that are not worth a word
-MEASURE = "tells: mutual information of the column and the component, in nats"
+MEASURE = "info: mutual information of the column and the component, in nats"
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ def of_mixture(mixture: Any, names: Any, fit: Any) -> Summary:
     strips = _strips(mixture.components, names, mixture.weights)
     told = mixture.n > 1 and any(np.isfinite(one.divergences).any() for one in strips)
     rows = [row for strip in strips for row in _rows(strip, mixture.weights, told=told)]
-    order = sorted(rows, key=lambda row: -row.tells if row.tells >= 0 else 1.0) if told else rows
-    if told and len(order) > 1 and order[0].tells > FAINT:
-        order[0] = replace(order[0], note="tells components apart most")
+    order = sorted(rows, key=lambda row: -row.information if row.information >= 0 else 1.0) if told else rows
+    if told and len(order) > 1 and order[0].information > FAINT:
+        order[0] = replace(order[0], note="separates components best")
     return Summary(
         title,
         statistics=() if fit is None else hidden(mixture, fit),
@@ -158,8 +158,8 @@ def knows_icl(fit: Any) -> bool:
 def _rows(strip: Strip, weights: Array, *, told: bool) -> list[Row]:
     some = weights > 0
     mean = (weights[some, None] * strip.divergences[some]).sum(axis=0)
-    tells = mean.tolist() if told else [float("nan")] * len(strip.names)
-    parts = zip(strip.names, strip.column_summaries, tells, strict=True)
+    information = mean.tolist() if told else [float("nan")] * len(strip.names)
+    parts = zip(strip.names, strip.column_summaries, information, strict=True)
     return [Row(name, tuple(cells), strip.family, nats) for name, cells, nats in parts]
 
 
@@ -349,7 +349,7 @@ def of_product(product: Any, names: Any, fit: Any) -> Summary:
         if block.blocks or hasattr(block, "log_weights"):
             part = block.summarize(own[key])
             found += [
-                replace(row, cells=(_folded(part, row),), tells=float("nan"), note="", family=_folded_family(row))
+                replace(row, cells=(_folded(part, row),), information=float("nan"), note="", family=_folded_family(row))
                 for row in part.rows
             ]
             continue

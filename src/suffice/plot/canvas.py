@@ -1,4 +1,4 @@
-"""What every picture shares: axes, their dress, and colours that the colour-blind can tell apart."""
+"""Axes, their style, and colours that the colour-blind can tell apart."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def dress(ax: Axes) -> None:
     ax.tick_params(colors="#444444")
 
 
-def title(ax: Any, text: str, beside: int = 0, pad: float | None = None) -> None:
-    """What the picture is, above it, in as many lines as its width asks for; ``beside``: letters left of the axes."""
-    inches = ax.get_position().width * ax.figure.get_size_inches()[0] - beside * LETTER
+def title(ax: Any, text: str, margin: int = 0, pad: float | None = None) -> None:
+    """What the picture is, above it, in as many lines as its width asks for; ``margin``: letters left of the axes."""
+    inches = ax.get_position().width * ax.figure.get_size_inches()[0] - margin * LETTER
     lines = [textwrap.fill(line, max(int(inches / LETTER), 20)) for line in text.split("\n")]
     ax.set_title("\n".join(lines), fontsize=10, loc="left", pad=pad)
 
@@ -91,7 +91,7 @@ def apart(sizes: Any) -> list[int]:
 
 
 def across(panels: int, most: int = 3) -> int:
-    """How many of some panels stand beside each other: four as two by two."""
+    """The number of panels in a row of panels: four are two by two."""
     return 2 if panels == 4 and most > 2 else min(panels, most)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of columns: what was fitted beside what was observed, and what sets the components apart."""
+"""Pictures of columns: fitted and observed distributions, and how components differ."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TICKS = 40  # rows that have a tick each
 
 # ---- fitted and observed --------------------------------------------------------------------------------------------
 def fitted(found: Any, data: Data = None, *, columns: Any = None, ax: Axes | None = None) -> Any:
-    """Draw what was fitted beside what was observed, a panel for each column.
+    """Draw the fitted and the observed distribution, a panel for each column.
 
     Numbers: a histogram (and a tick for each of few rows), the density of the whole model and each component's share of
     it. Counts: the same with a bar for each number. Labels: the observed share of each level above the fitted one,
@@ -43,7 +43,7 @@ def fitted(found: Any, data: Data = None, *, columns: Any = None, ax: Axes | Non
     data
         Rows to show; a fit knows its own, unless it has been in a file or they were changed.
     columns
-        Names or places; of more than 12, the most telling by default.
+        Names or places; of more than 12, the most informative by default.
     ax
         Matplotlib axes for one column.
 
@@ -87,9 +87,9 @@ def panel(view: ModelView, column: Column, ax: Axes, *, legend: bool = False) ->
     else:
         _curves(view, column, drawn, ax)
     few = 0 if column.cells is None else int((~column.seen).sum())
-    told = ["share of rows"] if column.kind == "label" else []
-    told += [f"{few:,} of {view.n:,} missing"] if few else []
-    ax.set_xlabel(", ".join(told))
+    words = ["share of rows"] if column.kind == "label" else []
+    words += [f"{few:,} of {view.n:,} missing"] if few else []
+    ax.set_xlabel(", ".join(words))
     title(ax, plain(column.label, 34))
     dress(ax)
     if column.kind == "label":
@@ -234,7 +234,7 @@ def profile(found: Any, data: Data = None, *, columns: Any = None) -> Any:
     numbers = view.most_informative(LINES, tuple(one for one in among if one.kind in {"number", "count"}))
     labels = tuple(one for one in among if one.kind == "label")
     labels = _that_fit(view, labels)
-    lines = [(column, level) for column in labels for level in _shown_levels(column)]
+    lines = [(column, level) for column in labels for level in _levels_to_show(column)]
     if not numbers and not lines:
         msg = "plot.profile draws columns of numbers, counts or labels; this model has vectors alone."
         raise ParameterError(msg)
@@ -248,7 +248,7 @@ def profile(found: Any, data: Data = None, *, columns: Any = None) -> Any:
     handles, names = made[0].get_legend_handles_labels()
     sheet.legend(handles[:12], names[:12], loc="outside upper left", ncols=4, frameon=False, fontsize=8)
     fewer = len([one for one in among if one.kind != "vector"]) - len(numbers) - len(labels)
-    levels = sum(len(column.levels) - len(_shown_levels(column)) for column in labels if len(column.levels) > 2)
+    levels = sum(len(column.levels) - len(_levels_to_show(column)) for column in labels if len(column.levels) > 2)
     counts = ((fewer, "columns that tell less"), (levels, "rarer levels"))
     missing = [f"{count:,} {what}" for count, what in counts if count]
     if missing:
@@ -258,8 +258,8 @@ def profile(found: Any, data: Data = None, *, columns: Any = None) -> Any:
 
 def _that_fit(view: ModelView, labels: tuple[Column, ...]) -> tuple[Column, ...]:
     """The columns of labels that tell most, as far as their levels have lines, in the order of the model."""
-    order = sorted(labels, key=lambda column: -view.tells(column))
-    used = np.cumsum([len(_shown_levels(column)) for column in order])
+    order = sorted(labels, key=lambda column: -view.information(column))
+    used = np.cumsum([len(_levels_to_show(column)) for column in order])
     kept = order[: max(int(np.sum(used <= LINES)), 1)]
     return tuple(column for column in labels if column in kept)
 
@@ -269,7 +269,7 @@ def _left_out(sheet: Any, what: str) -> None:
     sheet.supxlabel(f"left out: {what}", x=0.01, ha="left", fontsize=8, color=GREY)
 
 
-def _shown_levels(column: Column) -> list[int]:
+def _levels_to_show(column: Column) -> list[int]:
     """Both of two levels say the same; of many, the most common."""
     if len(column.levels) <= 2:
         return [len(column.levels) - 1]
@@ -277,7 +277,7 @@ def _shown_levels(column: Column) -> list[int]:
     return [int(i) for i in np.sort(np.argsort(-whole, kind="stable")[:6])]
 
 
-def _spaced(count: int, place: int) -> float:
+def _space(count: int, place: int) -> float:
     """A little above or below the line, so that components do not hide each other."""
     return 0.0 if count < 2 else 0.44 * (place / (count - 1) - 0.5)
 
@@ -291,7 +291,7 @@ def _means(view: ModelView, columns: list[Column], ax: Any) -> None:
             scale = spread if spread > 0 else 1.0
             middle.append((mine - centre) / scale)
             reach.append(width / scale)
-        place = np.arange(len(columns)) + _spaced(len(drawn), order)
+        place = np.arange(len(columns)) + _space(len(drawn), order)
         ax.hlines(place, np.subtract(middle, reach), np.add(middle, reach), color=colour(i), lw=1.6, alpha=0.45)
         look = {"ls": "", "marker": marker(i), "ms": 6.5, "mec": "white", "mew": 0.6}
         ax.plot(middle, place, color=colour(i), label=_called(view, j), **look)
@@ -306,7 +306,7 @@ def _chances(view: ModelView, lines: list[tuple[Column, int]], ax: Any) -> None:
     drawn = _drawn(view) or [(0, 0)]
     for order, (j, i) in enumerate(drawn):
         chances = [float(column.probabilities[j, level]) for column, level in lines]
-        place = np.arange(len(lines)) + _spaced(len(drawn), order)
+        place = np.arange(len(lines)) + _space(len(drawn), order)
         look = {"ls": "", "marker": marker(i), "ms": 6.5, "mec": "white", "mew": 0.6, "clip_on": False}
         ax.plot(chances, place, color=colour(i), label=_called(view, j), zorder=3, **look)
     _lines(ax, [f"{plain(column.label, 16)} = {plain(column.levels[level], 14)}" for column, level in lines])

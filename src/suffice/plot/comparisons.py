@@ -23,7 +23,7 @@ ROWS = ("#b9c4d4", "#e3b9a5")  # the two classes, paler than what was learned of
 def comparison(found: Comparison, axes_pair: Any = None) -> Any:
     """Draw a comparison in two panels: learning curves, and boundaries or calibration.
 
-    On the left the held-out error by number of training rows with bands of ± 1 standard error, and a ring where a twin
+    On the left the held-out error by number of training rows with bands of ± 1 standard error, and a ring where a model
     overtakes the generative model. On the right, of two classes in two columns, the rows with the boundary of each
     model, straight or curved; of more columns or classes, how often a class was right that had been given the
     probability p.

@@ -75,8 +75,8 @@ def consistency(table: Consistency, axes_pair: Any = None) -> Any:
     left.legend(frameon=False, fontsize=9, loc="best")
     right.legend(frameon=False, fontsize=9, loc="lower left")
     words = repr(table.distribution)
-    told = plain(words if len(words) <= LONG else table.distribution.name, LONG)
-    title(left, f"{told}: {table.repeats:,} samples of each size")
+    name = plain(words if len(words) <= LONG else table.distribution.name, LONG)
+    title(left, f"{name}: {table.repeats:,} samples of each size")
     best = "θ₀ maximises L(θ) on the grid" if table.truth_is_best else "θ₀ does NOT maximise L(θ) on the grid"
     title(right, f"{best if len(table.expected) else 'no grid, so no supremum'}{_named(table)}")
     return left, right

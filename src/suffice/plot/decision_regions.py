@@ -63,10 +63,10 @@ def regions(classifiers: Any, X: Data, y: Data = None, *, axes: Any = None) -> A
     fitted = {name: _fitted(name, one, X, y) for name, one in named.items()}
     limits = [_limits(rows[:, j]) for j in (0, 1)]
     if axes is None:
-        beside = across(len(fitted))
-        down = -(-len(fitted) // beside)
-        sheet = figure(_width(limits) * beside + 0.7, (HIGH + 0.8) * down + 0.6)
-        panels = sheet.subplots(down, beside, sharex=True, sharey=True, squeeze=False)
+        columns = across(len(fitted))
+        down = -(-len(fitted) // columns)
+        sheet = figure(_width(limits) * columns + 0.7, (HIGH + 0.8) * down + 0.6)
+        panels = sheet.subplots(down, columns, sharex=True, sharey=True, squeeze=False)
         made = tuple(panels.flat)[: len(fitted)]
         for spare in tuple(panels.flat)[len(fitted) :]:
             spare.remove()

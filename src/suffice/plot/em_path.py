@@ -120,16 +120,16 @@ def _from_drawn_start(view: ModelView, cells: list[Any], counts: list[int], rand
     """The path of EM from a drawn start, its components in the order of those of the model that they end near."""
     from scipy.optimize import linear_sum_assignment
 
-    shares = _drawn_responsibilities(view, cells, random_state)
+    responsibilities = _drawn_responsibilities(view, cells, random_state)
 
     def walk(order: Array) -> list[Mixture]:
-        held = shares[:, order]
+        held = responsibilities[:, order]
         held = held if view.row_weights is None else held * view.row_weights[:, None]
         return _path(view.model.em_step(view.rows, held), view, counts)
 
-    as_drawn = np.arange(shares.shape[1])
+    as_drawn = np.arange(responsibilities.shape[1])
     found = walk(as_drawn)
-    order = linear_sum_assignment(-view.shares.T @ _scene(view, found[-1]).shares)[1]
+    order = linear_sum_assignment(-view.responsibilities.T @ _scene(view, found[-1]).responsibilities)[1]
     return found if (order == as_drawn).all() else walk(order)
 
 
@@ -168,11 +168,11 @@ def _log_likelihood(scene: ModelView) -> float:
     return float(each.sum() if scene.row_weights is None else scene.row_weights @ each)
 
 
-def _colours(shares: Array) -> Array:
+def _colours(responsibilities: Array) -> Array:
     """The colours of the components, mixed by the responsibilities of each row, (n, 3)."""
     from matplotlib.colors import to_rgb
 
-    return np.asarray(shares @ np.array([to_rgb(colour(j)) for j in range(shares.shape[1])]))
+    return np.asarray(responsibilities @ np.array([to_rgb(colour(j)) for j in range(responsibilities.shape[1])]))
 
 
 # ---- one column -----------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def _one_column(scenes: list[ModelView], places: list[int], made: Any) -> None:
             ax.plot(x, y, color=colour(j), lw=1.5, label=f"component {j}")
             ax.fill_between(x, y, color=colour(j), alpha=0.12, lw=0)
         look = {"s": 7, "lw": 0, "alpha": 0.8, "rasterized": True}
-        ax.scatter(cells[shown], height, color=_colours(scene.shares[shown]), **look)
+        ax.scatter(cells[shown], height, color=_colours(scene.responsibilities[shown]), **look)
         ax.axhline(0, color="#444444", lw=0.8)
         ax.set(xlim=(low - room, high + room), ylim=(-STRIP * top, top))
         ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
@@ -223,7 +223,7 @@ def _two_columns(scenes: list[ModelView], places: list[int], made: Any) -> None:
     limits = [_limits(one[shown]) for one in (first, second)]
     for scene, ax in zip(scenes, made, strict=True):
         look = {"s": 11, "lw": 0, "alpha": 0.65, "rasterized": True}
-        ax.scatter(first[shown], second[shown], color=_colours(scene.shares[shown]), **look)
+        ax.scatter(first[shown], second[shown], color=_colours(scene.responsibilities[shown]), **look)
         for j, part in enumerate(scene.parts):
             mean, cov = normal_of(part, places)
             for reach, width in ((1, 1.9), (2, 1.1)):

@@ -1,6 +1,6 @@
 """Pictures of how mixtures are learned.
 
-How many components, how the likelihood climbed, and what is believed of them.
+The number of components, the log-likelihood by pass, and the posterior of their parameters.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 FLAT = 1e-3  # nats that a run must rise by to be seen rising
 
 
-# ---- how many components
-# -----------------------------------------------------------------------------------------------
+# ---- number of components ----
 def selection(chosen: Selection, criterion: str | None = None, ax: Any = None) -> Any:
     """Draw a criterion against the number of components, a line for each structure or family, with the best marked.
 
@@ -95,7 +94,7 @@ def _words(criterion: str) -> str:
     return "held-out" if criterion == "held_out" else criterion.upper()
 
 
-# ---- how it climbed -------------------------------------------------------------------------------------------------
+# ---- log-likelihood by pass ----
 def trace(found: Any, ax: Any = None) -> Any:
     """Draw the log-likelihood and the bound of every pass of a fit; of a posterior, the bound of its evidence.
 
@@ -125,12 +124,12 @@ def trace(found: Any, ax: Any = None) -> Any:
     belief = isinstance(found, VariationalPosterior)
     x = np.arange(1, len(path.log_likelihood) + 1)
     refused = found.n_iter - len(x)
-    told = "bound of the log evidence" if belief else "log-likelihood"
-    ax.plot(x, path.log_likelihood, color=BLUE, lw=2, label=told + (", measured" if belief else ""))
+    quantity = "bound of the log evidence" if belief else "log-likelihood"
+    ax.plot(x, path.log_likelihood, color=BLUE, lw=2, label=quantity + (", measured" if belief else ""))
     ring = {"mfc": "none", "mec": RED, "ms": 7 if len(x) <= 50 else 3.5, "mew": 1 if len(x) <= 50 else 0.6, "lw": 0}
     ax.plot(x, path.bound, "o", label="the same from the statistics" if belief else "bound from the statistics", **ring)
     ax.axhline(path.log_likelihood[-1], color=GREY, lw=1, ls=":")
-    ax.set(xlabel="pass" if refused <= 0 else "pass that was kept", ylabel=told)
+    ax.set(xlabel="pass" if refused <= 0 else "pass that was kept", ylabel=quantity)
     ax.xaxis.get_major_locator().set_params(integer=True)
     what = found.components.name if belief else found.distribution.name
     state = "converged" if found.converged else "NOT converged"
@@ -146,7 +145,7 @@ def trace(found: Any, ax: Any = None) -> Any:
 
 
 def traces(found: Any, ax: Any = None) -> Any:
-    """Draw how the log-likelihood climbed from every start of a fit; the one that was kept is blue.
+    """Draw the log-likelihood by pass from every start of a fit; the one that was kept is blue.
 
     Heights are below its end; lines that do not reach 0 are starts that found a worse optimum.
 
@@ -171,7 +170,7 @@ def traces(found: Any, ax: Any = None) -> Any:
         raise ParameterError(msg)
     paths = getattr(found, "starts", ()) or (best,)
     height = _objective(best)
-    told = "log posterior" if getattr(found, "prior", None) is not None else "log-likelihood"
+    quantity = "log posterior" if getattr(found, "prior", None) is not None else "log-likelihood"
     ax, top = axes(ax), height[-1]
     kept = next((i for i, path in enumerate(paths) if np.array_equal(_objective(path), height)), 0)
     others = [path for i, path in enumerate(paths) if i != kept]
@@ -185,15 +184,15 @@ def traces(found: Any, ax: Any = None) -> Any:
     ends = [_objective(path)[-1] for path in paths]
     near = sum(end >= top - 1e-6 * (1 + abs(top)) for end in ends)
     state = "converged" if found.converged else "NOT converged"
-    ax.set(xlabel="pass that was kept", ylabel=f"{told} − that of the best")
+    ax.set(xlabel="pass that was kept", ylabel=f"{quantity} − that of the best")
     ax.xaxis.get_major_locator().set_params(integer=True)
     dress(ax)
     ax.margins(0.03, 0.08)
     below = _leave_out_poor_start(ax, [_objective(path) - top for path in paths])
     if others:
-        title(ax, f"{len(paths)} starts, {near} ended at the best {told}, {number(top, 2)}; {state}{below}")
+        title(ax, f"{len(paths)} starts, {near} ended at the best {quantity}, {number(top, 2)}; {state}{below}")
     else:
-        title(ax, f"one start: {state} at {told} {number(top, 2)}{below}")
+        title(ax, f"one start: {state} at {quantity} {number(top, 2)}{below}")
     _in_nats(ax)
     ax.legend(frameon=False, fontsize=8, loc="lower right")
     return ax
@@ -234,13 +233,13 @@ def _objective(path: Trace) -> Any:
 
 
 # ---- beliefs --------------------------------------------------------------------------------------------------------
-def members(post: VariationalPosterior, name: str | None, level: float, ax: Any) -> Any:
-    """Draw what is believed of one number of each component: its mean and the central credible interval."""
+def component_intervals(post: VariationalPosterior, name: str | None, level: float, ax: Any) -> Any:
+    """Draw the posterior mean and credible interval of one number of each component."""
     name = "weights" if name is None else name
     answers = [post.mean, post.interval(level)]
-    told, ends = (one["weights"] if name == "weights" else _of_components(one["components"], name) for one in answers)
+    means, ends = (one["weights"] if name == "weights" else _of_components(one["components"], name) for one in answers)
     single = {"weights"} | {key for key, value in _named(post).items() if np.size(value) == len(post.weights)}
-    if told is None or ends is None or np.size(told) != len(post.weights):
+    if means is None or ends is None or np.size(means) != len(post.weights):
         msg = (
             f"the posterior of a mixture is drawn for one number of each component, "
             f"here {', '.join(sorted(single))}; got "
@@ -249,7 +248,7 @@ def members(post: VariationalPosterior, name: str | None, level: float, ax: Any)
         raise ParameterError(msg)
     live = np.flatnonzero(post.count >= 0.5)
     shown = np.arange(len(post.weights)) if name == "weights" else live
-    low, mean, high = (np.ravel(one)[shown] for one in (ends[0], told, ends[1]))
+    low, mean, high = (np.ravel(one)[shown] for one in (ends[0], means, ends[1]))
     ax = axes(ax)
     place = np.arange(len(shown))
     ax.vlines(place, low, high, color=BLUE, lw=3, alpha=0.45, label=f"{level:.0%} credible interval")

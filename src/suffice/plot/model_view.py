@@ -140,7 +140,7 @@ class ModelView:
         return found
 
     def to_draw(self, names: Any, most: int, who: str) -> list[Column]:
-        """The columns of a picture: those that are named, or at most so many that tell most."""
+        """The columns of a picture: those that are named, or at most so many, the most informative."""
         chosen = self.most_informative(most) if names is None else self.chosen(names)
         drawable = [column for column in chosen if column.kind != "vector"]
         if not drawable:
@@ -160,8 +160,8 @@ class ModelView:
         return replace(self, rows=take_rows(self.rows, index), row_weights=held)
 
     @cached_property
-    def shares(self) -> Array:
-        """The probability that each component made a row, (n, k)."""
+    def responsibilities(self) -> Array:
+        """The probability of each component given a row, (n, k)."""
         if not self.model.is_mixture:
             return np.ones((self.n, 1))
         found = np.empty((self.n, len(self.parts)))
@@ -179,15 +179,17 @@ class ModelView:
     @cached_property
     def owners(self) -> Array:
         """The most probable component of each row, (n,)."""
-        return np.asarray(self.shares.argmax(axis=1))
+        return np.asarray(self.responsibilities.argmax(axis=1))
 
     @cached_property
     def doubt(self) -> Array:
-        """The entropy of who made a row, in parts of the largest there can be: from 0, sure, to 1."""
+        """The entropy of the component given a row, in parts of the largest there can be: from 0, sure, to 1."""
         if not self.mixed:
             return np.zeros(self.n)
         with np.errstate(all="ignore"):
-            entropy = -np.where(self.shares > 0, self.shares * np.log(self.shares), 0.0).sum(axis=1)
+            entropy = -np.where(
+                self.responsibilities > 0, self.responsibilities * np.log(self.responsibilities), 0.0
+            ).sum(axis=1)
         return np.asarray(np.clip(entropy / np.log(len(self.parts)), 0.0, 1.0))
 
     def log_prob(self, rows: Rows | None = None) -> Array:
@@ -203,27 +205,27 @@ class ModelView:
         """What there is to say about the model, with the names of the data's columns."""
         return self.model.summarize(self.names)
 
-    def tells(self, column: Column) -> float:
-        """What a column by itself tells of who made a row, in nats."""
+    def information(self, column: Column) -> float:
+        """The mutual information of a column and the component, in nats."""
         return float(np.nan_to_num(self.summarize.information.get(column.name, 0.0))) if self.mixed else 0.0
 
     def noisy(self, column: Column) -> str:
-        """What to say of a column of so many levels that each has hardly any rows: it tells chance; "" of others."""
+        """What to say of a column of so many levels that each has hardly any rows; "" of others."""
         often = self.n / max(len(column.levels), 1)
         if not self.mixed or len(column.levels) < NOISY or often >= RARE * len(self.parts):
             return ""
         return (
             f"column {display_name(column.label)} has {len(column.levels):,} levels, {often:.1f} rows for each: "
             "it is like an "
-            "identifier, and much of what it seems to tell is chance. Leave it out, or pool its rare levels."
+            "identifier, and much of its information is chance. Leave it out, or pool its rare levels."
         )
 
     def most_informative(self, most: int, columns: tuple[Column, ...] | None = None) -> list[Column]:
-        """The columns that tell most of who made a row, at most so many, in the order of the model."""
+        """The columns with most information about the component, at most so many, in the order of the model."""
         among = self.drawable if columns is None else columns
         if len(among) <= most:
             return list(among)
-        order = sorted(among, key=lambda column: -self.tells(column))
+        order = sorted(among, key=lambda column: -self.information(column))
         return [column for column in among if column in order[:most]]
 
 

@@ -43,7 +43,7 @@ def pairs(found: Any, data: Data = None, *, columns: Any = None, most: int = MOS
     data
         Rows to show, as many as ``rows`` at most, chosen by seed 0; a fit knows its own.
     columns
-        Names or places; by default the ``most`` telling of who made a row.
+        Names or places; by default the ``most`` with most information about the component.
 
     Returns
     -------
@@ -82,14 +82,14 @@ def _matrix(view: ModelView, chosen: list[Column], rows: int) -> Any:
             cross(few, places[b], places[a], made[a, b])
         _edges(made[a, b], chosen[b], chosen[a], bottom=a == d - 1, left=b == 0)
     for c in range(d):  # one range for each column, across and up
-        below, beside = [made[a, c] for a in range(c, d)], [made[c, b] for b in range(c)]
-        ends = [one.get_xlim() for one in below] + [one.get_ylim() for one in beside]
-        if _crowded(chosen[c]) == "clip":
+        below, left = [made[a, c] for a in range(c, d)], [made[c, b] for b in range(c)]
+        ends = [one.get_xlim() for one in below] + [one.get_ylim() for one in left]
+        if _is_crowded(chosen[c]) == "clip":
             ends = ends[:1]  # those of the diagonal, which counts the rows beyond
         low, high = (min(low for low, _ in ends), max(high for _, high in ends))
         for one in below:
             one.set_xlim(low, high)
-        for one in beside:
+        for one in left:
             one.set_ylim(low, high)
     _key(sheet, few, view.n)
     return made
@@ -109,7 +109,7 @@ def cross(view: ModelView, across: int, up: int, ax: Axes) -> Any:
             if mine.any():
                 look = {"s": 3 + 11 * sure[mine], "alpha": 0.18 + 0.5 * sure[mine], "lw": 0, "marker": marker(i)}
                 ax.scatter(x[mine], y[mine], color=colour(i), rasterized=True, **look)
-    logarithmic = [_crowded(column) == "log" for column in columns]
+    logarithmic = [_is_crowded(column) == "log" for column in columns]
     if "label" not in {columns[0].kind, columns[1].kind} and not any(logarithmic):
         for j, i in drawn:
             _ellipses(view, across, up, j, colour(i), ax)
@@ -125,7 +125,7 @@ def cross(view: ModelView, across: int, up: int, ax: Axes) -> Any:
     return ax
 
 
-def _crowded(column: Column) -> str:
+def _is_crowded(column: Column) -> str:
     """How a column is drawn whose rows would stand in one place: see :func:`suffice.plot.curves.crowded`."""
     return "" if column.kind == "label" or column.cells is None else crowded(column.cells[column.seen])
 
@@ -167,7 +167,7 @@ def _diagonal(view: ModelView, column: Column, ax: Axes) -> None:
 
 
 def _upright(view: ModelView, column: Column, ax: Axes) -> None:
-    """The observed share of each level, and beside it the fitted one, made of the components'."""
+    """The observed share of each level, and next to it the fitted one, made of the components'."""
     place = np.arange(len(column.levels))
     if column.cells is not None:
         ax.bar(place - 0.2, column.observed, 0.36, color=GREY, alpha=0.75)
@@ -210,9 +210,9 @@ def _key(sheet: Any, view: ModelView, rows: int) -> None:
     drawn = (_drawn(view) or [(0, 0)])[:12]
     handles = [Line2D([], [], color=colour(i), marker=marker(i), ls="-", lw=1.4, ms=5) for _, i in drawn]
     names = [_called(view, j) if view.mixed else "fitted" for j, _ in drawn]
-    told = "" if not rows else f"{view.n:,} of {rows:,} rows" if rows > view.n else f"{rows:,} rows"
+    count = "" if not rows else f"{view.n:,} of {rows:,} rows" if rows > view.n else f"{rows:,} rows"
     note = "\nsmall and pale: in doubt" if view.mixed and rows else ""
     sheet.legend(
         handles, names, loc="upper right", bbox_to_anchor=(0.99, 0.985), frameon=False, fontsize=8,
-        title=told + note or None, title_fontsize=8, alignment="left",
+        title=count + note or None, title_fontsize=8, alignment="left",
     )  # fmt: skip

@@ -12,7 +12,7 @@ from suffice.display.posterior_summary import believed
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.models.variational_posterior import VariationalPosterior
 from suffice.plot.canvas import BLUE, GREY, RED, axes, colour, dress, plain, title
-from suffice.plot.learning import members
+from suffice.plot.learning import component_intervals
 from suffice.types import Array
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def posterior(
     >>> ax = sf.plot.posterior(post)  # doctest: +SKIP
     """
     if isinstance(post, VariationalPosterior):
-        return members(post, name, level, ax)
+        return component_intervals(post, name, level, ax)
     if not hasattr(post, "likelihood"):
         msg = (
             f"plot.posterior draws what sf.posterior(distribution, data, prior=…) gives; got {type(post).__name__}. "
@@ -121,13 +121,13 @@ def _number(post: Any, name: str, ends: tuple[float, float], prior: Any, level: 
     inside = (x >= low) & (x <= high)
     ax.fill_between(x[inside], y[inside], color=BLUE, alpha=0.18, lw=0)
     mean = float(_mean(post, name))
-    told = f"{level:.0%}: {low:.3g} … {high:.3g}"
+    text = f"{level:.0%}: {low:.3g} … {high:.3g}"
     if np.isfinite(mean):
         ax.axvline(mean, color=RED, lw=1.2, ls="--", label="mean")
-        told = f"mean {mean:.3g}, {told}"
+        text = f"mean {mean:.3g}, {text}"
     ax.set(xlabel=plain(name), ylabel="density", ylim=(0, top))
     ax.set_xlim(round(x[0], 8), round(x[-1], 8))
-    title(ax, f"{post.likelihood.name}: belief about {name}\n{told}")
+    title(ax, f"{post.likelihood.name}: belief about {name}\n{text}")
     ax.legend(frameon=True, framealpha=0.7, edgecolor="none", fontsize=8, borderpad=0.2)
     return ax
 
@@ -182,8 +182,8 @@ def _vector(post: Any, name: str, level: float, ax: Any) -> Any:
     with np.errstate(all="ignore"):
         before = None if prior is None else np.reshape(prior(name, x[:, None]), (len(x), -1))
     for i, j in enumerate(shown):
-        told = f"{labels[j]}: {middle[j]:.3g} ({lows[j]:.3g} … {highs[j]:.3g})"
-        ax.plot(x, y[:, j], color=colour(i), lw=2, label=told)
+        text = f"{labels[j]}: {middle[j]:.3g} ({lows[j]:.3g} … {highs[j]:.3g})"
+        ax.plot(x, y[:, j], color=colour(i), lw=2, label=text)
         inside = (x >= lows[j]) & (x <= highs[j])
         ax.fill_between(x[inside], y[inside, j], color=colour(i), alpha=0.13, lw=0)
         if before is not None:

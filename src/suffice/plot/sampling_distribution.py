@@ -1,4 +1,4 @@
-"""Pictures of sampling distributions: the estimates of many samples beside the truth."""
+"""Pictures of sampling distributions: the estimates of many samples, and the truth."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def sampling(found: Sampling, axes: Any = None) -> Any:
         raise ParameterError(msg)
     numbers = list(_numbers(found.draws, found.truth))[:MOST]
     if axes is None:
-        beside = across(len(numbers))
-        down = -(-len(numbers) // beside)
-        sheet = figure(max(3.6 * beside + 0.4, 5.4), 2.9 * down + 0.5)
-        panels = tuple(sheet.subplots(down, beside, squeeze=False).flat)
+        columns = across(len(numbers))
+        rows = -(-len(numbers) // columns)
+        sheet = figure(max(3.6 * columns + 0.4, 5.4), 2.9 * rows + 0.5)
+        panels = tuple(sheet.subplots(rows, columns, squeeze=False).flat)
         made = panels[: len(numbers)]
         for spare in panels[len(numbers) :]:
             spare.remove()
         words = repr(found.distribution)
-        told = plain(words if len(words) <= LONG else found.distribution.name, LONG)
-        sheet.suptitle(f"{told}: {found.repeats:,} samples of {found.size:,} rows", fontsize=10, x=0.01, ha="left")
+        name = plain(words if len(words) <= LONG else found.distribution.name, LONG)
+        sheet.suptitle(f"{name}: {found.repeats:,} samples of {found.size:,} rows", fontsize=10, x=0.01, ha="left")
         handles = True
     else:
         made, handles = tuple(np.ravel(np.asarray(axes, dtype=object))), False

@@ -1,4 +1,4 @@
-"""What a page shows of a classifier beside its classes: whom it confuses, how sure it may be, and why."""
+"""Confusion, calibration and explanations of a classifier."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def confusion(view: ModelView, true: Array) -> dict[str, Any] | None:
     rows = [{"name": names[j], "cells": table[j].tolist(), "right": _share(table[j, j], table[j].sum())}
             for j in range(k)]  # fmt: skip
     right = int(np.trace(table))
-    loss = -np.log(np.maximum(view.shares[seen, true[seen]], 1e-300)).mean()
+    loss = -np.log(np.maximum(view.responsibilities[seen, true[seen]], 1e-300)).mean()
     return {
         "names": names, "rows": rows, "right": _share(right, int(seen.sum())), "n": f"{int(seen.sum()):,}",
         "log_loss": f"{loss:.3f}",
@@ -49,7 +49,7 @@ def _share(part: int, whole: int) -> str:
 def calibration(view: ModelView, true: Array) -> Any:
     """How often the most probable class was right, by the probability that it had been given."""
     seen = true >= 0
-    sure = view.shares[seen].max(axis=1)
+    sure = view.responsibilities[seen].max(axis=1)
     right = view.owners[seen] == true[seen]
     place = np.minimum((sure * BINS).astype(int), BINS - 1)
     count = np.bincount(place, minlength=BINS)
@@ -73,7 +73,7 @@ def doubtful(view: ModelView, true: Array | None) -> tuple[int, Explanation] | N
     """A row to explain: the surest of those that were wrong, else the one that is most in doubt."""
     if len(view.parts) < 2 or not view.n:
         return None
-    sure = view.shares.max(axis=1)
+    sure = view.responsibilities.max(axis=1)
     wrong = np.zeros(view.n, bool) if true is None else (true >= 0) & (true != view.owners)
     row = int(np.argmax(np.where(wrong, sure, -1.0))) if wrong.any() else int(np.argmin(sure))
     one = view.at(np.array([row]))

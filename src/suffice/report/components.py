@@ -31,10 +31,10 @@ def cards(view: ModelView) -> tuple[list[dict[str, Any]], int]:
 
 def _card(view: ModelView, j: int, i: int) -> dict[str, Any]:
     summary = view.summarize
-    said = {row.column: told(row.cells[j]) for row in summary.rows if j < len(row.cells)}
+    said = {row.column: text_of(row.cells[j]) for row in summary.rows if j < len(row.cells)}
     known = {column.name: column for column in view.columns}
     mine = view.owners == j
-    sure = float(view.shares[mine, j].mean()) if mine.any() else float("nan")
+    sure = float(view.responsibilities[mine, j].mean()) if mine.any() else float("nan")
     return {
         "name": display_name(view.components[j], NAME),
         "colour": colour(i),
@@ -42,7 +42,7 @@ def _card(view: ModelView, j: int, i: int) -> dict[str, Any]:
         "width": f"{100 * float(view.weights[j]):.2f}",
         "rows": f"{int(mine.sum()):,}",
         "sure": "" if np.isnan(sure) else percent(sure),
-        "telling": [
+        "informative": [
             {
                 "name": display_name(name, NAME),
                 "here": said[name],
@@ -62,11 +62,11 @@ def _card(view: ModelView, j: int, i: int) -> dict[str, Any]:
 
 
 def _ties(correlations: tuple[Any, ...], j: int) -> tuple[Any, ...]:
-    """The correlations of a component; where all share them they are told once."""
+    """The correlations of a component; once where components share them."""
     return tuple(correlations[j if len(correlations) > 1 else 0]) if correlations else ()
 
 
-def told(one: ColumnSummary) -> str:
+def text_of(one: ColumnSummary) -> str:
     """What a component says of a column, in a line: levels with their probabilities, or its pieces."""
     if not one.levels:
         return display_name(" · ".join(one.pieces[:4]), 80)

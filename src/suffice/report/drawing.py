@@ -112,24 +112,24 @@ def _rename(one: ET.Element, used: set[str], prefix: str) -> None:
         if "url(#" in value:
             one.set(key, value.replace("url(#", f"url(#{prefix}-"))
         elif key in {"style", "fill", "stroke"}:
-            one.set(key, _inked(value))
+            one.set(key, _ink(value))
         elif key == "d":
-            one.set(key, _shortened(value))
+            one.set(key, _shorten(value))
         elif key in {"x", "y", "transform", "width", "height"}:
-            one.set(key, LONG.sub(_rounded, value))
+            one.set(key, LONG.sub(_round, value))
 
 
-def _shortened(path: str) -> str:
+def _shorten(path: str) -> str:
     """A path in fewer letters: lines need no letter of their own where nothing but lines follows."""
-    short = " ".join(LONG.sub(_rounded, path).split())
+    short = " ".join(LONG.sub(_round, path).split())
     return short if any(letter in short for letter in "QCA") else short.replace(" L ", " ")
 
 
-def _rounded(found: re.Match[str]) -> str:
+def _round(found: re.Match[str]) -> str:
     return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
 
 
-def _inked(style: str) -> str:
+def _ink(style: str) -> str:
     for colour, name in INK.items():
         style = style.replace(colour, name)
     return style

@@ -72,28 +72,28 @@ class Page:
         return {"sentence": self._sentence(), "statistics": self._statistics(), **self._holes()}
 
     @property
-    def told(self) -> Any:
+    def summary(self) -> Any:
         """The summary of the fit; of what is no fit, that of its distribution."""
         return self.view.summarize if self.fit is None else self.fit.summarize()
 
     def _sentence(self) -> str:
         if self.fit is not None:
-            return display_name(self.told.title, 300)
+            return display_name(self.summary.title, 300)
         kind = "" if self.found is self.view.model else f"{type(self.found).__name__}: "
         wide = f"{many(self.view.n, 'row')} × {many(len(self.view.names), 'column')}"
-        return display_name(f"{kind}{self.told.title}, {wide}", 300)
+        return display_name(f"{kind}{self.summary.title}, {wide}", 300)
 
     def _statistics(self) -> list[tuple[str, str]]:
         found = [("rows", f"{self.view.n:,}"), ("columns", f"{len(self.view.names):,}")]
         if self.view.mixed:
             found.append(("classes" if self.named else "components", str(len(self.view.parts))))
-        known = {one.name: one.value for one in self.told.statistics}
+        known = {one.name: one.value for one in self.summary.statistics}
         found.append(("parameters", f"{int(known.pop('parameters', self.view.model.n_parameters)):,}"))
         share = known.pop("entropy", None)
         found += [(name, score(value)) for name, value in known.items()]
         found += [] if share is None else [("entropy of who made a row", percent(abs(float(share))))]
         if self.view.mixed:
-            found.append(("rows in doubt", percent(float(np.mean(self.view.shares.max(axis=1) < DOUBT)))))
+            found.append(("rows in doubt", percent(float(np.mean(self.view.responsibilities.max(axis=1) < DOUBT)))))
         return found
 
     def _holes(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Page:
                 "holed": sum(1 for one in missing if one)}  # fmt: skip
 
     def columns(self, schema: Any) -> list[dict[str, str]]:
-        """A line for each column: family, why, holes, and what it tells; then the columns that were left out."""
+        """A line for each column: family, why, holes, and its information; then the columns that were left out."""
         known = self._findings(schema)
         lines = []
         for column in self.view.columns:
@@ -116,13 +116,13 @@ class Page:
             lines.append({
                 "name": display_name(column.label), "family": column.family, "kind": levels,
                 "why": display_name(finding.why, 160) if same else "", "missing": percent(few),
-                "tells": f"{self.view.tells(column):.2f}",
+                "information": f"{self.view.information(column):.2f}",
             })  # fmt: skip
         for name, finding in known.items():
             why = finding.why if finding.family is None else "not in the model"
             why = f"left out: {why.removeprefix('left out ')}"
             lines.append({"name": display_name(name), "family": "–", "kind": "", "why": display_name(why, 160),
-                          "missing": percent(finding.missing), "tells": ""})  # fmt: skip
+                          "missing": percent(finding.missing), "information": ""})  # fmt: skip
         if len(lines) > COLUMNS:
             rest = {
                 "name": f"… {len(lines) - COLUMNS} more",
@@ -130,7 +130,7 @@ class Page:
                 "kind": "",
                 "why": "",
                 "missing": "",
-                "tells": "",
+                "information": "",
             }
             lines = [*lines[:COLUMNS], rest]
         return lines
@@ -202,11 +202,11 @@ class Page:
 
     def _own_parameters(self) -> list[Any]:
         """The numbers of a single distribution, or of the only component of a mixture, by column."""
-        told = self.view.model.summarize(self.view.names, self.fit).parameters
-        if self.fit is not None and not any(np.isfinite(one.error) for one in told):
-            told = self.view.model.numbers(self.view.names, errors_of(self.fit))
+        numbers = self.view.model.summarize(self.view.names, self.fit).parameters
+        if self.fit is not None and not any(np.isfinite(one.error) for one in numbers):
+            numbers = self.view.model.numbers(self.view.names, errors_of(self.fit))
         place = {name: i for i, name in enumerate(self._in_order())}
-        kept = [one for one in told if one.column is not None or one.label != "weight"]
+        kept = [one for one in numbers if one.column is not None or one.label != "weight"]
         return sorted(kept, key=lambda one: place.get(one.column, len(place)))
 
     def _in_order(self) -> list[Any]:
@@ -216,7 +216,7 @@ class Page:
 
     # ---- figures -----------------------------------------------------------------------------------------------------
     def fitted(self) -> dict[str, Any]:
-        """A figure for each of the most telling columns."""
+        """A figure for each of the most informative columns."""
         chosen = self.view.most_informative(int(np.clip(CURVES // (len(self.key) + 1), 4, FITTED)))
 
         def drawn(column: Column) -> Any:
@@ -229,7 +229,7 @@ class Page:
         return {"drawings": drawings, "left_out": len(self.view.columns) - len(chosen)}
 
     def pairs(self) -> Any:
-        """Pairs of the most telling columns."""
+        """Pairs of the most informative columns."""
         if len(self.view.drawable) < 2:
             return None
         names = ", ".join(display_name(column.label) for column in self.view.most_informative(4))
@@ -242,7 +242,7 @@ class Page:
         return self.sheets.draw(f"{self.word} by {self.word}: means and probabilities", lambda: plot.profile(self.view))
 
     def traces(self) -> Any:
-        """How the passes climbed."""
+        """The log-likelihood by pass."""
         path = getattr(self.fit, "trace", None)
         if path is None or len(path.log_likelihood) < 2:
             return None
@@ -254,24 +254,24 @@ class Page:
         """How the passes ended, in words."""
         if self.fit is None:
             return ""
-        told = str(self.told.convergence)
-        return f"{told[:1].upper()}{told[1:]}."
+        text = str(self.summary.convergence)
+        return f"{text[:1].upper()}{text[1:]}."
 
     def simulated(self) -> dict[str, Any]:
-        """Rows that the model draws, beside the real ones."""
+        """Rows drawn from the model, compared with the real ones."""
         try:
             drawn, n = simulated.simulate(self.view, self.seed)
         except (SufficeError, NotImplementedError) as error:
             return {"why": display_name(error, 300)}
         found = simulated.comparison(self.view, drawn, COMPARED)
-        telling = {column.name for column in self.view.most_informative(simulated.PANELS)}
+        informative = {column.name for column in self.view.most_informative(simulated.PANELS)}
 
         def against(pair: simulated.Pair) -> Any:
             return self.sheets.draw(
                 f"{display_name(pair.real.label)}: simulated against real", lambda: simulated.panel(pair)
             )
 
-        panels = [against(pair) for pair in found["pairs"] if pair.real.name in telling]
+        panels = [against(pair) for pair in found["pairs"] if pair.real.name in informative]
         matrix = found["correlations"]
         if matrix is not None:
             matrix["drawing"] = self.sheets.draw(
@@ -309,18 +309,18 @@ class Page:
         """What made it, of which data, with which versions; no date but the one that is given."""
         view = self.view
         held = Weights(view.n) if view.row_weights is None else Weights.of(view.row_weights, view.n)
-        told = [("command", display_name(command, 2000))] if command else []
-        told += [("date", display_name(date, 60))] if date else []
-        told += [
+        facts = [("command", display_name(command, 2000))] if command else []
+        facts += [("date", display_name(date, 60))] if date else []
+        facts += [
             ("seed", str(self.seed)),
             ("rows × columns", f"{self.total:,} × {len(view.names):,}"),
             ("data fingerprint", f"{fingerprint(view.rows, held):016x}"),
             ("model", self.kind),
         ]
         if self.total != view.n:
-            told.append(("rows shown", f"a sample of {view.n:,}, chosen by seed {SEED}"))
-        told += [(name, _version(name)) for name in ("suffice", "numpy", "scipy", "matplotlib")]
-        return [*told, ("python", f"{platform.python_version()} on {platform.system()}")]
+            facts.append(("rows shown", f"a sample of {view.n:,}, chosen by seed {SEED}"))
+        facts += [(name, _version(name)) for name in ("suffice", "numpy", "scipy", "matplotlib")]
+        return [*facts, ("python", f"{platform.python_version()} on {platform.system()}")]
 
     @property
     def kind(self) -> str:

@@ -1,4 +1,4 @@
-"""Rows that the model draws beside the real ones: what they agree in, and what the model misses."""
+"""Rows drawn from the model compared with the real ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def simulate(view: ModelView, seed: int) -> tuple[ModelView, int]:
 
 
 def comparison(view: ModelView, drawn: ModelView, most: int) -> dict[str, Any]:
-    """The tables of the most telling columns: numbers by moments and quantiles, labels by shares, and correlations."""
+    """Tables of the most informative columns: moments and quantiles, frequencies of labels, correlations."""
     kept = {column.name for column in view.most_informative(most)}
     pairs = [Pair(a, b) for a, b in zip(view.columns, drawn.columns, strict=True) if a.name in kept]
     amounts = [_amounts(pair) for pair in pairs if pair.real.kind != "label"]

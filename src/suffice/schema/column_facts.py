@@ -31,7 +31,7 @@ TOO_MANY = Hint(0)  # of text: its labels are
 
 def findings(source: Source, names: tuple[Any, ...], weights: Weights, groups: Any = None) -> list[Finding]:
     """Apply the rules to columns of a source; ``groups`` gives the groups of a slice of the rows."""
-    found = _looked(source, names, _Beside(weights, groups), Hint(len(source)))
+    found = _look_at(source, names, _RowWeights(weights, groups), Hint(len(source)))
     return [found[name].finding(name) for name in names]
 
 
@@ -44,19 +44,19 @@ def finding(name: Any, column: Any, weights: Array | None, groups: Array | None 
     return glance(column, weights, groups, Hint(len(column))).finding(name)
 
 
-def _looked(source: Source, names: tuple[Any, ...], beside: _Beside, hint: Hint) -> dict[Any, Glance]:
+def _look_at(source: Source, names: tuple[Any, ...], weighting: _RowWeights, hint: Hint) -> dict[Any, Glance]:
     """Look at all rows, column by column and piece by piece, in as many threads as there are."""
     pieces = source.pieces(names)
     hints = dict.fromkeys(names, hint)
     if not pieces:
         return {name: Glance() for name in names}
     return local.total(
-        lambda index: _Columns.of(pieces[index], beside, hints), len(pieces), len(source) * len(names)
+        lambda index: _Columns.of(pieces[index], weighting, hints), len(pieces), len(source) * len(names)
     ).each
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _RowWeights:
     """Weights and groups of the rows."""
 
     weights: Weights
@@ -80,27 +80,27 @@ class _Columns:
     each: dict[Any, Glance]
 
     @classmethod
-    def of(cls, piece: Piece, beside: _Beside, hints: dict[Any, Hint]) -> _Columns:
+    def of(cls, piece: Piece, weighting: _RowWeights, hints: dict[Any, Hint]) -> _Columns:
         """Look at a piece; ``hints`` are read and added to, in whatever order: they change no answer."""
-        told, looks = dict[Any, Glance](), dict[Any, _Look]()
+        glances, looks = dict[Any, Glance](), dict[Any, _Look]()
         for name in piece.columns:
-            one = _untouched(piece, name, hints[name]) if beside.plain else None
+            one = _untouched(piece, name, hints[name]) if weighting.plain else None
             if one is None:
                 looks[name] = _Look()
             else:
-                told[name] = one
+                glances[name] = one
         begin = piece.first
         for frame in piece.frames(tuple(looks)):
-            held, within = beside.of(slice(begin, begin + len(frame)))
+            held, within = weighting.of(slice(begin, begin + len(frame)))
             for name, look in looks.items():
                 hints[name] = look.add(frame[name], held, within, hints[name])
             begin += len(frame)
-            if len(looks) == 1 and beside.plain:  # a long column of text, perhaps, of which enough was seen
+            if len(looks) == 1 and weighting.plain:  # a long column of text, perhaps, of which enough was seen
                 (name,) = looks
                 one = _untouched(piece, name, hints[name])
                 if one is not None:
-                    return cls({**told, name: one})
-        return cls({**told, **{name: look.all() for name, look in looks.items()}})
+                    return cls({**glances, name: one})
+        return cls({**glances, **{name: look.all() for name, look in looks.items()}})
 
     def __add__(self, other: _Columns) -> _Columns:
         both = dict(self.each)

@@ -1,4 +1,4 @@
-"""What columns say beside each other, and beside their values: exact copies, and categories with an order."""
+"""Relations of columns: exact copies, and categories with an order."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def infer(
         msg = f"infer: the overrides name the column {unknown[0]!r}; the table has {there}."
         raise ParameterError(msg)
     found = with_copies_named(_find(data, frame, weights, within), _columns_of(data, frame))
-    findings = [_overridden(one, chosen[one.name]) if one.name in chosen else one for one in found]
+    findings = [_override(one, chosen[one.name]) if one.name in chosen else one for one in found]
     findings = [replace(one, unpooled=None) if pool else one.without_pool() for one in findings]
     if joint:
         findings = [one.together() for one in findings]
@@ -292,7 +292,7 @@ def _plain_kind(array: Array, name: Hashable) -> Array:
     return array
 
 
-def _overridden(found: Finding, family: Any) -> Finding:
+def _override(found: Finding, family: Any) -> Finding:
     if family is not None and not (isinstance(family, Distribution) and family.lone):
         msg = (
             f"infer: the override of column {found.name!r} is a single distribution, such as sf.Gamma(), or None to "
@@ -323,13 +323,13 @@ def _blocks(findings: list[Finding], chosen: Mapping[Any, Any]) -> tuple[tuple[A
 def _line(one: Finding) -> tuple[str, str, str, str, str]:
     family = "–" if one.family is None else one.family.name
     if one.levels is not None:
-        tail = _shortened([display_name(level, SHOWN) for level in one.levels[:SHOWN]], more=len(one.levels) > SHOWN)
+        tail = _shorten([display_name(level, SHOWN) for level in one.levels[:SHOWN]], more=len(one.levels) > SHOWN)
     else:
         tail = "" if one.unit is None else f"{one.unit:g}"
     return display_name(one.name), family, fitted(display_name(one.why, WHY), WHY), percent(one.missing), tail
 
 
-def _shortened(levels: list[str], *, more: bool) -> str:
+def _shorten(levels: list[str], *, more: bool) -> str:
     """Some levels; ``more``: than are listed."""
     text = ", ".join(levels)
     if places(text) <= SHOWN and not more:

@@ -164,7 +164,7 @@ class Different:
 
     @classmethod
     def of(cls, values: Array, low: float, high: float, hint: Hint) -> Different:
-        """Look at some, unless others have settled it."""
+        """Look at some values, unless the answer is known from others."""
         alone = hint.alone and hint.rows**2 > 2 * REPEATS * (max(high, hint.high) - min(low, hint.low) + 1)
         if not alone:
             return cls()

@@ -229,10 +229,10 @@ def of_numbers(name: Hashable, facts: Facts, missing: float) -> Finding:
         return Finding(name, Bernoulli(), "0 or 1", missing)
     if not np.isfinite(high - low):
         return Finding(name, Normal(), f"real numbers {span}", missing, unit=unit, real=True)
-    return _scored(name, facts, missing, span)
+    return _score(name, facts, missing, span)
 
 
-def _scored(name: Hashable, facts: Facts, missing: float, span: str) -> Finding:
+def _score(name: Hashable, facts: Facts, missing: float, span: str) -> Finding:
     """The family of the greatest evidence among those that the values allow."""
     scores, unit = facts.scores, facts.unit
     counted = unit == 1 and 0 <= facts.low <= 1
@@ -250,7 +250,7 @@ def _scored(name: Hashable, facts: Facts, missing: float, span: str) -> Finding:
     if filled and 0 <= facts.low <= max(1, 0.01 * facts.high) and scores.uniform() > best.evidence:
         why = f"like an identifier that repeats: {facts.different:.0f} whole numbers {span}, all about as often"
         return Finding(name, None, why, missing)
-    tail = _compared(best, found, scores.rows)
+    tail = _compare(best, found, scores.rows)
     if best.family.support == LABEL:
         return _codes(name, facts, missing, span, tail)
     if best.family.discrete:
@@ -282,7 +282,7 @@ def _best(found: list[Score], rows: float, *, counted: bool, small: bool) -> Sco
     return max(found, key=lambda one: one.evidence - handicap(one))
 
 
-def _compared(best: Score, found: list[Score], rows: float) -> str:
+def _compare(best: Score, found: list[Score], rows: float) -> str:
     """The runner-up, and by how much."""
     others = [one for one in found if one is not best]
     if not others:

@@ -40,7 +40,7 @@ class Tally:
     def of(cls, values: Array, held: Array | None, within: Array | None, halvings: int = 0) -> Tally:
         """Count some numbers; held None: each counts once, within None: they are one group."""
         x = np.asarray(values, dtype=np.float64) + 0.0  # −0 becomes 0
-        counted = _counted(x, held, within)
+        counted = _count(x, held, within)
         if counted is not None:
             return cls(*counted).thinned(halvings)
         keep, halvings = _sample(x, halvings)
@@ -48,7 +48,7 @@ class Tally:
         weights = np.ones(len(x)) if held is None else np.asarray(held, dtype=np.float64)
         if keep is not None:
             x, groups, weights = x[keep], groups[keep], weights[keep]
-        return cls(*_summed(x, groups, weights), halvings).thinned(halvings)
+        return cls(*_sum(x, groups, weights), halvings).thinned(halvings)
 
     def __add__(self, other: Self) -> Tally:
         halvings = max(self.halvings, other.halvings)
@@ -56,7 +56,7 @@ class Tally:
         pairs = zip(
             (mine.values, mine.groups, mine.weights), (theirs.values, theirs.groups, theirs.weights), strict=True
         )
-        return Tally(*_summed(*(np.concatenate(pair) for pair in pairs)), halvings).thinned(halvings)
+        return Tally(*_sum(*(np.concatenate(pair) for pair in pairs)), halvings).thinned(halvings)
 
     @property
     def different(self) -> Array:
@@ -71,7 +71,7 @@ class Tally:
     def of_groups(self, groups: Array | None) -> Tally:
         """The same of some groups; None: of all of them, as one group."""
         if groups is None:
-            return Tally(*_summed(self.values, np.zeros_like(self.groups), self.weights), self.halvings)
+            return Tally(*_sum(self.values, np.zeros_like(self.groups), self.weights), self.halvings)
         mine = np.isin(self.groups, groups)
         return Tally(self.values[mine], self.groups[mine], self.weights[mine], self.halvings)
 
@@ -115,7 +115,7 @@ def _sample(x: Array, halvings: int) -> tuple[Array | None, int]:
     return keep, halvings
 
 
-def _counted(x: Array, held: Array | None, within: Array | None) -> tuple[Array, Array, Array] | None:
+def _count(x: Array, held: Array | None, within: Array | None) -> tuple[Array, Array, Array] | None:
     """Whole numbers in a short range: counted, without sorting."""
     low, high = float(x.min()), float(x.max())
     if not (high - low < NARROW and abs(low) < 2.0**52) or (x[:1024] != np.floor(x[:1024])).any():
@@ -137,7 +137,7 @@ def _counted(x: Array, held: Array | None, within: Array | None) -> tuple[Array,
     return where % span + low, where // span + first, weights
 
 
-def _summed(values: Array, groups: Array, weights: Array) -> tuple[Array, Array, Array]:
+def _sum(values: Array, groups: Array, weights: Array) -> tuple[Array, Array, Array]:
     """The different pairs in order, and the weight of each."""
     order = np.argsort(values, kind="stable") if not groups.any() else np.lexsort((values, groups))
     values, groups, weights = values[order], groups[order], weights[order]

@@ -58,7 +58,7 @@ def candidates(
             msg = f"select compares prototypes such as Normal(), or mixtures; got {prototype!r:.60}."
             raise ParameterError(msg)
         for mixture in _sizes(prototype, n_components, rows):
-            own = [(name, _structured(mixture, name)) for name in names] if names else [("", mixture)]
+            own = [(name, _with_structure_named(mixture, name)) for name in names] if names else [("", mixture)]
             groups.append([Candidate(one, _family(one), name, line) for name, one in own])
     return groups
 
@@ -89,7 +89,7 @@ def _structures(given: object) -> tuple[str, ...]:
 def _sizes(prototype: Any, n_components: Any, rows: int | None) -> list[Any]:
     """Mixtures of the prototype of every size; one that knows its components keeps them."""
     mixture = prototype.is_mixture
-    if mixture and (n_components is None or _unlike(prototype)):
+    if mixture and (n_components is None or _has_different_families(prototype)):
         return [prototype]
     if n_components is None:
         msg = "select needs n_components, such as range(1, 9): the numbers of components to compare."
@@ -120,11 +120,11 @@ def _whole(n_components: Any, rows: int | None) -> list[int]:
     return list(dict.fromkeys(map(int, sizes)))
 
 
-def _unlike(mixture: Any) -> bool:
+def _has_different_families(mixture: Any) -> bool:
     return len({type(one) for one in mixture.parts}) > 1
 
 
-def _structured(mixture: Mixture, name: str) -> Any:
+def _with_structure_named(mixture: Mixture, name: str) -> Any:
     """The mixture with another covariance structure in its components, or in the blocks of them that have one."""
     component, found = _with_structure(mixture.parts[0], name)
     if not found:

@@ -44,8 +44,8 @@ def _from_smaller(group: Group, smaller: Found, found: Found) -> Found:
     trials = Trials(group, found.candidate)
     trials.resume(found.fit.distribution)
     before, held = trials.best, w.dense()[:, 0]
-    shares = np.asarray(smaller.fit.distribution.predict_proba(small))
-    for start in _splits(shares, np.asarray(points(small, held)), held, found.candidate.n):
+    responsibilities = np.asarray(smaller.fit.distribution.predict_proba(small))
+    for start in _splits(responsibilities, np.asarray(points(small, held)), held, found.candidate.n):
         trials.borrow(start)
     if trials.best is not before:
         found = _better(group, found, trials.learned())
@@ -53,7 +53,7 @@ def _from_smaller(group: Group, smaller: Found, found: Found) -> Found:
     if isinstance(group.rows, Streamed):  # responsibilities of all rows are not for memory
         return found
     if _nested(found) and height < smaller.fit.log_likelihood - NONE * abs(smaller.fit.log_likelihood):
-        found = _better(group, found, trials.learned(_doubled(group, smaller.fit.distribution, found.candidate.n)))
+        found = _better(group, found, trials.learned(_double(group, smaller.fit.distribution, found.candidate.n)))
     return found
 
 
@@ -69,20 +69,20 @@ def _nested(found: Found) -> bool:
 
 
 # ---- splits ----------------------------------------------------------------------------------------------------------
-def _splits(shares: Array, places: Array, held: Array, n: int) -> Iterator[Array]:
+def _splits(responsibilities: Array, places: Array, held: Array, n: int) -> Iterator[Array]:
     """Responsibilities (rows, n) in which some components are split; those with the largest spread first."""
-    wide = [int(j) for j in widest(shares, places, held)[:SPLIT]]
+    wide = [int(j) for j in widest(responsibilities, places, held)[:SPLIT]]
     for first, core in ((wide[0], True), *((j, False) for j in wide)):
-        found = halved(shares, places, held, first, LEAN, core=core)
+        found = halved(responsibilities, places, held, first, LEAN, core=core)
         while found.shape[1] < n:
             found = halved(found, places, held, int(widest(found, places, held)[0]), LEAN)
         yield found
 
 
-def _doubled(group: Group, mixture: Mixture, n: int) -> Array:
+def _double(group: Group, mixture: Mixture, n: int) -> Array:
     """Responsibilities (rows, n) that are as good as the smaller mixture: its widest component twice, nearly."""
     held = group.weights.dense()[:, 0]
-    places, shares = np.asarray(points(group.rows, held)), np.asarray(mixture.predict_proba(group.rows))
-    while shares.shape[1] < n:
-        shares = halved(shares, places, held, int(widest(shares, places, held)[0]), FAINT)
-    return shares
+    places, responsibilities = np.asarray(points(group.rows, held)), np.asarray(mixture.predict_proba(group.rows))
+    while responsibilities.shape[1] < n:
+        responsibilities = halved(responsibilities, places, held, int(widest(responsibilities, places, held)[0]), FAINT)
+    return responsibilities

@@ -60,20 +60,20 @@ class Groups:
             key = candidates[0].line
             if key not in read:
                 sizes = [group[0].n for group in asked if group[0].line == key]
-                read[key] = _prepared(mixture, data, weights, seed, sizes)
+                read[key] = _prepare(mixture, data, weights, seed, sizes)
             rows, checked, small, views, joined = read[key]
-            settled = mixture.resolve_prior(prior, rows, checked)
+            resolved = mixture.resolve_prior(prior, rows, checked)
             own = np.random.default_rng([seed % (1 << 32), mixture.n])
             codes = _partitions(views, mixture.n, own)
             own_seed = seed + mixture.n
             groups.append(Group(
-                tuple(candidates), rows, checked, prior, settled, small, codes, joined[mixture.n], own_seed, first,
+                tuple(candidates), rows, checked, prior, resolved, small, codes, joined[mixture.n], own_seed, first,
                 folds,
             ))  # fmt: skip
         return cls(tuple(groups))
 
 
-def _prepared(mixture: Any, data: Any, weights: Any, seed: int, sizes: list[int]) -> Any:
+def _prepare(mixture: Any, data: Any, weights: Any, seed: int, sizes: list[int]) -> Any:
     """Rows, weights, their picture, views of it in which starts are found, and its groups of several sizes."""
     rows = read(mixture, data, without=weights)
     checked = weights_of(data, weights, len(rows))
@@ -185,13 +185,13 @@ def _agreement(left: Array, right: Array, held: Array) -> float:
 def searched(group: Group) -> list[Found]:
     """Fit every candidate of a group."""
     try:
-        return _searched(group)
+        return _search_group(group)
     except DataError:
         group.candidates[0].mixture.for_data(group.rows).components.suffstats(group.rows, group.weights)
         raise  # what names the row of the data was raised before, not that of the picture
 
 
-def _searched(group: Group) -> list[Found]:
+def _search_group(group: Group) -> list[Found]:
     with blas.one_thread():  # its threads would change bits, and compete with other workers
         trials = [Trials(group, candidate) for candidate in group.candidates]
         for one in trials:
@@ -204,31 +204,31 @@ def _searched(group: Group) -> list[Found]:
 def _exchange(trials: list[Trials]) -> None:
     """Let each candidate begin at the responsibilities of the best of the others, and of those most like it."""
     best = sorted(trials, key=lambda one: one.score)[:LENT]
-    shares = {id(one): one.shares() for one in trials}
+    responsibilities = {id(one): one.responsibilities() for one in trials}
     held = trials[0].group.subsample_rows[1].dense()[:, 0]
     for borrower in trials:
-        known = [shares[id(borrower)]]
+        known = [responsibilities[id(borrower)]]
         for lender in trials:
             if lender is borrower or not (lender in best or borrower.candidate.like(lender.candidate)):
                 continue
-            given = shares[id(lender)]
+            given = responsibilities[id(lender)]
             if all(np.abs(given - one).sum(axis=1) @ held > ALIKE * held.sum() for one in known):
                 known.append(given)
                 borrower.borrow(given)
 
 
 # ---- all groups ------------------------------------------------------------------------------------------------------
-def search(groups: Groups, n_jobs: int | None, told: Any = None) -> tuple[list[Found], tuple[Alert, ...]]:
+def search(groups: Groups, n_jobs: int | None, report: Any = None) -> tuple[list[Found], tuple[Alert, ...]]:
     """Search every group; then let each size also begin where the one before it ended.
 
-    ``told`` is called with what each group found, when it is found.
+    ``report`` is called with what each group found, when it is found.
     """
     workers = local.threads() if n_jobs is None else n_jobs
     alerts: tuple[Alert, ...] = ()
     tasks = [Task(group, group.cells, group.cells * len(group.candidates)) for group in groups.each]
     done: dict[int, list[Found]] = {}
     try:
-        _work(searched, tasks, workers, done, told)
+        _work(searched, tasks, workers, done, report)
     except KeyboardInterrupt:
         if not done:
             raise
@@ -279,7 +279,7 @@ class Task:
     work: int
 
 
-def _work(call: Any, tasks: list[Task], workers: int, done: dict[int, list[Found]], told: Any = None) -> None:
+def _work(call: Any, tasks: list[Task], workers: int, done: dict[int, list[Found]], report: Any = None) -> None:
     """Do all tasks: here, or in processes once it is seen that they are worth it; then the largest first."""
     waiting = sorted(range(len(tasks)), key=lambda i: tasks[i].work)  # the smallest tell how long the others will take
     clock = time.perf_counter()
@@ -288,23 +288,23 @@ def _work(call: Any, tasks: list[Task], workers: int, done: dict[int, list[Found
         expected = (time.perf_counter() - clock) / ready * sum(tasks[i].work for i in waiting) if done else 0.0
         small = max(tasks[i].cells for i in waiting) <= SMALL
         if workers > 1 and len(waiting) > 1 and small and expected > WORTH:
-            _in_processes(call, {i: tasks[i].what for i in reversed(waiting)}, workers, done, told)
+            _in_processes(call, {i: tasks[i].what for i in reversed(waiting)}, workers, done, report)
             return
         index = waiting.pop(0)
         done[index] = call(tasks[index].what)
-        if told is not None:
-            told(done[index])
+        if report is not None:
+            report(done[index])
 
 
-def _in_processes(call: Any, tasks: dict[int, Any], workers: int, done: dict[int, list[Found]], told: Any) -> None:
+def _in_processes(call: Any, tasks: dict[int, Any], workers: int, done: dict[int, list[Found]], report: Any) -> None:
     from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
     pool = Parallel(n_jobs=min(workers, len(tasks)), return_as="generator_unordered", batch_size=1)
     here = os.getpid()
     for index, found in pool(delayed(_numbered)(call, index, what, here) for index, what in tasks.items()):
         done[index] = found  # one by one: an interruption keeps what is there
-        if told is not None:
-            told(found)
+        if report is not None:
+            report(found)
 
 
 def _numbered(call: Any, index: int, what: Any, parent: int) -> tuple[int, list[Found]]:

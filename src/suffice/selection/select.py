@@ -261,15 +261,15 @@ def select(
     asked = candidates(component, n_components, structures, families, rows=row_count(data))
     groups = Groups.of(asked, data, weights, prior, random_state, folds)
     names = names_of_data(data, without=weights)
-    told = None if callback is None else lambda some: [callback(_row(_named(one, names))) for one in some]
-    found, alerts = search(groups, workers, told)
+    report = None if callback is None else lambda some: [callback(_row(_named(one, names))) for one in some]
+    found, alerts = search(groups, workers, report)
     found = [_named(one, names) for one in found]
     layout = layout_of(data, found[0].fit.names) if found else ()
     found = [replace(one, fit=like_data(one.fit, data, layout)) for one in found]
-    return _ranked(found, criterion, alerts)
+    return _make_selection(found, criterion, alerts)
 
 
-def _ranked(found: list[Found], criterion: str, alerts: tuple[Alert, ...]) -> Selection:
+def _make_selection(found: list[Found], criterion: str, alerts: tuple[Alert, ...]) -> Selection:
     """The candidates with the best first, and what to know before trusting it."""
     pairs = sorted(((_row(one), one.fit) for one in found), key=lambda pair: _rank(pair[0], criterion))
     rows, fits = [row for row, _ in pairs], tuple(fit for _, fit in pairs)
@@ -278,13 +278,13 @@ def _ranked(found: list[Found], criterion: str, alerts: tuple[Alert, ...]) -> Se
             "all candidates have components that are degenerate or that chance explains; ask for fewer, or use a prior."
         )
         alerts = (*alerts, Alert("spurious", text))
-    passed_over = _passed_over(rows, fits, criterion)
+    passed_over = _alert_passed_over(rows, fits, criterion)
     if passed_over:
         fits = (replace(fits[0], alerts=(*fits[0].alerts, *passed_over)), *fits[1:])
-    return Selection(Table(rows), fits[0], criterion, fits, (*alerts, *passed_over, *_largest(rows)))
+    return Selection(Table(rows), fits[0], criterion, fits, (*alerts, *passed_over, *_alert_largest(rows)))
 
 
-def _passed_over(rows: list[dict[str, Any]], fits: tuple[Fit, ...], criterion: str) -> tuple[Alert, ...]:
+def _alert_passed_over(rows: list[dict[str, Any]], fits: tuple[Fit, ...], criterion: str) -> tuple[Alert, ...]:
     """What to tell where candidates with a better criterion come last because they collapsed, best first."""
     best, sign = rows[0], -1.0 if criterion == "held_out" else 1.0
     if best["spurious"]:
@@ -315,7 +315,7 @@ def _passed_over(rows: list[dict[str, Any]], fits: tuple[Fit, ...], criterion: s
     return (alert if names is None else alert.with_names(names),)
 
 
-def _largest(rows: list[dict[str, Any]]) -> tuple[Alert, ...]:
+def _alert_largest(rows: list[dict[str, Any]]) -> tuple[Alert, ...]:
     """An alert where the best has as many components as were tried, of several numbers."""
     best = rows[0]
     sizes = {row["n_components"] for row in rows if row["family"] == best["family"]}

@@ -25,7 +25,7 @@ FIRST, KEPT = 4, 4  # passes from every partition, and how many of them go on
 SHORT = 8  # passes of a trial
 FLAT = 1e-6  # relative change of the objective that ends a trial
 PLAIN, COARSE = 200, 1e-5  # passes of plain EM from the agglomeration, and the relative change that ends them
-FINISHED = 2  # trials that are climbed to the end
+FINISHED = 2  # trials whose EM runs to the end
 STRETCH, STRETCHES, FINE = 15, 30, 1e-8  # passes before a run is judged again, how often, and what is its end
 PATIENT = 1000  # passes from the start of `fit`, as many as it would take itself
 FEW = 3  # candidates of a group that each try the start of `fit`
@@ -109,19 +109,21 @@ class Trials:
         """Go on from what was learned before."""
         self.best = self._climb(learned, 1, FLAT)
 
-    def borrow(self, shares: Array) -> None:
-        """A climb from another candidate's responsibilities, which goes on where it promises more."""
-        path = self._run_from(shares, SHORT, FLAT)
+    def borrow(self, responsibilities: Array) -> None:
+        """An EM run from another candidate's responsibilities, which goes on where it promises more."""
+        path = self._run_from(responsibilities, SHORT, FLAT)
         if self._promises(path) and not self._same(path):
             self._finish(path.distribution)
 
     def _climb(self, first: Distribution, passes: int, tol: float) -> EMResult:
-        """A climb on the picture."""
+        """A short EM run on the subsample."""
         return self.short_runs.run_em(first, passes, tol).raise_if_interrupted()
 
-    def _run_from(self, shares: Array, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
-        """A climb from the estimate of responsibilities."""
-        return self.short_runs.run_from(shares, self.rng, passes, tol, accelerate=accelerate).raise_if_interrupted()
+    def _run_from(self, responsibilities: Array, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
+        """An EM run from the estimate of responsibilities."""
+        return self.short_runs.run_from(
+            responsibilities, self.rng, passes, tol, accelerate=accelerate
+        ).raise_if_interrupted()
 
     def _finish(self, first: Distribution) -> None:
         """Climb on as long as that may lead above the best, and is no way to the same place."""
@@ -160,7 +162,7 @@ class Trials:
             self.best.distribution.n_parameters * np.log(self.group.weights.total) - 2 * self.best.robust_objective
         )
 
-    def shares(self) -> Array:
+    def responsibilities(self) -> Array:
         """Responsibilities of the picture's rows, with the components in canonical order."""
         assert self.best is not None  # noqa: S101 (begin comes first)
         return np.asarray(self.best.distribution.ordered().predict_proba(self.group.subsample_rows[0]))

@@ -2,7 +2,7 @@
 
 A JSON array is a tuple. An object has one of the tags below, or is a value of the library, which ``inner`` knows.
 
-Two kinds of files rest on this. A model file (`suffice.io`) is for persons and for strangers: its numbers can be read,
+Two kinds of files rest on this. A model file (`suffice.io`) may come from anyone: its numbers can be read,
 its values are made by their constructors, and it means the same wherever it is opened. A checkpoint (`core.encoding`)
 is for the one fit that goes on with it, to the bit and several times a second: arrays are bytes with their layout in
 memory, along which sums are taken, values are their fields as they stood, the caller's own families among them, and a
@@ -240,7 +240,7 @@ _LABELS: dict[str, Callable[[Any], Any]] = {
 def _read_scalar(node: dict[str, Any], path: str, inner: Reader) -> Any:
     if node["dtype"] == "object":
         raise refused(path, "a NumPy scalar is a number, text or a date.")
-    return _filled([node["scalar"]], node["dtype"], path, inner)[0]
+    return _fill([node["scalar"]], node["dtype"], path, inner)[0]
 
 
 def _read_array(node: dict[str, Any], path: str, inner: Reader) -> Array:
@@ -252,10 +252,10 @@ def _read_array(node: dict[str, Any], path: str, inner: Reader) -> Array:
         raise refused(path, f"an array of the shape {shape!r:.60} does not have the {len(cells)} cells that are here.")
     if not budget.takes("cells", room):
         raise refused(path, f"an array of the shape {shape!r:.60} asks for more memory than a file of this size may.")
-    return _filled(cells, node["dtype"], path, inner).reshape(shape)
+    return _fill(cells, node["dtype"], path, inner).reshape(shape)
 
 
-def _filled(cells: list[Any], dtype: Any, path: str, inner: Reader) -> Array:
+def _fill(cells: list[Any], dtype: Any, path: str, inner: Reader) -> Array:
     """An array (n,) of a type, or the reason why the cells are not of it."""
     if dtype == "object":
         _refuse_giants(cells, path)

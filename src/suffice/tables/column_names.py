@@ -54,7 +54,7 @@ def with_column_names_in_errors(learn: Callable[P, R]) -> Callable[P, R]:
     first = known[0]
 
     @wraps(learn)
-    def told(*given: P.args, **options: P.kwargs) -> R:
+    def wrapper(*given: P.args, **options: P.kwargs) -> R:
         unknown = next((name for name in options if name not in known), None)
         if unknown is not None:
             meant = ELSEWHERE.get(unknown)
@@ -71,7 +71,7 @@ def with_column_names_in_errors(learn: Callable[P, R]) -> Callable[P, R]:
                 raise
             raise error.with_names(names) from error
 
-    return told
+    return wrapper
 
 
 def label_of(asked: Any, labels: tuple[Any, ...], owner: str) -> Any:
@@ -132,10 +132,10 @@ def _absent(asked: list[Any], known: list[Any]) -> tuple[str, str]:
     """The columns that are not there, in words, and a pronoun for them."""
     missing, others = [name for name in asked if name not in known], [name for name in known if name not in asked]
     meant = {name: near(name, others) for name in missing}
-    told = [f"{name!r} (is it their {meant[name]!r}?)" if meant[name] else repr(name) for name in missing[:12]]
+    listed = [f"{name!r} (is it their {meant[name]!r}?)" if meant[name] else repr(name) for name in missing[:12]]
     more = f" and {len(missing) - 12} more" if len(missing) > 12 else ""
     many, it = ("s", "them") if len(missing) > 1 else ("", "it")
-    return f"column{many} {', '.join(told)}{more}", it
+    return f"column{many} {', '.join(listed)}{more}", it
 
 
 def warn_of_absent(wanted: Iterable[Any], there: Iterable[Any]) -> None:

@@ -110,7 +110,7 @@ class Text:
             with _space(path), pq.ParquetWriter(path, schema, compression="lz4", write_statistics=False) as writer:
                 waiting: list[Any] = []
                 for batch in self._batches(file):
-                    columns = [_typed(batch.column(name), kinds[name], file) for name in self.names]
+                    columns = [_cast_column(batch.column(name), kinds[name], file) for name in self.names]
                     waiting.append(pa.RecordBatch.from_arrays(columns, schema=schema))
                     while sum(map(len, waiting)) >= GROUP:
                         table = pa.Table.from_batches(waiting)
@@ -139,7 +139,7 @@ class Text:
                 for batch in csv.open_csv(whole, csv.ReadOptions(block_size=BLOCK), parsed, options):
                     yield self.style.pointed(self._without_marks(batch))
             except pa.ArrowInvalid as error:
-                why = NOT_UTF8 if "invalid UTF8" in str(error) else _uneven(file, parsed, error)
+                why = NOT_UTF8 if "invalid UTF8" in str(error) else _describe_uneven_row(file, parsed, error)
                 raise pa.ArrowInvalid(why) from error
 
     def _without_marks(self, batch: Any) -> Any:
@@ -219,7 +219,7 @@ def _delimiter(begin: bytes) -> str:
     return next((sign for sign in DELIMITERS if sign.encode() in line), ",")
 
 
-def _uneven(file: Path, parsed: Any, error: Exception) -> str:
+def _describe_uneven_row(file: Path, parsed: Any, error: Exception) -> str:
     """What is wrong with the first row that has more or fewer cells than there are names; else what the reader says."""
     import pyarrow as pa
     from pyarrow import csv
@@ -243,7 +243,7 @@ def _uneven(file: Path, parsed: Any, error: Exception) -> str:
     )
 
 
-def _typed(array: Any, kind: str, file: Path) -> Any:
+def _cast_column(array: Any, kind: str, file: Path) -> Any:
     import pyarrow as pa
 
     if kind == "string":

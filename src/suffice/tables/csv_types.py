@@ -49,7 +49,7 @@ class Guess:
         joined = found if self.kind in ("", found) else WIDER.get((self.kind, found)) or WIDER.get((found, self.kind))
         if joined is not None and joined != "string":
             self.kind = joined
-            self.padded = self.padded or (joined == "int64" and _padded(array))
+            self.padded = self.padded or (joined == "int64" and _has_leading_zero(array))
             return
         before, self.kind = self.kind, "string"
         good = _countable(array)
@@ -109,7 +109,7 @@ def _first_odd(array: Any) -> int:
     return low
 
 
-def _padded(array: Any) -> bool:
+def _has_leading_zero(array: Any) -> bool:
     """Whether a whole number is written with a 0 before it: as a number it would lose its name."""
     import pyarrow.compute as pc
 

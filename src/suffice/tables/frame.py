@@ -264,7 +264,7 @@ def of_objects(cells: Array) -> Array:
     """Objects as the array that their values say: booleans, numbers, dates, vectors of one length, or as they are."""
     if str in (kinds := set(map(type, cells))) and kinds <= {str, type(None)}:
         return cells
-    holes = np.fromiter((_absent(cell) for cell in cells), bool, len(cells))
+    holes = np.fromiter((_is_missing(cell) for cell in cells), bool, len(cells))
     seen = cells[~holes]
     if not len(seen):
         return np.full(len(cells), np.nan)
@@ -283,15 +283,15 @@ def _plain(cells: Array, holes: Array, seen: Array) -> Array | None:
         return all(issubclass(kind, wanted) for kind in kinds)
 
     if are(bool, np.bool_):
-        return masked(_filled(cells, holes, bool, hole=False), holes)
+        return masked(_fill(cells, holes, bool, hole=False), holes)
     if are(int, float, Decimal, np.integer, np.floating) and bool not in kinds:
         if are(int, np.integer) and not (holes.any() and _short(seen, WHOLE)):
             return masked(np.where(holes, 0, cells).astype(np.int64), holes) if _short(seen) else None
-        return _filled(cells, holes, np.float64, np.nan)
-    if are(dt.date, np.datetime64) and not any(_zoned(cell) for cell in seen):
-        return _filled(cells, holes, np.dtype("M8[us]"), np.datetime64("NaT"))
+        return _fill(cells, holes, np.float64, np.nan)
+    if are(dt.date, np.datetime64) and not any(_has_time_zone(cell) for cell in seen):
+        return _fill(cells, holes, np.dtype("M8[us]"), np.datetime64("NaT"))
     if are(dt.timedelta, np.timedelta64):
-        return _filled(cells, holes, np.dtype("m8[us]"), np.timedelta64("NaT"))
+        return _fill(cells, holes, np.dtype("m8[us]"), np.timedelta64("NaT"))
     return _vectors(cells) if are(list, tuple, np.ndarray) and not holes.any() else None
 
 
@@ -306,13 +306,13 @@ def _vectors(cells: Array) -> Array:
     return together if together.dtype.kind in "biuf" else cells
 
 
-def _filled(cells: Array, holes: Array, kind: Any, hole: Any) -> Array:
+def _fill(cells: Array, holes: Array, kind: Any, hole: Any) -> Array:
     out = np.full(len(cells), hole, dtype=kind)
     out[~holes] = [float(cell) if isinstance(cell, Decimal) else cell for cell in cells[~holes]]
     return out
 
 
-def _absent(cell: Any) -> bool:
+def _is_missing(cell: Any) -> bool:
     nan = isinstance(cell, (float, np.floating)) and math.isnan(cell)
     return cell is None or nan or type(cell).__name__ in MISSING
 
@@ -321,7 +321,7 @@ def _short(seen: Array, limit: float = 2.0**62) -> bool:
     return all(abs(int(cell)) <= limit for cell in seen)
 
 
-def _zoned(cell: Any) -> bool:
+def _has_time_zone(cell: Any) -> bool:
     return getattr(cell, "tzinfo", None) is not None
 
 
@@ -334,5 +334,5 @@ def holes(array: Array) -> Array:
     if array.dtype.kind in "mM":
         return np.isnat(array)
     if array.dtype.kind == "O":
-        return np.fromiter((_absent(cell) for cell in array), bool, len(array))
+        return np.fromiter((_is_missing(cell) for cell in array), bool, len(array))
     return np.zeros(len(array), bool)

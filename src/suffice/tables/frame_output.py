@@ -88,7 +88,7 @@ def _series(name: Any, values: Any, like: Any, space: Any) -> Any:
     if like is None:
         return series
     try:
-        cast = _typed(series, like)
+        cast = _cast_like(series, like)
         short = kind == "f" and str(cast.dtype) == "Float32"  # as precise as the column is
         same = bool((cast.is_null() == series.is_null()).all()) and (short or _agree(cast, plain))
     except Exception:  # noqa: BLE001 (whatever a library raises where values do not fit its type)
@@ -96,7 +96,7 @@ def _series(name: Any, values: Any, like: Any, space: Any) -> Any:
     return cast if same else series
 
 
-def _typed(series: Any, like: Any) -> Any:
+def _cast_like(series: Any, like: Any) -> Any:
     """A column cast to the type of another, as the library itself knows it: pandas has Int8 beside int8."""
     import narwhals as nw
 

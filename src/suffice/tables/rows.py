@@ -59,8 +59,8 @@ def columns_of(frame: frame.Frame, owner: str, names: Any = None) -> list[Array]
         with naming(Columns.named(name)):
             columns.append(cells(frame[name], owner))
         if columns[-1].ndim != 1:
-            told = f" holds vectors, where {owner} takes one value; make columns of them."
-            raise DataError(Columns.named(name), told)
+            text = f" holds vectors, where {owner} takes one value; make columns of them."
+            raise DataError(Columns.named(name), text)
     return columns
 
 

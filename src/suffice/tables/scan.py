@@ -87,7 +87,7 @@ def scan(
     >>> print(sf.fit(sf.Product({"size": sf.Normal()}), sf.scan(path)).distribution)
     Product({'size': Normal(mean=2, std=0.5)})
     """
-    found = _found(files)
+    found = _find_files(files)
     marks = None if missing is None else ("", missing) if isinstance(missing, str) else ("", *missing)
     wrong = next((one for one in marks or () if not isinstance(one, str)), None)
     if wrong is not None:
@@ -249,10 +249,10 @@ class Scan(Source):
 
     def pieces(self, columns: tuple[Any, ...]) -> tuple[Chunk, ...]:
         """All rows in pieces for threads to share: a column of a long row group, several of short ones."""
-        progress = None if self.progress is None else partial(self._told, len(self))
+        progress = None if self.progress is None else partial(self._report_progress, len(self))
         return chunks(self._opened[0], columns, self._words, progress)
 
-    def _told(self, rows: int, row: int) -> None:
+    def _report_progress(self, rows: int, row: int) -> None:
         if self.progress is not None:
             self.progress(row, rows)
 
@@ -328,7 +328,7 @@ def _is_known(file: Path) -> bool:
     return file.name.lower().endswith((*PARQUET, *ENDINGS)) and not file.name.startswith((".", "_"))
 
 
-def _found(files: Any) -> tuple[Path, ...]:
+def _find_files(files: Any) -> tuple[Path, ...]:
     """The files that a caller names, each once, and none without a reason."""
     if not isinstance(files, (str, os.PathLike)) and not is_several(files):
         msg = f"scan: files are paths, patterns or directories, one or several; got {files!r:.60}."
@@ -377,8 +377,8 @@ def _named(one: Any) -> list[Path]:
         if path.exists():
             raise DataError(f"scan: {str(one)!r} is no file of rows (it is a device, a pipe or a socket); name a file.")
         near = get_close_matches(path.name, [file.name for file in folder.iterdir()], 1)
-        told = f"did you mean {str(folder / near[0])!r}?" if near else f"in {str(folder)!r} {_there(folder)}."
-        raise DataError(f"scan: no file matches {str(one)!r}; {told}")
+        hint = f"did you mean {str(folder / near[0])!r}?" if near else f"in {str(folder)!r} {_there(folder)}."
+        raise DataError(f"scan: no file matches {str(one)!r}; {hint}")
     return found
 
 

@@ -255,14 +255,14 @@ class _Seen:
     @property
     def levels(self) -> Any:
         """The same with labels in order."""
-        return self._ordered(self.found)
+        return self._order(self.found)
 
     @classmethod
-    def _ordered(cls, found: Any) -> Any:
+    def _order(cls, found: Any) -> Any:
         if found is None:
             return None
         if isinstance(found, list):
-            return [cls._ordered(one) for one in found]
+            return [cls._order(one) for one in found]
         return tuple(in_order(_alike(labels)) for labels in found)
 
 

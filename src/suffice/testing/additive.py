@@ -139,7 +139,9 @@ def missing_is_absent(dist: Any, rng: np.random.Generator) -> None:
         whole = np.asarray(dist.log_prob(first)) + np.asarray(dist.log_prob(others))
         close(whole, dist.log_prob(x), 1e-12, "log_prob of the first column + that of the others")
     if x.ndim == 2 and dist.row_vector and not dist.blocks and x.dtype.kind == "f":
-        some = np.where(rng.random(x.shape) < 0.3, np.nan, x)  # what others foretell is expected, not left out
+        some = np.where(
+            rng.random(x.shape) < 0.3, np.nan, x
+        )  # cells that others predict are expected values, not left out
         stats, seen = dist.suffstats(some), float(np.sum(dist.log_prob(some)))
         close(np.sum(dist.log_likelihood(stats)), seen, ROUNDING, "the likelihood of rows with holes")
         better = float(np.sum(dist.estimate(stats).log_prob(some)))

@@ -32,13 +32,13 @@ def vector_draws(dist: Any, rng: np.random.Generator, n: int = 20_000) -> tuple[
     return alone, np.asarray(alone.sample(n, rng))
 
 
-def z_close(values: Array, expected: Any, told: str) -> None:
+def z_close(values: Array, expected: Any, what: str) -> None:
     """Break the law unless the mean of the values is the expected one to within 5 standard errors."""
     error = values.std(axis=0) / np.sqrt(len(values))
     away = np.abs(values.mean(axis=0) - expected)
     require(
         (away <= 5 * error + 1e-9 * (1 + np.abs(expected))).all(),
-        f"{told}: the mean of {len(values)} draws is {values.mean(axis=0)} ± {error}, expected {expected}.",
+        f"{what}: the mean of {len(values)} draws is {values.mean(axis=0)} ± {error}, expected {expected}.",
     )
 
 

@@ -181,13 +181,13 @@ def beliefs_describe_their_draws(dist: Any, rng: np.random.Generator) -> None:
         if "cov" in drawn:  # a matrix has no interval; its diagonal does
             drawn = {**drawn, "std": np.sqrt(np.diagonal(drawn["cov"], axis1=-2, axis2=-1))}
         for name, (low, high) in interval.items():
-            values, told = drawn[name], f"{type(prior).__name__} {name}"
+            values, what = drawn[name], f"{type(prior).__name__} {name}"
             share = ((values >= low) & (values <= high)).mean(axis=0)
-            require((np.abs(share - 0.9) < 5 * 0.3 / np.sqrt(n)).all(), f"{told}: a 90 % interval holds {share}.")
+            require((np.abs(share - 0.9) < 5 * 0.3 / np.sqrt(n)).all(), f"{what}: a 90 % interval holds {share}.")
         for name in set(mean) & set(std) & set(drawn):
-            values, told = drawn[name], f"{type(prior).__name__} {name}"
+            values, what = drawn[name], f"{type(prior).__name__} {name}"
             away = np.abs(values.mean(axis=0) - mean[name])
             error = np.asarray(std[name]) / np.sqrt(n)
-            require((away <= 6 * error).all(), f"{told}: draws have mean {values.mean(axis=0)}, stated {mean[name]}.")
+            require((away <= 6 * error).all(), f"{what}: draws have mean {values.mean(axis=0)}, stated {mean[name]}.")
             ratio = values.std(axis=0) / std[name]
-            require((np.abs(ratio - 1) < 0.25).all(), f"{told}: draws spread {ratio} times as far as stated.")
+            require((np.abs(ratio - 1) < 0.25).all(), f"{what}: draws spread {ratio} times as far as stated.")

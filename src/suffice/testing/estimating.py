@@ -42,8 +42,8 @@ def nearby(dist: Any, name: Any, rng: np.random.Generator) -> Iterator[tuple[str
     """Values that differ from ``dist`` in one free parameter, in both directions, by several sizes."""
     if not dist.specs():  # made of blocks: move one parameter of one of them
         for key in dist.blocks[name].free:
-            for told, block in nearby(dist.blocks[name], key, rng):
-                yield f"{name}: {told}", dist.rebuilt({**dist.blocks, name: block}.values())
+            for what, block in nearby(dist.blocks[name], key, rng):
+                yield f"{name}: {what}", dist.rebuilt({**dist.blocks, name: block}.values())
         return
     for size in STEPS:
         for sign in (1.0, -1.0):
@@ -81,10 +81,10 @@ def shifted(dist: Any, name: str, size: float, rng: np.random.Generator) -> Arra
     return np.broadcast_to(moved, value.shape)
 
 
-def check_maximum(learned: Any, x: Any, weights: Array, rng: np.random.Generator, told: str) -> None:
+def check_maximum(learned: Any, x: Any, weights: Array, rng: np.random.Generator, what: str) -> None:
     """Break the law if any nearby value has a higher likelihood."""
     best = objective(learned, x, weights)
-    require(np.isfinite(best), f"{told}: the likelihood of {learned!r} is {best}.")
+    require(np.isfinite(best), f"{what}: the likelihood of {learned!r} is {best}.")
     held = learned.alerts(learned.suffstats(x, weights))  # a maximum at infinity is held short of it, with an alert
     slack = (1e-9 if held else 1e-11) * (abs(best) + float(np.abs(weights).sum()))
     for name in learned.free:
@@ -92,7 +92,7 @@ def check_maximum(learned: Any, x: Any, weights: Array, rng: np.random.Generator
             reached = objective(other, x, weights)
             require(
                 not reached > best + slack,
-                f"{told}: log L = {best:.12g} at {learned!r}, but {reached:.12g} with {moved}.",
+                f"{what}: log L = {best:.12g} at {learned!r}, but {reached:.12g} with {moved}.",
             )
 
 

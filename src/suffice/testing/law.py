@@ -59,44 +59,44 @@ def law(name: str, suspects: str) -> Callable[[Law], Law]:
 
 
 # ---- saying no -----------------------------------------------------------------------------------------------------
-def require(holds: Any, told: str) -> None:
+def require(holds: Any, what: str) -> None:
     """Break the law unless ``holds``."""
     if not holds:
-        raise LawBroken(told)
+        raise LawBroken(what)
 
 
-def close(got: Any, expected: Any, tolerance: float, told: str, scale: Any = None) -> None:
+def close(got: Any, expected: Any, tolerance: float, what: str, scale: Any = None) -> None:
     """Break the law unless the numbers agree to ``tolerance`` of ``scale`` (by default of the larger of 1 and them)."""
     got, expected = np.asarray(got, dtype=float), np.asarray(expected, dtype=float)
-    require(got.shape == expected.shape, f"{told}: the shapes {got.shape} and {expected.shape} differ.")
+    require(got.shape == expected.shape, f"{what}: the shapes {got.shape} and {expected.shape} differ.")
     with np.errstate(all="ignore"):
         size = np.maximum(np.abs(expected), 1.0) if scale is None else np.asarray(scale, dtype=float)
         same = (np.abs(got - expected) <= tolerance * size) | (got == expected) | (np.isnan(got) & np.isnan(expected))
     if not same.all():
         place = tuple(np.argwhere(~same)[0].tolist())
         at = f" at {place}" if place else ""
-        raise LawBroken(f"{told}: got {got[place]!r}, expected {expected[place]!r}{at} (tolerance {tolerance:g}).")
+        raise LawBroken(f"{what}: got {got[place]!r}, expected {expected[place]!r}{at} (tolerance {tolerance:g}).")
 
 
-def same_statistics(got: Any, expected: Any, tolerance: float, told: str) -> None:
+def same_statistics(got: Any, expected: Any, tolerance: float, what: str) -> None:
     """Break the law unless two statistics say the same, whatever centre they are held about."""
-    require(type(got) is type(expected), f"{told}: {type(got).__name__} is not {type(expected).__name__}.")
+    require(type(got) is type(expected), f"{what}: {type(got).__name__} is not {type(expected).__name__}.")
     if hasattr(got, "parts"):
         for left, right in zip(got.parts, expected.parts, strict=True):
-            same_statistics(left, right, tolerance, told)
+            same_statistics(left, right, tolerance, what)
         return
     if hasattr(got, "levels"):
         got, expected = got + expected * 0.0, expected + got * 0.0  # both on the union of their levels
-        close(got.on(expected.levels), expected.count, tolerance, f"{told}: count")
+        close(got.on(expected.levels), expected.count, tolerance, f"{what}: count")
         return
-    left, right = _told(got), _told(expected)
+    left, right = _arrays(got), _arrays(expected)
     for name, value in right.items():
         finite = np.abs(value[np.isfinite(value)])
         scale = max(float(finite.max(initial=0.0)), 1e-300)
-        close(left[name], value, tolerance, f"{told}: {name}", scale=max(scale, 1.0))
+        close(left[name], value, tolerance, f"{what}: {name}", scale=max(scale, 1.0))
 
 
-def _told(stats: Any) -> dict[str, Array]:
+def _arrays(stats: Any) -> dict[str, Array]:
     values = {f.name: getattr(stats, f.name) for f in fields(stats)} if is_dataclass(stats) else vars(stats)
     values = {name: np.asarray(v, dtype=float) for name, v in values.items() if isinstance(v, np.ndarray)}
     if {"centre", "shift"} <= set(values):
@@ -104,12 +104,12 @@ def _told(stats: Any) -> dict[str, Array]:
     return values
 
 
-def same_value(got: Any, expected: Any, x: Any, tolerance: float, told: str) -> None:
+def same_value(got: Any, expected: Any, x: Any, tolerance: float, what: str) -> None:
     """Break the law unless two distributions have the same parameters and score the rows alike."""
     if got.specs():
         away = float(expected.distance(got))
-        require(away <= tolerance, f"{told}: {got!r} instead of {expected!r}, a relative distance of {away:.3g}.")
-    close(got.log_prob(x), expected.log_prob(x), 1e3 * tolerance, f"{told}: log_prob")
+        require(away <= tolerance, f"{what}: {got!r} instead of {expected!r}, a relative distance of {away:.3g}.")
+    close(got.log_prob(x), expected.log_prob(x), 1e3 * tolerance, f"{what}: log_prob")
 
 
 # ---- rows and components

@@ -77,12 +77,14 @@ def em_bound(mixture: Mixture | Fit, x: Data, Q: Any = None, *, weights: Data = 
     held = Weights.of(weights, len(rows)).dense()[:, 0]
     scores = np.asarray(model.scores(rows))
     posterior = normalize(scores)
-    shares = posterior.parts if Q is None else _responsibilities(Q, len(rows), model.n)
+    responsibilities = posterior.parts if Q is None else _responsibilities(Q, len(rows), model.n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(shares > 0, np.log(shares), 0.0)
-        expected = np.where(shares > 0, shares * scores, 0.0).sum(axis=1)
-        entropy = -(shares * logs).sum(axis=1)
-        apart = np.where(shares > 0, shares * (logs - (scores - posterior.total[:, None])), 0.0).sum(axis=1)
+        logs = np.where(responsibilities > 0, np.log(responsibilities), 0.0)
+        expected = np.where(responsibilities > 0, responsibilities * scores, 0.0).sum(axis=1)
+        entropy = -(responsibilities * logs).sum(axis=1)
+        apart = np.where(
+            responsibilities > 0, responsibilities * (logs - (scores - posterior.total[:, None])), 0.0
+        ).sum(axis=1)
     first, second = weighted_total(expected, held), weighted_total(entropy, held)
     gap = weighted_total(np.maximum(apart, 0.0), held)
     return EMBound(first + second, first, second, gap, weighted_total(posterior.total, held))
@@ -130,17 +132,18 @@ def _mixture(model: Distribution | Fit, who: str) -> Any:
 
 
 def _responsibilities(given: object, n: int, k: int) -> Array:
-    shares = Weights.of(given, n).dense() if isinstance(given, OneHot) else np.asarray(given, dtype=float)
-    if shares.shape != (n, k):
-        msg = f"Q has a row for each of the {n} rows and a column for each of the {k} components; got {shares.shape}."
+    responsibilities = Weights.of(given, n).dense() if isinstance(given, OneHot) else np.asarray(given, dtype=float)
+    if responsibilities.shape != (n, k):
+        got = responsibilities.shape
+        msg = f"Q has a row for each of the {n} rows and a column for each of the {k} components; got {got}."
         raise DataError(msg)
-    if not (shares >= 0).all():
+    if not (responsibilities >= 0).all():
         msg = "Q holds probabilities, numbers of at least 0."
         raise DataError(msg)
-    sums = shares.sum(axis=1)
+    sums = responsibilities.sum(axis=1)
     wrong = ~(np.abs(sums - 1) <= SUMS)
     if wrong.any():
         at = int(np.argmax(wrong))
         msg = f"each row of Q adds up to 1, but row {at} adds up to {sums[at]:g}; weights of rows go to weights=."
         raise DataError(msg)
-    return shares
+    return responsibilities

@@ -54,7 +54,7 @@ def _of_mixture(mixture: Mixture) -> Iterator[Any]:
             components[place] = point
             yield mixture.with_components(components, mixture.weights)
     if "weights" in mixture.free:
-        for weights in _shares(np.asarray(mixture.weights)):
+        for weights in _move_probabilities(np.asarray(mixture.weights)):
             yield replace(mixture, weights=weights)
 
 
@@ -70,22 +70,22 @@ def _of_numbers(truth: Family) -> Iterator[Any]:
         for i in range(LINE if len(lines) > 1 else 0)
         for first in (i, LINE - 1 - i)
     ]
-    yield from _moved(truth, points)
+    yield from _with_values(truth, points)
 
 
 def _of_vectors(truth: Family) -> Iterator[Any]:
     for name in truth.free:
         value, domain = np.asarray(getattr(truth, name), dtype=float), truth.specs()[name].domain
         if domain.core == 2:
-            yield from _moved(truth, ({name: value * factor} for factor in (0.5, 0.75, 1.5, 2.0)))
+            yield from _with_values(truth, ({name: value * factor} for factor in (0.5, 0.75, 1.5, 2.0)))
         elif domain.rule is not None:
             for cell in np.ndindex(value.shape[:-1]):
-                for shares in _shares(value[cell]):
+                for probabilities in _move_probabilities(value[cell]):
                     moved = value.copy()
-                    moved[cell] = shares
-                    yield from _moved(truth, [{name: moved}])
+                    moved[cell] = probabilities
+                    yield from _with_values(truth, [{name: moved}])
         else:
-            yield from _moved(truth, _entries(truth, name, value, domain))
+            yield from _with_values(truth, _entries(truth, name, value, domain))
 
 
 def _entries(truth: Family, name: str, value: Array, domain: Domain) -> Iterator[dict[str, Any]]:
@@ -107,16 +107,16 @@ def _ends(value: float, reach: float, domain: Domain) -> tuple[float, float]:
     return low, high
 
 
-def _shares(shares: Array) -> Iterator[Array]:
+def _move_probabilities(probabilities: Array) -> Iterator[Array]:
     """Probabilities moved half-way to each corner, and half-way away from it."""
-    for corner in np.eye(len(shares)):
-        if shares @ corner < 1:
-            yield 0.5 * (shares + corner)
-            left = shares * (1 - 0.5 * corner)
+    for corner in np.eye(len(probabilities)):
+        if probabilities @ corner < 1:
+            yield 0.5 * (probabilities + corner)
+            left = probabilities * (1 - 0.5 * corner)
             yield left / left.sum()
 
 
-def _moved(truth: Family, points: Iterable[dict[str, Any]]) -> Iterator[Any]:
+def _with_values(truth: Family, points: Iterable[dict[str, Any]]) -> Iterator[Any]:
     """The truth with other parameters, where they go together."""
     for values in points:
         try:

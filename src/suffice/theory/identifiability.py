@@ -61,7 +61,7 @@ def _of_mixture(mixture: Mixture, where: str) -> Iterator[str]:
             )
     for j in np.flatnonzero(np.asarray(mixture.weights) == 0).tolist():
         if mixture.parts[j].free:
-            yield f"{where}component {j} has weight 0: no row comes from it, so no sample tells its parameters."
+            yield f"{where}component {j} has weight 0: no row comes from it, so its parameters cannot be estimated."
     for j, part in enumerate(mixture.parts):
         yield from _components(part, f"{where}component {j}: ")
 
@@ -112,10 +112,10 @@ def _flat_direction(scores: Array, names: list[str]) -> str:
     dead = size < SINGULAR
     if dead.any():
         shown = ", ".join(np.array(names)[dead][:6])
-        return f"{shown} can move without changing the distribution: no sample tells it."
+        return f"{shown} can move without changing the distribution: it cannot be estimated."
     _, values, directions = np.linalg.svd(scores / size, full_matrices=False)
     if values[-1] >= SINGULAR * values[0]:
         return ""
-    shares = np.abs(directions[-1])
-    shown = ", ".join(name for name, share in zip(names, shares, strict=True) if share > 1e-3 * shares.max())
+    loadings = np.abs(directions[-1])
+    shown = ", ".join(name for name, loading in zip(names, loadings, strict=True) if loading > 1e-3 * loadings.max())
     return f"{shown} can move together without changing the distribution: the information is singular."

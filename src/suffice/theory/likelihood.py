@@ -126,7 +126,11 @@ def likelihood(
     shape = tuple(len(line) for line in lines.values())
     places = np.indices(shape).reshape(len(shape), -1)
     plain = not model.is_mixture and not model.blocks and all(len(path) == 1 for path in lines)
-    out = _stacked(model, rows, checked, lines, places) if plain else _one_by_one(model, rows, checked, lines, places)
+    out = (
+        _scores_of_stack(model, rows, checked, lines, places)
+        if plain
+        else _one_by_one(model, rows, checked, lines, places)
+    )
     return out.reshape(shape)
 
 
@@ -140,7 +144,7 @@ def _axes(model: Family, path: Path) -> int:
     return np.ndim(parameter_at(model, path))
 
 
-def _stacked(model: Family, rows: Rows, weights: Weights, lines: dict[Path, Array], places: Array) -> Array:
+def _scores_of_stack(model: Family, rows: Rows, weights: Weights, lines: dict[Path, Array], places: Array) -> Array:
     """Every candidate of a family at once, as a stack."""
     score, out = _score(model, rows, weights), np.empty(places.shape[1])
     for i in range(0, places.shape[1], BATCH):
@@ -291,10 +295,10 @@ def profile(
     """
     curve = _curve(distribution, data, name, weights, component)
     values = np.ravel(np.asarray(grid, dtype=float))
-    return np.asarray(_settled(curve, lambda: np.array([curve(float(value)) for value in values])))
+    return np.asarray(_repeat_until_best(curve, lambda: np.array([curve(float(value)) for value in values])))
 
 
-def _settled(curve: Any, ask: Callable[[], Any]) -> Any:
+def _repeat_until_best(curve: Any, ask: Callable[[], Any]) -> Any:
     """The answer that no longer finds a higher maximum on its way, as the profile of a mixture may."""
     for _ in range(ROUNDS):
         curve.improved = False
@@ -356,7 +360,7 @@ def likelihood_interval(
         floor = curve.height - drop
         return _cross(curve, floor, -1.0), _cross(curve, floor, 1.0)
 
-    found: tuple[float, float] = _settled(curve, ends)
+    found: tuple[float, float] = _repeat_until_best(curve, ends)
     return found
 
 

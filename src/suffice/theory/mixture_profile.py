@@ -20,7 +20,7 @@ from suffice.theory.paths import Path, display_name, domain_at, family_at, param
 from suffice.types import Rows
 
 PASSES = 1000
-HIGHER = 1e-7  # relative rise of log L that is another maximum, not the end of the same climb
+HIGHER = 1e-7  # relative rise of log L that is another maximum, not the end of the same run
 STARTS = 3  # maxima from which EM is begun
 ROUNDS = 5  # times that a profile is begun again because a higher maximum was found
 TOLERANCE = 1e-10  # relative change of log L at which a run ends
@@ -42,7 +42,7 @@ class HeldWeight(Mixture, register=False):
 class MixtureProfile:
     """Log L at a value of one parameter of a mixture, the others at their best."""
 
-    rounding = 1e-6  # relative accuracy of the ends of an interval: climbs end where log L is flat
+    rounding = 1e-6  # relative accuracy of the ends of an interval: runs end where log L is flat
 
     def __init__(self, mixture: Mixture, rows: Rows, weights: Weights, path: Path) -> None:
         """Find the maximum next to the given mixture; where its components are equal, that of a fit."""
@@ -99,7 +99,7 @@ class MixtureProfile:
     def _place(self) -> int:
         return int(next(step for step in self.path if not isinstance(step, str)))
 
-    def _held(self, start: Any, value: float) -> Any:
+    def _hold(self, start: Any, value: float) -> Any:
         moved = with_parameter(start, self.path, value)
         if self.path[0] == "weights":
             return HeldWeight(moved.components, weights=moved.weights, floors=moved.floors, held=(self.path[1], value))
@@ -129,7 +129,7 @@ class MixtureProfile:
     def _height(self, start: Any, value: float) -> float:
         """Log L at the value, where EM begins at one of the maxima."""
         try:
-            learned = self._learn(self._held(start, value))
+            learned = self._learn(self._hold(start, value))
         except DataError:  # this value excludes some rows
             return -np.inf
         height = self._log_likelihood(learned)

@@ -50,7 +50,7 @@ class Sampling:
     @property
     def bias(self) -> Any:
         """The mean of the estimates minus the truth."""
-        return _paired(self.mean, self.truth)
+        return _pair(self.mean, self.truth)
 
     @property
     def std(self) -> Any:
@@ -118,7 +118,7 @@ def sampling(
     for begin in range(0, repeats, step):
         count = min(step, repeats - begin)
         sample = truth.sample(size * count, rng)
-        parts += [_told(model, n, true, statistic) for model, n in learned(truth, sample, size, count)]
+        parts += [_estimates(model, n, true, statistic) for model, n in learned(truth, sample, size, count)]
     return Sampling(truth, int(size), int(repeats), true, joined(parts))
 
 
@@ -133,7 +133,7 @@ def _true(truth: Family, statistic: Fact | None) -> Any:
     return statistic(truth)
 
 
-def _told(model: Family, count: int, true: Any, statistic: Fact | None) -> Any:
+def _estimates(model: Family, count: int, true: Any, statistic: Fact | None) -> Any:
     """What a stack of fits says, with the samples first."""
     if statistic is None:
         return by_sample(model.params, true, count)
@@ -149,9 +149,9 @@ def _each(value: object, f: Callable[[Any], Any]) -> Any:
     return float(found) if np.ndim(found) == 0 else found
 
 
-def _paired(mean: Array, true: Any) -> Any:
+def _pair(mean: Array, true: Any) -> Any:
     if isinstance(true, dict):
-        return {key: _paired(mean[key], one) for key, one in true.items()}
+        return {key: _pair(mean[key], one) for key, one in true.items()}
     away = np.asarray(mean) - np.asarray(true, dtype=float)
     return float(away) if np.ndim(away) == 0 else away
 

@@ -116,12 +116,12 @@ class Knowledge:
 
 @dataclass(frozen=True)
 class Slot:
-    """The coordinates of one parameter in every cell: numbers and vectors by their scale, shares by their log-odds."""
+    """The coordinates of one parameter in every cell: numbers by their scale, probabilities by their log-odds."""
 
     name: str
     value: Array  # (k, d, width)
     scale: Array  # (k, d, width): 0 where a coordinate cannot move
-    shares: bool
+    simplex: bool  # whether its entries are probabilities that sum to 1
 
     @property
     def width(self) -> int:
@@ -130,7 +130,7 @@ class Slot:
 
     def at(self, z: Array, shape: tuple[int, ...]) -> Array:
         """The parameter in its own shape, at coordinates (k, d, width)."""
-        if not self.shares:
+        if not self.simplex:
             return np.asarray((self.value + self.scale * z).reshape(shape))
         odds = self.value * np.exp(self.scale * z)
         whole = odds.sum(axis=-1, keepdims=True)
@@ -143,14 +143,14 @@ def slots(stack: Any) -> list[Slot]:
     for name in stack.free:
         domain, value = stack.specs()[name].domain, np.asarray(getattr(stack, name), dtype=float)
         flat = value.reshape(*stack.batch, -1) if value.size else value.reshape(*stack.batch, 0)
-        if domain.rule is not None:  # shares: all can move but the largest, which the others leave its part
+        if domain.rule is not None:  # probabilities: all can move but the largest, which the others leave its part
             scale = (flat > 0).astype(float)
             np.put_along_axis(scale, flat.argmax(axis=-1)[..., None], 0.0, axis=-1)
-            found.append(Slot(name, flat, scale, shares=True))
+            found.append(Slot(name, flat, scale, simplex=True))
             continue
         edge = domain.on_boundary(value)
         scale = np.where(edge, 0.0, smooth_scale(stack, name)).reshape(flat.shape)
-        found.append(Slot(name, flat, np.where(np.isfinite(scale), scale, 0.0), shares=False))
+        found.append(Slot(name, flat, np.where(np.isfinite(scale), scale, 0.0), simplex=False))
     return found
 
 
@@ -272,18 +272,18 @@ class CellChart(Chart):
             by = slope[..., there]
             begin += slot.width
             with np.errstate(all="ignore"):
-                by = by / (slot.value * (1 - slot.value)) if slot.shares else by / slot.scale
+                by = by / (slot.value * (1 - slot.value)) if slot.simplex else by / slot.scale
             if slot.name in self.stack.tied:
                 by = np.broadcast_to(by.sum(axis=0), by.shape)
             found[slot.name] = by.reshape(np.shape(getattr(self.stack, slot.name)))
         return found
 
     def slopes(self, rows: Rows, weights: Array) -> Array:
-        """∂Σ w log p by every coordinate, (k, d, m); of shares by the log-odds of each, the largest too."""
+        """∂Σ w log p by every coordinate, (k, d, m); of probabilities by the log-odds of each, the largest too."""
         k, d, m = self.places.shape
-        free = [((slot.value > 0) & (slot.value < 1)) if slot.shares else slot.scale > 0 for slot in self.slots]
+        free = [((slot.value > 0) & (slot.value < 1)) if slot.simplex else slot.scale > 0 for slot in self.slots]
         slots = [
-            replace(one, scale=there * 1.0) if one.shares else one for one, there in zip(self.slots, free, strict=True)
+            replace(one, scale=there * 1.0) if one.simplex else one for one, there in zip(self.slots, free, strict=True)
         ]
         stats = self.stack.gather(rows, Weights(len(rows), weights, n_components=k)) if self.stack.exact else None
 
@@ -304,14 +304,14 @@ class CellChart(Chart):
         return out
 
     def errors(self, known: Knowledge) -> dict[Any, Any]:
-        """Of numbers by their scale, of shares by the derivatives of the softmax; 0 for what is fixed."""
+        """Of numbers by their scale, of probabilities by the derivatives of the softmax; 0 for what is fixed."""
         found: dict[Any, Any] = {name: np.zeros(np.shape(value)) for name, value in self.stack.params.items()}
         begin = 0
         for slot in self.slots:
             place = self.places[..., begin : begin + slot.width]
             begin += slot.width
             shape = np.shape(getattr(self.stack, slot.name))
-            error = _shares(slot, place, known) if slot.shares else _numbers(slot, place, known)
+            error = _simplex_errors(slot, place, known) if slot.simplex else _numbers(slot, place, known)
             found[slot.name] = error.reshape(shape)
         return found
 
@@ -361,8 +361,8 @@ def _numbers(slot: Slot, place: Array, known: Knowledge) -> Array:
     return error
 
 
-def _shares(slot: Slot, place: Array, known: Knowledge) -> Array:
-    """Of shares p ∝ p₀ e^z, ∂p/∂z = diag p − ppᵀ; a share of 0 lies on the boundary."""
+def _simplex_errors(slot: Slot, place: Array, known: Knowledge) -> Array:
+    """Of probabilities p ∝ p₀ e^z, ∂p/∂z = diag p − ppᵀ; a probability of 0 lies on the boundary."""
     error = np.full(place.shape, np.nan)
     for index in np.ndindex(*place.shape[:-1]):
         free, p = place[index] >= 0, slot.value[index]

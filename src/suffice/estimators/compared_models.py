@@ -1,4 +1,4 @@
-"""A generative classifier and its discriminative twins behind one interface: learn, score, and tell the boundary."""
+"""Generative and discriminative classifiers behind one interface: learn, score, and the boundary."""
 
 from __future__ import annotations
 
@@ -128,10 +128,10 @@ def generative_of(given: Any, seed: int, *, frame: bool) -> Generative:
 def discriminative(C: float) -> tuple[Linear, Linear]:
     """Logistic regression without a penalty, and a linear support vector machine."""
     logistic = LogisticRegression(C=np.inf, tol=1e-6, max_iter=1000)
-    told = "maximum conditional likelihood (LogisticRegression, no penalty)"
+    words = "maximum conditional likelihood (LogisticRegression, no penalty)"
     machine = LinearSVC(C=C, dual=False, max_iter=10_000)
     least = f"least squared hinge loss (LinearSVC, C = {C:g}, standardised columns)"
     return (
-        Linear(logistic, told, "logistic", probable=True, unbounded=True),
+        Linear(logistic, words, "logistic", probable=True, unbounded=True),
         Linear(machine, least, "svm", probable=False, unbounded=False),
     )

@@ -1,4 +1,4 @@
-"""A generative classifier and its discriminative twins, where its assumption holds and where it does not."""
+"""A generative classifier and discriminative ones, where its assumption holds and where it does not."""
 
 from __future__ import annotations
 
