@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= 2
 PYTEST_ARGS ?=
 
-.PHONY: demo test lint bench bench-scale clean
+.PHONY: demo test lint native bench bench-scale clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/base.stamp
@@ -34,8 +34,13 @@ bench: $(VENV)/bench.stamp
 bench-scale: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.scale
 
+# The native kernels, built beside their wrappers; an installation does it by itself.
+native:
+	cmake -S native -B build/native -DCMAKE_BUILD_TYPE=Release >/dev/null
+	cmake --build build/native --parallel $(WORKERS)
+
 clean:
-	rm -rf $(VENV) build dist .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist src/suffice/kernels/lib .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(BIN)/python:
