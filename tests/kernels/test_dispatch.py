@@ -53,13 +53,6 @@ def test_large_work_is_compiled():
     assert _python(code.format(kernels.LARGE - 1) + "print('numba' in sys.modules)")[0] == "False"
 
 
-def test_the_first_compilation_is_announced_and_kept(tmp_path):
-    code = "import numpy as np\nfrom suffice.kernels import compiled\nprint(compiled.count_range(np.arange(3), 0, 1))"
-    first = _python(code, NUMBA_CACHE_DIR=str(tmp_path))
-    assert first == ("[1 1]", "suffice: compiling kernel count_range once; cached for later\n")
-    assert _python(code, NUMBA_CACHE_DIR=str(tmp_path)) == ("[1 1]", "")
-
-
 def test_kernels_work_where_nothing_can_be_cached(monkeypatch, capsys):
     njit = jit.numba.njit
 

@@ -120,3 +120,12 @@ def kernel(name: str, kinds: str) -> Callable[..., Any]:
         return function(*passed)
 
     return call
+
+
+_lanes = kernel("lanes", "-> n")
+
+
+@cache
+def lanes() -> int:
+    """How many numbers a vector of the library has."""
+    return int(_lanes())
