@@ -33,10 +33,8 @@ using std::int16_t, std::int32_t, std::int64_t, std::int8_t, std::size_t, std::u
 
 #if defined(__AVX512F__)
 inline constexpr int LANES = 8;
-#elif defined(__AVX__)
-inline constexpr int LANES = 4;
 #else
-inline constexpr int LANES = 2;
+inline constexpr int LANES = 4;  // two registers each where these hold two numbers
 #endif
 
 template <class T, int W> struct VecOf {
