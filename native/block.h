@@ -138,17 +138,17 @@ inline void write_logits(const double *u, int64_t rows, int64_t features, int64_
 }
 
 // Add the totals of four vectors to four numbers.
-inline void add_totals(double *sums, V a, V b, V c, V d) {
-    if constexpr (LANES == 4) {
-        const V ab = __builtin_shuffle(a, b, Bits<V>{0, 4, 2, 6}) + __builtin_shuffle(a, b, Bits<V>{1, 5, 3, 7});
-        const V cd = __builtin_shuffle(c, d, Bits<V>{0, 4, 2, 6}) + __builtin_shuffle(c, d, Bits<V>{1, 5, 3, 7});
-        const V all = __builtin_shuffle(ab, cd, Bits<V>{0, 1, 4, 5}) + __builtin_shuffle(ab, cd, Bits<V>{2, 3, 6, 7});
-        store(sums, load(sums) + all);
+template <class X> inline void add_totals(double *sums, X a, X b, X c, X d) {
+    if constexpr (sizeof(X) == 8 * sizeof(double)) {
+        const auto half = [](X v) {
+            return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+        };
+        add_totals(sums, half(a), half(b), half(c), half(d));
     } else {
-        sums[0] += total(a);
-        sums[1] += total(b);
-        sums[2] += total(c);
-        sums[3] += total(d);
+        const X ab = __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
+        const X cd = __builtin_shufflevector(c, d, 0, 4, 2, 6) + __builtin_shufflevector(c, d, 1, 5, 3, 7);
+        const X all = __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+        store<4>(sums, load<4>(sums) + all);
     }
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from suffice.kernels import densities, loops, reference
+from suffice.kernels import reference
 from suffice.kernels.native import kernel
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Moments, Real
 
@@ -30,6 +30,8 @@ _count_range = kernel("count_range", "level n n n i64")
 _integer_range = kernel("integer_range", "level n i64")
 _extremes = kernel("extremes", "real n n f64 i64 n f64 f64 f64")
 _extremes_unweighted = kernel("extremes_unweighted", "real n n f64 f64 f64 -> n")
+_normal_log_prob = kernel("normal_log_prob", "real n n f64 f64 n f64")
+_gaussian_log_prob = kernel("gaussian_log_prob", "real n n f64 f64 f64 n f64")
 _row_hash = kernel("row_hash", "real n n u64 u64 u64")
 
 
@@ -172,32 +174,22 @@ def extremes(
 
 def normal_log_prob(x: Real, mean: Array, std: Array) -> Array:
     """Log-density (n, k) of rows under k products of d normals, mean and std (k, d); a NaN cell contributes 0."""
-    out = np.empty((len(x), len(mean)))
-    start = 0
+    out, start = np.empty((len(x), len(mean))), 0
+    given = _plain(mean), _plain(std), len(mean)
     for rows, _, _ in _chunks(x, None, None):
-        loops.normal_log_prob(rows, _plain(mean), _plain(std), out[start : start + len(rows)])
+        _normal_log_prob(rows, *rows.shape, *given, out[start : start + len(rows)])
         start += len(rows)
     return out
 
 
 def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array) -> Array:
     """Log-density (n, k) of complete rows; whiten (k, d, d) inverts the Cholesky factor, log_det = log |whiten|."""
-    given = _plain(mean), _plain(_fours(whiten)), _plain(log_det - 0.5 * x.shape[1] * LOG_2PI)
+    given = _plain(mean), _plain(whiten), _plain(log_det - 0.5 * x.shape[1] * LOG_2PI), len(mean)
     out, start = np.empty((len(x), len(mean))), 0
     for rows, _, _ in _chunks(x, None, None):
-        densities.gaussian_log_prob(rows, *given, out[start : start + len(rows)])
+        _gaussian_log_prob(rows, *rows.shape, *given, out[start : start + len(rows)])
         start += len(rows)
     return out
-
-
-def _fours(whiten: Array) -> Array:
-    """Lower triangles (k, d, d) as `densities` has them, (k, ·): by fours of rows, a last one or two as a pair."""
-    k, d, _ = whiten.shape
-    padded = np.zeros((k, _padded(d), d))
-    padded[:, :d] = whiten
-    ends = [(i, 2 if d - i <= 2 else 4) for i in range(0, d, 4)]
-    parts = [padded[:, i : i + rows, : min(i + 4, d)].swapaxes(1, 2).reshape(k, -1) for i, rows in ends]
-    return np.concatenate(parts, axis=1) if parts else np.zeros((k, 0))
 
 
 def row_hash(x: Real, seed: int) -> NDArray[np.uint64]:

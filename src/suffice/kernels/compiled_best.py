@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels import densities, reference_best
+from suffice.kernels import reference_best
 from suffice.kernels.compiled import INTEGERS, _chunks, _compressed, _padded, _plain
 from suffice.kernels.native import kernel, lanes
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_best import Codes
 
+_chosen = kernel("chosen", "f64 n n i64")
+_shares = kernel("shares", "f64 n n f64 f64 f64")
 _normal_best = kernel("normal_best", "real n n f64 f64 f64 f64 n i64")
 _table_best = kernel("table_best", "level n n i64 n f64 n f64 f64 n i64 -> n")
 _sparse_best = kernel("sparse_best", "f64 i32 i64 n f64 f64 n i64")
@@ -21,14 +23,14 @@ PAIRED_CELLS = 1 << 15  # tables of two columns at once stay in the cache up to 
 def chosen(scores: Array) -> Codes:
     """The place of the highest score of each row, the first of equal ones."""
     out = np.empty(len(scores), np.intp)
-    densities.chosen(_plain(scores), out)
+    _chosen(_plain(scores), *scores.shape, out)
     return out
 
 
 def shares(scores: Array) -> tuple[Array, Array, Array]:
     """Log Σ exp of scores (n, k), the shares of the components (n, k), and the entropy (n,) of these."""
     total, parts, entropy = np.empty(len(scores)), np.empty(scores.shape), np.empty(len(scores))
-    densities.shares(_plain(scores), total, parts, entropy)
+    _shares(_plain(scores), *scores.shape, total, parts, entropy)
     return total, parts, entropy
 
 
