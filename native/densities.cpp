@@ -24,13 +24,19 @@ void normal_log_prob(const T *x, int64_t n, int64_t d, const double *mean, const
             for (int64_t j = 0; j < d; ++j) {
                 const double *column = columns + j * block, m = mean[c * d + j], precision = 1 / std[c * d + j];
                 const double height = constant[c * d + j];
-                for (int64_t i = 0; complete && i < count; ++i) {
-                    const double z = (column[i] - m) * precision;
-                    value[i] -= 0.5 * z * z;
-                }
-                for (int64_t i = 0; !complete && i < count; ++i) {
-                    const double z = (column[i] - m) * precision;
-                    value[i] += column[i] == column[i] ? height - 0.5 * z * z : 0.0;
+                double *row = value;
+                if (complete) {
+#pragma omp simd
+                    for (int64_t i = 0; i < count; ++i) {
+                        const double z = (column[i] - m) * precision;
+                        row[i] -= 0.5 * z * z;
+                    }
+                } else {
+#pragma omp simd
+                    for (int64_t i = 0; i < count; ++i) {
+                        const double z = (column[i] - m) * precision;
+                        row[i] += column[i] == column[i] ? height - 0.5 * z * z : 0.0;
+                    }
                 }
             }
             for (int64_t i = 0; i < count; ++i) out[(begin + i) * k + c] = value[i];

@@ -12,6 +12,13 @@ namespace {
 constexpr int64_t BLOCK = 256;  // rows
 constexpr double HALF_LOG_TAU = 0.5 * LOG_2PI;
 
+double dot(const double *a, const double *b, int64_t count) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
+    return sum;
+}
+
 // -- factors of a pattern ----------------------------------------------------------------------------------------------
 
 // What the seen cells of a pattern tell under one component: matrices (d, d), the `size` seen columns first.
@@ -28,8 +35,7 @@ struct Factors {
             double *row = lower + i * d;
             for (int64_t j = 0; j <= i; ++j) {
                 const double *above = lower + j * d;
-                double left = own[columns[j]];
-                for (int64_t t = 0; t < j; ++t) left -= row[t] * above[t];
+                const double left = own[columns[j]] - dot(row, above, j);
                 row[j] = j < i ? left / above[j] : left > 0 ? std::sqrt(left) : NAN_;
             }
             const double logs = std::log(row[i] * spread[columns[i]]);
@@ -43,8 +49,11 @@ struct Factors {
             const double *row = lower + i * d;
             double *out = i < size ? whiten + i * d : slope + (i - size) * d;
             std::fill_n(out, size, 0.0);
-            for (int64_t t = 0; t < std::min(i, size); ++t)
-                for (int64_t j = 0; j <= t; ++j) out[j] += row[t] * whiten[t * d + j];
+            for (int64_t t = 0; t < std::min(i, size); ++t) {
+                const double factor = row[t], *known = whiten + t * d;
+#pragma omp simd
+                for (int64_t j = 0; j <= t; ++j) out[j] += factor * known[j];
+            }
             if (i >= size) continue;
             for (int64_t j = 0; j < i; ++j) out[j] /= -row[i];
             out[i] = 1 / row[i];
@@ -54,11 +63,8 @@ struct Factors {
     // The covariance of what was not seen, given what was.
     void square(int64_t size) {
         for (int64_t i = size; i < d; ++i)
-            for (int64_t j = size; j <= i; ++j) {
-                double sum = 0;
-                for (int64_t t = size; t <= j; ++t) sum += lower[i * d + t] * lower[j * d + t];
-                rest[(i - size) * d + j - size] = sum;
-            }
+            for (int64_t j = size; j <= i; ++j)
+                rest[(i - size) * d + j - size] = dot(lower + i * d + size, lower + j * d + size, j - size + 1);
     }
 
     // Write whiten (o, o), slope (m, o) and rest (m, m), from correlations and standard deviations.
@@ -89,26 +95,31 @@ void write_away(const double *x, int64_t n, int64_t begin, const int64_t *chosen
     }
 }
 
-// Write constant − ½ ‖W y‖² of each row, W (size, size) in rows of d.
+// Write constant − ½ ‖W y‖² of each row, W (size, size) in rows of d, 0 above the diagonal; up to a tile beyond the last.
 void write_scores(const double *y, int64_t count, int64_t size, const double *whiten, int64_t d, double constant,
-                  double *z, double *out) {
-    std::fill_n(out, count, constant);
-    for (int64_t r = 0; r < size; ++r, whiten += d) {
-        std::fill_n(z, count, 0.0);
-        int64_t c = 0;
-        for (; c + 4 <= r + 1; c += 4) {
-            const double w0 = whiten[c], w1 = whiten[c + 1], w2 = whiten[c + 2], w3 = whiten[c + 3];
-            const double *y0 = y + c * BLOCK, *y1 = y0 + BLOCK, *y2 = y1 + BLOCK, *y3 = y2 + BLOCK;
-#pragma omp simd
-            for (int64_t i = 0; i < count; ++i) z[i] += w0 * y0[i] + w1 * y1[i] + w2 * y2[i] + w3 * y3[i];
-        }
-        for (; c <= r; ++c) {
-            const double w0 = whiten[c], *y0 = y + c * BLOCK;
-#pragma omp simd
-            for (int64_t i = 0; i < count; ++i) z[i] += w0 * y0[i];
-        }
-#pragma omp simd
-        for (int64_t i = 0; i < count; ++i) out[i] -= 0.5 * z[i] * z[i];
+                  double *out) {
+    for (int64_t t = 0; t < count; t += 2 * LANES) {
+        V low{}, high{};
+        each_tile(size, [&](auto tile, int64_t r) {
+            constexpr int C = decltype(tile)::value;
+            const double *rows = whiten + r * d;
+            V sums[C][2] = {};
+            for (int64_t c = 0; c < r + C; ++c) {
+                const V y0 = load(y + c * BLOCK + t), y1 = load(y + c * BLOCK + t + LANES);
+#pragma GCC unroll 4
+                for (int i = 0; i < C; ++i) {
+                    sums[i][0] += rows[i * d + c] * y0;
+                    sums[i][1] += rows[i * d + c] * y1;
+                }
+            }
+#pragma GCC unroll 4
+            for (int i = 0; i < C; ++i) {
+                low += sums[i][0] * sums[i][0];
+                high += sums[i][1] * sums[i][1];
+            }
+        });
+        store(out + t, constant - 0.5 * low);
+        store(out + t + LANES, constant - 0.5 * high);
     }
 }
 
@@ -127,30 +138,20 @@ void centre(double *y, const double *shares, int64_t count, int64_t size, double
     }
 }
 
-// Add Σ z yₑ for all e up to c.
-void add_products(const double *y, const double *z, int64_t count, int64_t c, double *out) {
-    int64_t e = 0;
-    for (; e + 4 <= c + 1; e += 4) {
-        const double *y0 = y + e * BLOCK, *y1 = y0 + BLOCK, *y2 = y1 + BLOCK, *y3 = y2 + BLOCK;
-        double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-#pragma omp simd reduction(+ : s0, s1, s2, s3)
-        for (int64_t i = 0; i < count; ++i) {
-            s0 += z[i] * y0[i];
-            s1 += z[i] * y1[i];
-            s2 += z[i] * y2[i];
-            s3 += z[i] * y3[i];
-        }
-        out[e] += s0;
-        out[e + 1] += s1;
-        out[e + 2] += s2;
-        out[e + 3] += s3;
-    }
-    for (; e <= c; ++e) {
-        double sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (int64_t i = 0; i < count; ++i) sum += z[i] * y[e * BLOCK + i];
-        out[e] += sum;
-    }
+// Add the products of R rows of z, the first of them being i, and of the rows of y up to i + R.
+template <int R>
+void add_products(const double *z, const double *y, int64_t i, int64_t count, double *scatter, int64_t d) {
+    const auto add = [&](auto width, int64_t j) {
+        constexpr int C = decltype(width)::value;
+        double sums[R][C] = {};
+        multiply_tile<R, C>(z + i * BLOCK, BLOCK, y + j * BLOCK, BLOCK, count, sums);
+        for (int r = 0; r < R; ++r)
+            for (int c = 0; c < C; ++c) scatter[(i + r) * d + j + c] += sums[r][c];
+    };
+    int64_t j = 0;
+    for (; j + 3 <= i + R; j += 3) add(std::integral_constant<int, 3>{}, j);
+    if (i + R - j == 1) add(std::integral_constant<int, 1>{}, j);
+    if (i + R - j == 2) add(std::integral_constant<int, 2>{}, j);
 }
 
 // Add rows to the weight, mean (o,) and scatter (o, o) in rows of d of a pattern and component. It changes y.
@@ -165,11 +166,16 @@ void add_rows(double *y, const double *shares, int64_t count, int64_t size, int6
     if (!(total > 0)) return;
     const double part = total / (weight + total);
     centre(y, shares, count, size, total, heaviest, mean, apart);
+    const int64_t whole = round_up(count, LANES);
     for (int64_t c = 0; c < size; ++c) {
-        for (int64_t i = 0; i < count; ++i) z[i] = shares[i] * y[c * BLOCK + i];
-        add_products(y, z, count, c, scatter + c * d);
-        for (int64_t e = 0; e <= c; ++e) scatter[c * d + e] += weight * part * apart[c] * apart[e];
+        double *cells = y + c * BLOCK, *weighted = z + c * BLOCK;
+#pragma omp simd
+        for (int64_t i = 0; i < count; ++i) weighted[i] = shares[i] * cells[i];
+        for (int64_t i = count; i < whole; ++i) weighted[i] = cells[i] = 0;
     }
+    each_tile(size, [&](auto rows, int64_t i) { add_products<decltype(rows)::value>(z, y, i, whole, scatter, d); });
+    for (int64_t c = 0; c < size; ++c)
+        for (int64_t e = 0; e <= c; ++e) scatter[c * d + e] += weight * part * apart[c] * apart[e];
     for (int64_t c = 0; c < size; ++c) mean[c] += part * apart[c];
     weight += total;
 }
@@ -188,18 +194,16 @@ void complete(int64_t size, int64_t d, const double *slope, const double *rest, 
         for (int64_t c = 0; c < size; ++c) {
             const double factor = slope[i * d + c];
             mean[size + i] += factor * mean[c];
-            for (int64_t e = 0; e < size; ++e) out[e] += factor * scatter[c * d + e];
+            const double *own = scatter + c * d;
+#pragma omp simd
+            for (int64_t e = 0; e < size; ++e) out[e] += factor * own[e];
         }
     }
     for (int64_t i = 0; i < d - size; ++i) {
         double *own = scatter + (size + i) * d;
         const double *out = across + i * d;
         std::copy_n(out, size, own);
-        for (int64_t j = 0; j <= i; ++j) {
-            double sum = weight * rest[i * d + j];
-            for (int64_t c = 0; c < size; ++c) sum += out[c] * slope[j * d + c];
-            own[size + j] = sum;
-        }
+        for (int64_t j = 0; j <= i; ++j) own[size + j] = weight * rest[i * d + j] + dot(out, slope + j * d, size);
     }
 }
 
@@ -227,7 +231,7 @@ int64_t missing_log_prob(const double *x, int64_t n, int64_t d, const int64_t *s
                          const int64_t *sizes, int64_t patterns, const double *mean, const double *units,
                          const double *spread, int64_t own, int64_t k, double *out) {
     Factors factors{.d = d};
-    Buffer<double> y(d * BLOCK), z(BLOCK), found(BLOCK);
+    Buffer<double> y(d * BLOCK), found(BLOCK);
     bool sound = true;
     for (int64_t p = 0; p < patterns; ++p, columns += d)
         for (int64_t j = 0; j < k; ++j) {
@@ -237,7 +241,7 @@ int64_t missing_log_prob(const double *x, int64_t n, int64_t d, const int64_t *s
                 const int64_t count = std::min(BLOCK, starts[p + 1] - begin);
                 write_away(x, n, begin, nullptr, count, columns, sizes[p], mean + j * d, y);
                 write_scores(y, count, sizes[p], factors.whiten, d, factors.log_det - HALF_LOG_TAU * double(sizes[p]),
-                             z, found);
+                             found);
                 for (int64_t i = 0; i < count; ++i) out[(begin + i) * k + j] = found[i];
             }
         }
@@ -254,7 +258,7 @@ int64_t missing_e_step(const double *x, int64_t n, int64_t d, const int64_t *sta
                        double *score, double *weight, double *shift, double *squares, double *hidden,
                        double *by_pattern) {
     Buffer<double> whiten(own * d * d), slope(own * d * d), rest(own * d * d), log_det(own), entropies(own);
-    Buffer<double> across(d * d), apart(d), means(k * d), scatter(k * d * d), y(d * BLOCK), z(BLOCK), logits(k * BLOCK);
+    Buffer<double> across(d * d), apart(d), means(k * d), scatter(k * d * d), y(d * BLOCK), z(d * BLOCK), logits(k * BLOCK);
     Buffer<int64_t> chosen(BLOCK);
     Factors factors{.d = d};
     Softmax all{};
@@ -279,7 +283,7 @@ int64_t missing_e_step(const double *x, int64_t n, int64_t d, const int64_t *sta
                 const int64_t m = std::min(j, own - 1);
                 double *out = logits + j * BLOCK;
                 write_away(x, n, begin, nullptr, count, columns, size, mean + j * d, y);
-                write_scores(y, count, size, whiten + m * d * d, d, log_det[m] - HALF_LOG_TAU * double(size), z, out);
+                write_scores(y, count, size, whiten + m * d * d, d, log_det[m] - HALF_LOG_TAU * double(size), out);
                 for (int64_t i = 0; i < count; ++i) {
                     out[i] += log_weights[(log_rows > 1 ? begin + i : 0) * k + j];
                     out[i] = w && w[i] == 0 ? 0.0 : out[i];  // whatever it holds
