@@ -64,7 +64,9 @@ def tied_gaussian_e_step(
         form[:, 0] = log_det - 0.5 * d * LOG_2PI - 0.5 * np.einsum("kj,kj->k", form[:, 1:], place)
         form[:, 0] += log_weights if log_weights.ndim == 1 else 0.0
         sums, products = np.zeros((k, d + 1)), np.zeros((d + 1, d + 1))
-        log_likelihood, entropy = fold(_tied_gaussian, (x, weights, log_weights), (centre, scale, form, k, sums, products))
+        log_likelihood, entropy = fold(
+            _tied_gaussian, (x, weights, log_weights), (centre, scale, form, k, sums, products)
+        )
         weight, first, squares = sums[:, 0], sums[:, 1:], products[None, 1:, 1:]
         shift = first / np.where(weight > 0, weight, 1.0)[:, None]
         share = 1 / max(weight.sum(), np.finfo(float).tiny)

@@ -1,4 +1,4 @@
-"""Native twins of the reference's passes over rows with holes: same names, signatures, answers but for the last bits."""
+"""Native twins of the passes over rows with missing cells: same names and signatures, same answers but for rounding."""
 
 from __future__ import annotations
 

@@ -141,5 +141,5 @@ def _chunks(
     step = max(len(x) if ready else CHUNK_CELLS // max(x.shape[1], 1), 1)
     for start in range(0, len(x), step):
         s = slice(start, start + step)
-        own = (None if a is None else _plain(a[s]) for a in (weights, log_weights, base))
-        yield _plain(x[s], dtype), *own
+        w, log_w, b = (None if a is None else _plain(a[s]) for a in (weights, log_weights, base))
+        yield _plain(x[s], dtype), w, log_w, b
