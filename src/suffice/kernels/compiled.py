@@ -228,10 +228,8 @@ def _several_at_a_time(x: Real) -> tuple[Real, Real]:
 
 
 def _plain(a: NDArray[Any], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """Contiguous and read-only, whatever it was: for Numba each combination would be another type to compile."""
-    a = np.ascontiguousarray(a, dtype).view()
-    a.flags.writeable = False
-    return a
+    """As the library reads it: contiguous, and of one type."""
+    return np.ascontiguousarray(a, dtype)
 
 
 NOTHING, NOBODY = _plain(np.empty((0, 1))), _plain(np.empty(0), np.int64)
