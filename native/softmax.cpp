@@ -28,26 +28,33 @@ Softmax softmax(double *logits, int64_t stride, int64_t k, int64_t b, const doub
         }
     }
     double log_likelihood = 0, entropy = 0, logs = 0;
-#pragma omp simd reduction(+ : log_likelihood, entropy)
+#pragma omp simd reduction(+ : entropy)
     for (int64_t i = 0; i < b; ++i) {
-        const double w = scale ? scale[i] : 1.0;
         sum[i] = sum[i] == 0 ? 1.0 : sum[i];
-        inverse[i] = w / sum[i];
-        log_likelihood += w * (top[i] == NOBODY ? -INF : top[i]);
+        inverse[i] = (scale ? scale[i] : 1.0) / sum[i];
+        top[i] = top[i] == NOBODY ? -INF : top[i];
         entropy -= tilt[i] * inverse[i];
     }
     const int64_t quarter = scale ? 0 : b / 4;
-#pragma omp simd reduction(+ : logs)
-    for (int64_t i = 0; i < quarter; ++i)
-        logs += log((sum[i] * sum[i + quarter]) * (sum[i + 2 * quarter] * sum[i + 3 * quarter]));
-#pragma omp simd reduction(+ : logs)
-    for (int64_t i = 4 * quarter; i < b; ++i) logs += (scale ? scale[i] : 1.0) * log(sum[i]);
+#pragma omp simd reduction(+ : log_likelihood, logs)
+    for (int64_t i = 0; i < quarter; ++i) {  // the two parts of a row's value cancel before they are added up
+        const int64_t p = i + quarter, q = p + quarter, r = q + quarter;
+        const double more = log((sum[i] * sum[p]) * (sum[q] * sum[r]));
+        log_likelihood += ((top[i] + top[p]) + (top[q] + top[r])) + more;
+        logs += more;
+    }
+#pragma omp simd reduction(+ : log_likelihood, logs)
+    for (int64_t i = 4 * quarter; i < b; ++i) {
+        const double w = scale ? scale[i] : 1.0, more = log(sum[i]);
+        log_likelihood += w * (top[i] + more);
+        logs += w * more;
+    }
     for (int64_t j = 0; j < k; ++j) {
         double *row = logits + j * stride;
 #pragma omp simd
         for (int64_t i = 0; i < b; ++i) row[i] *= inverse[i];
     }
-    return {log_likelihood + logs, entropy + logs};
+    return {log_likelihood, entropy + logs};
 }
 
 // For the tests: exp and log of numbers and of vectors, and the shares of a block.
