@@ -1,4 +1,4 @@
-# Needs Python 3.11 or newer and make; everything else goes into .venv.
+# Needs Python 3.11 or newer and make; everything else goes into .venv. A C++ compiler is used where there is one.
 SHELL := bash
 PYTHON ?= python3
 VENV := .venv
@@ -8,14 +8,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= 2
 PYTEST_ARGS ?=
 
-.PHONY: demo test lint bench bench-scale clean
+.PHONY: demo test lint native sanitize bench bench-scale clean
 .DELETE_ON_ERROR:
 
-demo: $(VENV)/base.stamp
+demo: $(VENV)/base.stamp $(VENV)/native.stamp
 	$(BIN)/python examples/demo.py
 
 # The coverage gate reads the data that pytest wrote; pytest's closing line is printed again, so that it ends the output.
-test: $(VENV)/dev.stamp
+test: $(VENV)/dev.stamp $(VENV)/native.stamp
 	@mkdir -p build
 	@set -o pipefail; $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report= $(PYTEST_ARGS) | tee build/pytest.log
 	$(BIN)/coverage report --fail-under=95
@@ -34,8 +34,19 @@ bench: $(VENV)/bench.stamp
 bench-scale: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.scale
 
+# The native kernels, beside their wrappers.
+native:
+	$(PYTHON) native/compile.py
+
+# The tests of the kernels with a library that stops at the first wrong address or undefined operation.
+sanitize: $(VENV)/dev.stamp
+	cmake -S native -B build/sanitize -DSUFFICE_SANITIZE=ON -DSUFFICE_LIBRARIES=$(CURDIR)/build/sanitize/lib > /dev/null
+	cmake --build build/sanitize --parallel $(WORKERS)
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
+	    SUFFICE_NATIVE=$(CURDIR)/build/sanitize/lib $(BIN)/python -m pytest -q tests/kernels
+
 clean:
-	rm -rf $(VENV) build dist .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist src/suffice/kernels/lib .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(BIN)/python:
@@ -56,6 +67,11 @@ $(VENV)/base.stamp: pyproject.toml | $(BIN)/python
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	@$(INSTALL) '.[dev]'
 	@$(STAMP) && cp $@ $(VENV)/base.stamp
+
+# An installation compiles the kernels; this is for sources that changed since.
+$(VENV)/native.stamp: $(wildcard native/*.cpp native/*.h) native/CMakeLists.txt | $(VENV)/base.stamp
+	@$(BIN)/python native/compile.py
+	@touch $@
 
 # One by one: a peer that has no wheel here is skipped, not fatal.
 PEERS = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"], sep="\n")'

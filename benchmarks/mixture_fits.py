@@ -173,7 +173,7 @@ import numpy as np
 x = np.loadtxt(sys.argv[1], delimiter=",", skiprows=1, usecols=range(4))
 from suffice import GaussianMixture
 GaussianMixture(3, random_state=0).fit(x)
-heavy = ("numba", "llvmlite", "pyarrow", "pandas", "polars", "matplotlib", "scipy.stats", "scipy.optimize", "rich")
+heavy = ("pyarrow", "pandas", "polars", "matplotlib", "scipy.stats", "scipy.optimize", "rich")
 print(len(sys.modules), *(name for name in heavy if name in sys.modules))
 """
 IMPORT_PEER = """
@@ -198,8 +198,7 @@ def startup(*, quick: bool) -> None:
         f"import and fit {duration(ours)}; importing sklearn.mixture alone {duration(bare)}, with its fit "
         f"{duration(theirs)}: ours costs {duration(ours - bare)} more than the import"
     )
-    compiled = "Numba was loaded" if "numba" in heavy else "Numba was not loaded"
-    print(f"{count} modules, of the heavy ones: {', '.join(heavy) or 'none'}; {compiled}")
+    print(f"{count} modules, of the heavy ones: {', '.join(heavy) or 'none'}")
 
 
 # ---- choosing --------------------------------------------------------------------------------------------------------

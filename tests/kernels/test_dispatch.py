@@ -1,17 +1,15 @@
-"""Which twin runs: small work never loads Numba, a job takes one twin, and the environment decides for all."""
+"""Which twin runs: a job takes one, the environment decides for all, and without a library NumPy serves."""
 
-import ast
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from suffice import kernels
 from suffice.engines import local
-from suffice.kernels import compiled, jit, lanes, reference
+from suffice.kernels import compiled, native, reference
 
 
 def _python(code, **environment):
@@ -36,55 +34,59 @@ kernels.gaussian_log_prob(x, x[:1], np.eye(4)[None], np.zeros(1))
 kernels.normal_e_step(x, x[:3], 1 + x[:3], np.zeros(3)), kernels.nearest(x, x[:3])
 kernels.linear_e_step(x, x[:3], np.zeros(3), None, np.zeros(3))
 kernels.table_e_step(codes[:, None], np.zeros((2, 1, 3)), np.zeros(2))
-print("numba" in sys.modules, "threadpoolctl" in sys.modules)
+print("suffice.kernels.compiled" in sys.modules, "threadpoolctl" in sys.modules)
 """
 
 
-def test_small_work_loads_neither_numba_nor_threadpoolctl():
+def test_small_work_loads_neither_the_native_twins_nor_threadpoolctl():
     assert _python(USE_ALL.format(n=1000)) == ("False False", "")
-    code = "import sys\nfrom suffice.engines import local\nlocal.reduce(lambda rows: 1, 1000, 4)\n"
-    assert _python(code + "print('numba' in sys.modules, 'threadpoolctl' in sys.modules)")[0] == "False False"
 
 
-def test_large_work_is_compiled():
-    assert _python(USE_ALL.format(n=1000), SUFFICE_KERNELS="compiled")[0] == "True False"
+def test_large_work_is_native():
+    assert _python(USE_ALL.format(n=1000), SUFFICE_KERNELS="compiled") == ("True False", "")
     code = "import sys, numpy as np\nfrom suffice import kernels\nkernels.moments(np.ones(({}, 1)))\n"
-    assert _python(code.format(kernels.LARGE) + "print('numba' in sys.modules)")[0] == "True"
-    assert _python(code.format(kernels.LARGE - 1) + "print('numba' in sys.modules)")[0] == "False"
+    code += "print('suffice.kernels.compiled' in sys.modules)"
+    assert _python(code.format(kernels.LARGE))[0] == "True"
+    assert _python(code.format(kernels.LARGE - 1))[0] == "False"
 
 
-def test_the_first_compilation_is_announced_and_kept(tmp_path):
-    code = "import numpy as np\nfrom suffice.kernels import compiled\nprint(compiled.count_range(np.arange(3), 0, 1))"
-    first = _python(code, NUMBA_CACHE_DIR=str(tmp_path))
-    assert first == ("[1 1]", "suffice: compiling kernel count_range once; cached for later\n")
-    assert _python(code, NUMBA_CACHE_DIR=str(tmp_path)) == ("[1 1]", "")
+MOMENTS = """
+import numpy as np
+from suffice import kernels
+for _ in range(2):
+    print(*kernels.moments(np.arange({}.0)[:, None]))
+"""
 
 
-def test_kernels_work_where_nothing_can_be_cached(monkeypatch, capsys):
-    njit = jit.numba.njit
-
-    def refuse(function, *, cache=False, **options):
-        if cache:
-            raise RuntimeError("cannot cache function: no locator available")
-        return njit(function, **options)
-
-    monkeypatch.setattr(jit.numba, "njit", refuse)
-
-    def twice(x):
-        return 2 * x
-
-    assert jit.kernel(twice)(21) == 42
-    assert "compiling" not in capsys.readouterr().err  # a function of somebody else
+def test_without_a_library_numpy_serves_and_says_so_once(tmp_path):
+    answer, said = _python(MOMENTS.format(kernels.LARGE), SUFFICE_NATIVE=str(tmp_path))
+    assert said.count("no native kernels in") == 1
+    assert answer == _python(MOMENTS.format(kernels.LARGE), SUFFICE_KERNELS="reference")[0]
 
 
-def test_loops_call_nothing_compiled_in_another_file():
-    """Numba's cache knows a function by its own file: a change elsewhere would go unnoticed, also after an upgrade."""
-    files = [path for path in Path(jit.__file__).parent.glob("*.py") if "@kernel" in path.read_text()]
-    assert len(files) > 1
-    for path in files:
-        imports = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
-        ours = {name.name for node in imports if node.module.startswith("suffice") for name in node.names}
-        assert {name for name in ours if name not in dir(lanes)} <= {"exp", "kernel", "log", "minus", "softmax", "wide"}
+def test_every_level_of_the_processor_answers_alike():
+    code = "import numpy as np\nfrom suffice.kernels import compiled\nx = np.random.default_rng(0).random((999, 5))\n"
+    code += "print(*(a.tobytes().hex() for a in compiled.scatter(x)))"
+    found = [_python(code, SUFFICE_CPU=level)[0] for level in ("v2", "v3", "v4")]
+    parts = [[np.frombuffer(bytes.fromhex(part)) for part in one.split()] for one in found]
+    for others in parts[1:]:
+        for part, other in zip(parts[0], others, strict=True):
+            np.testing.assert_allclose(part, other, rtol=1e-13, atol=1e-15)
+
+
+def test_a_level_that_nobody_knows_is_refused():
+    code = (
+        "from suffice.kernels import native\ntry:\n    native.library()\nexcept ValueError as error:\n    print(error)"
+    )
+    assert _python(code, SUFFICE_CPU="v9")[0].startswith("SUFFICE_CPU must be one of v2, v3, v4, got 'v9'")
+
+
+def test_arrays_that_a_kernel_cannot_read_are_refused():
+    sums = native.kernel("sums", "real n n f64 i64 n f64")
+    with pytest.raises(TypeError, match="sums needs an array of f64 or f32, got int64"):
+        sums(np.ones((4, 2), int), 4, 2, None, None, 1, np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="C-contiguous"):
+        sums(np.ones((2, 4)).T, 4, 2, None, None, 1, np.zeros((1, 2)))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Numba twins of the reference: same names, same signatures, same answers but for the last bits."""
+"""Native twins of the reference: same names, same signatures, same answers but for the last bits."""
 
 from __future__ import annotations
 
@@ -8,25 +8,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from suffice.kernels import densities, loops, products, reference, tallies
+from suffice.kernels import reference
+from suffice.kernels.native import kernel
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Moments, Real
 
 CHUNK_CELLS = 1 << 18  # what is not contiguous, or of another type, is copied in pieces of this size
 NARROW = 16  # rows shorter than this leave vector registers empty
 FLOATS = (np.float64, np.float32)
-INTEGERS = (np.int64, np.int32)
+INTEGERS = (np.int64, np.int32, np.int16, np.int8)
+
+_moments_by_row = kernel("moments_by_row", "real n n f64 i64 n f64 f64 f64 f64")
+_moments_by_column = kernel("moments_by_column", "real n n f64 n f64 f64 f64 f64")
+_scatter = kernel("scatter", "real n n f64 n i64 n f64 f64 f64 f64 n")
+_shared_scatter = kernel("shared_scatter", "real n n f64 i64 n f64 f64 f64 f64 n")
+_sums = kernel("sums", "real n n f64 i64 n f64")
+_sparse_sums = kernel("sparse_sums", "f64 i32 i64 n f64 i64 n n f64 -> r")
+_sparse_scores = kernel("sparse_scores", "f64 i32 i64 n f64 n f64")
+_counts = kernel("counts", "level n n f64 i64 n n f64")
+_whole_counts = kernel("whole_counts", "level n n i64 n n i64")
+_count_range = kernel("count_range", "level n n n i64")
+_integer_range = kernel("integer_range", "level n i64")
+_extremes = kernel("extremes", "real n n f64 i64 n f64 f64 f64")
+_extremes_unweighted = kernel("extremes_unweighted", "real n n f64 f64 f64 -> n")
+_normal_log_prob = kernel("normal_log_prob", "real n n f64 f64 n f64")
+_gaussian_log_prob = kernel("gaussian_log_prob", "real n n f64 f64 f64 n f64")
+_row_hash = kernel("row_hash", "real n n u64 u64 u64")
 
 
 def moments(x: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1) -> Moments:
     """Weight, centre, shift, scatter, each (k, d): mean = centre + shift, scatter = Σ w (x − mean)²; NaN is absent."""
-    d = x.shape[1]
-    total = np.zeros((4, _n_components(weights, codes, n_components), d))
+    k, d = _n_components(weights, codes, n_components), x.shape[1]
+    total = np.zeros((4, k, d))
     by_row = codes is not None or (d >= NARROW and (weights is None or weights.ndim == 1))
     for rows, w, c in _chunks(x, weights, codes):
         if by_row:
-            loops.moments_by_row(rows, w, c, *total)
+            _moments_by_row(rows, len(rows), d, w, c, k, *total)
         else:
-            loops.moments_by_column(rows, w, *total)
+            _moments_by_column(rows, len(rows), d, w, k, *total)
     weight, centre, shift, squares = total
     return weight, centre, shift, squares
 
@@ -37,7 +55,7 @@ def scatter(x: Real, weights: Array | None = None, codes: Integers | None = None
     weight, centre, shift = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     squares = np.zeros((k, _padded(d), _padded(d)))
     for rows, w, c in _chunks(x, weights, codes):
-        products.scatter(rows, w, c, weight, centre, shift, squares)
+        _scatter(rows, len(rows), d, w, w.shape[1], c, k, weight, centre, shift, squares, _padded(d))
     lower = np.tril(squares[:, :d, :d])
     return weight, centre, shift, lower + np.tril(lower, -1).swapaxes(1, 2)
 
@@ -53,7 +71,7 @@ def shared_scatter(
     weight, centre, shift = np.zeros(n_components), np.zeros((n_components, d)), np.zeros((n_components, d))
     squares = np.zeros((_padded(d), _padded(d)))
     for rows, w, c in _chunks(x, weights, codes):
-        products.shared_scatter(rows, w, c, weight, centre, shift, squares)
+        _shared_scatter(rows, len(rows), d, w, c, n_components, weight, centre, shift, squares, _padded(d))
     lower = np.tril(squares[None, :d, :d])
     return weight, centre, shift, lower + np.tril(lower, -1).swapaxes(1, 2)
 
@@ -67,7 +85,7 @@ def sums(features: Real, weights: Array | None = None, codes: Integers | None = 
         return np.add.reduce(sums(wide).reshape(-1, features.shape[1]), keepdims=True) + sums(rest)
     total = np.zeros((_n_components(weights, codes, n_components), features.shape[1]))
     for rows, w, c in _chunks(features, weights, codes):
-        tallies.sums(rows, w, c, total)
+        _sums(rows, *rows.shape, w, c, len(total), total)
     return total
 
 
@@ -85,17 +103,15 @@ def sparse_sums(
     Row i has the cells ends[i] … ends[i + 1], and at most one weight.
     """
     total = np.zeros((n_components, width))
-    w = np.empty((0, 1)) if weights is None else weights[:, None]
-    c = _plain(np.empty(0) if codes is None else codes, np.int64)
-    cells = _plain(values), _plain(places, np.int32), _plain(ends, np.int64)
-    return total, tallies.sparse_sums(*cells, _plain(w), c, total)
+    w = None if weights is None else _plain(weights)
+    c = None if codes is None else _plain(codes, np.int64)
+    return total, _sparse_sums(*_compressed(values, places, ends), w, c, n_components, width, total)
 
 
 def sparse_scores(values: Array, places: Integers, ends: Integers, slopes: Array) -> Array:
     """X · slopes (n, k) of compressed rows, slopes (k, width)."""
     out = np.empty((len(ends) - 1, len(slopes)))
-    cells = _plain(values), _plain(places, np.int32), _plain(ends, np.int64)
-    tallies.sparse_scores(*cells, _plain(slopes.T), out)
+    _sparse_scores(*_compressed(values, places, ends), _plain(slopes.T), len(slopes), out)
     return out
 
 
@@ -103,14 +119,13 @@ def counts(
     levels: Integers, n_levels: int, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1
 ) -> Array:
     """Weight of each level of each column, (k, d, n_levels); a level outside 0 … n_levels−1 is missing."""
-    shape = levels.shape[1], n_levels, _n_components(weights, codes, n_components)
-    whole = weights is None and codes is not None
-    total = np.zeros(shape, np.int64 if whole else np.float64)
+    k, whole = _n_components(weights, codes, n_components), weights is None
+    total = np.zeros((levels.shape[1], n_levels, k), np.int64 if whole else np.float64)
     for rows, w, c in _chunks(levels, weights, codes, INTEGERS):
         if whole:
-            tallies.whole_counts(rows, c, total)
+            _whole_counts(rows, *rows.shape, c, n_levels, k, total)
         else:
-            tallies.counts(rows, w, c, total)
+            _counts(rows, *rows.shape, w, c, n_levels, k, total)
     return np.ascontiguousarray(total.transpose(2, 0, 1), dtype=np.float64)
 
 
@@ -120,7 +135,7 @@ def count_range(x: Integers, low: int, high: int) -> NDArray[np.int64]:
         return reference.count_range(x, low, high)
     total = np.zeros((4, high - low + 1), np.int64)
     for rows, _, _ in _chunks(x[:, None], None, None, INTEGERS):
-        tallies.count_range(rows[:, 0], low, total)
+        _count_range(rows, len(rows), low, total.shape[1], total)
     counted: NDArray[np.int64] = total.sum(axis=0)
     return counted
 
@@ -129,8 +144,12 @@ def integer_range(x: Integers) -> tuple[int, int]:
     """Smallest and largest of x (n,); (0, −1), the empty range, when there is nothing."""
     if x.dtype == np.uint64 or x.size == 0:
         return reference.integer_range(x)
-    parts = [tallies.integer_range(rows[:, 0]) for rows, _, _ in _chunks(x[:, None], None, None, INTEGERS)]
-    return min(low for low, _ in parts), max(high for _, high in parts)
+    found, lows, highs = np.empty(2, np.int64), [], []
+    for rows, _, _ in _chunks(x[:, None], None, None, INTEGERS):
+        _integer_range(rows, len(rows), found)
+        lows.append(int(found[0]))
+        highs.append(int(found[1]))
+    return min(lows), max(highs)
 
 
 def extremes(
@@ -148,46 +167,37 @@ def extremes(
     shape = (_n_components(weights, codes, n_components), d)
     weight, low, high = np.zeros(shape), np.full(shape, np.inf), np.full(shape, -np.inf)
     for rows, w, c in _chunks(x, weights, codes):
-        if not (unweighted and tallies.extremes_unweighted(rows, weight, low, high)):
-            tallies.extremes(rows, w, c, weight, low, high)
+        if not (unweighted and _extremes_unweighted(rows, *rows.shape, weight, low, high)):
+            _extremes(rows, *rows.shape, w, c, len(weight), weight, low, high)
     return weight, low, high
 
 
 def normal_log_prob(x: Real, mean: Array, std: Array) -> Array:
     """Log-density (n, k) of rows under k products of d normals, mean and std (k, d); a NaN cell contributes 0."""
-    out = np.empty((len(x), len(mean)))
-    start = 0
+    out, start = np.empty((len(x), len(mean))), 0
+    given = _plain(mean), _plain(std), len(mean)
     for rows, _, _ in _chunks(x, None, None):
-        loops.normal_log_prob(rows, _plain(mean), _plain(std), out[start : start + len(rows)])
+        _normal_log_prob(rows, *rows.shape, *given, out[start : start + len(rows)])
         start += len(rows)
     return out
 
 
 def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array) -> Array:
     """Log-density (n, k) of complete rows; whiten (k, d, d) inverts the Cholesky factor, log_det = log |whiten|."""
-    given = _plain(mean), _plain(_fours(whiten)), _plain(log_det - 0.5 * x.shape[1] * LOG_2PI)
+    given = _plain(mean), _plain(whiten), _plain(log_det - 0.5 * x.shape[1] * LOG_2PI), len(mean)
     out, start = np.empty((len(x), len(mean))), 0
     for rows, _, _ in _chunks(x, None, None):
-        densities.gaussian_log_prob(rows, *given, out[start : start + len(rows)])
+        _gaussian_log_prob(rows, *rows.shape, *given, out[start : start + len(rows)])
         start += len(rows)
     return out
-
-
-def _fours(whiten: Array) -> Array:
-    """Lower triangles (k, d, d) as `densities` has them, (k, ·): by fours of rows, a last one or two as a pair."""
-    k, d, _ = whiten.shape
-    padded = np.zeros((k, _padded(d), d))
-    padded[:, :d] = whiten
-    ends = [(i, 2 if d - i <= 2 else 4) for i in range(0, d, 4)]
-    parts = [padded[:, i : i + rows, : min(i + 4, d)].swapaxes(1, 2).reshape(k, -1) for i, rows in ends]
-    return np.concatenate(parts, axis=1) if parts else np.zeros((k, 0))
 
 
 def row_hash(x: Real, seed: int) -> NDArray[np.uint64]:
     """A hash (n,) of the values of each row: −0 is 0, every NaN alike, and float32 counts as the float64 it equals."""
     out, start = np.empty(len(x), np.uint64), 0
+    keys, first = reference.column_keys(x.shape[1], seed), reference.seed_hash(seed)
     for rows, _, _ in _chunks(x, None, None):
-        tallies.row_hash(rows, np.uint64(seed % 2**64), out[start : start + len(rows)])
+        _row_hash(rows, *rows.shape, keys, first, out[start : start + len(rows)])
         start += len(rows)
     return out
 
@@ -199,6 +209,10 @@ def _n_components(weights: Array | None, codes: Integers | None, n_components: i
     if codes is not None:
         return n_components
     return 1 if weights is None or weights.ndim == 1 else weights.shape[1]
+
+
+def _compressed(values: Array, places: Integers, ends: Integers) -> tuple[Array, Integers, Integers, int]:
+    return _plain(values), _plain(places, np.int32), _plain(ends, np.int64), len(ends) - 1
 
 
 def _padded(d: int) -> int:
@@ -214,10 +228,8 @@ def _several_at_a_time(x: Real) -> tuple[Real, Real]:
 
 
 def _plain(a: NDArray[Any], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """Contiguous and read-only, whatever it was: for Numba each combination would be another type to compile."""
-    a = np.ascontiguousarray(a, dtype).view()
-    a.flags.writeable = False
-    return a
+    """As the library reads it: contiguous, and of one type."""
+    return np.ascontiguousarray(a, dtype)
 
 
 NOTHING, NOBODY = _plain(np.empty((0, 1))), _plain(np.empty(0), np.int64)

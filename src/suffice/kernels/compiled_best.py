@@ -1,29 +1,36 @@
-"""Numba twins of `reference_best`: same names, same signatures, same answers but for ties within rounding."""
+"""Native twins of `reference_best`: same names, same signatures, same answers but for ties within rounding."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels import decisions, densities, reference_best
-from suffice.kernels.compiled import INTEGERS, _chunks, _padded, _plain
-from suffice.kernels.lanes import LANES
+from suffice.kernels import reference_best
+from suffice.kernels.compiled import INTEGERS, _chunks, _compressed, _padded, _plain
+from suffice.kernels.native import kernel, lanes
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_best import Codes
 
+_chosen = kernel("chosen", "f64 n n i64")
+_shares = kernel("shares", "f64 n n f64 f64 f64")
+_normal_best = kernel("normal_best", "real n n f64 f64 f64 f64 n i64")
+_table_best = kernel("table_best", "level n n i64 n f64 n f64 f64 n i64 -> n")
+_sparse_best = kernel("sparse_best", "f64 i32 i64 n f64 f64 n i64")
+_above_best = kernel("above_best", "real n n r f64 f64 f64 n i64")
+_above_sums = kernel("above_sums", "real n n r f64 i64 n f64 f64")
 PAIRED_CELLS = 1 << 15  # tables of two columns at once stay in the cache up to this size
 
 
 def chosen(scores: Array) -> Codes:
     """The place of the highest score of each row, the first of equal ones."""
     out = np.empty(len(scores), np.intp)
-    densities.chosen(_plain(scores), out)
+    _chosen(_plain(scores), *scores.shape, out)
     return out
 
 
 def shares(scores: Array) -> tuple[Array, Array, Array]:
     """Log Σ exp of scores (n, k), the shares of the components (n, k), and the entropy (n,) of these."""
     total, parts, entropy = np.empty(len(scores)), np.empty(scores.shape), np.empty(len(scores))
-    densities.shares(_plain(scores), total, parts, entropy)
+    _shares(_plain(scores), *scores.shape, total, parts, entropy)
     return total, parts, entropy
 
 
@@ -32,7 +39,7 @@ def normal_best(x: Real, mean: Array, std: Array, log_weights: Array) -> Codes:
     out, start = np.empty(len(x), np.intp), 0
     given = _plain(mean), _plain(1.0 / std), _plain(-0.5 * LOG_2PI - np.log(std)), _plain(log_weights)
     for rows, _, _ in _chunks(x, None, None):
-        decisions.normal_best(rows, *given, out[start : start + len(rows)])
+        _normal_best(rows, *rows.shape, *given, len(mean), out[start : start + len(rows)])
         start += len(rows)
     return out
 
@@ -44,16 +51,16 @@ def table_best(levels: Integers, tables: Array, log_weights: Array, unseen: Arra
     lengths = _plain(present.sum(axis=1), np.int64)
     if not (present == (np.arange(n_levels) < lengths[:, None])).all():  # entries are missing in the middle
         return reference_best.table_best(levels, tables, log_weights, unseen)
-    full = -(-n_components // LANES) * LANES
+    full = -(-n_components // lanes()) * lanes()
     wide = np.zeros((columns, n_levels + 1, full))
     wide[:, :, :n_components] = 0.0 if unseen is None else unseen.T[:, None]
     wide[:, :n_levels, :n_components][present] = tables.transpose(1, 2, 0)[present]
     twos = columns // 2 if wide.size * (n_levels + 1) <= PAIRED_CELLS else 0
     pairs = wide[0 : 2 * twos : 2, :, None] + wide[1 : 2 * twos : 2, None]
-    given = n_levels + 1, _plain(pairs.ravel()), _plain(wide[2 * twos :].ravel()), _start(log_weights, full)
+    given = n_levels + 1, _plain(pairs), twos, _plain(wide[2 * twos :]), _start(log_weights, full), full
     out, start, unknown = np.empty(len(levels), np.intp), 0, 0
     for rows, _, _ in _chunks(levels, None, None, INTEGERS):
-        unknown += decisions.table_best(rows, lengths, *given, out[start : start + len(rows)])
+        unknown += _table_best(rows, *rows.shape, lengths, *given, out[start : start + len(rows)])
         start += len(rows)
     return out, unknown
 
@@ -61,10 +68,10 @@ def table_best(levels: Integers, tables: Array, log_weights: Array, unseen: Arra
 def sparse_best(values: Array, places: Integers, ends: Integers, slopes: Array, log_weights: Array) -> Codes:
     """With scores X · slopes of compressed rows, slopes (k, width)."""
     out = np.empty(len(ends) - 1, np.intp)
-    cells = _plain(values), _plain(places, np.int32), _plain(ends, np.int64)
-    wide = np.zeros((slopes.shape[1], _padded(len(slopes))))
+    cells, full = _compressed(values, places, ends), _padded(len(slopes))
+    wide = np.zeros((slopes.shape[1], full))
     wide[:, : len(slopes)] = slopes.T
-    decisions.sparse_best(*cells, _plain(wide.ravel()), _start(log_weights, wide.shape[1]), out)
+    _sparse_best(*cells, wide, _start(log_weights, full), full, out)
     return out
 
 
@@ -78,9 +85,9 @@ def _start(log_weights: Array, full: int) -> Array:
 def above_best(x: Real, threshold: float, slopes: Array, offset: Array, log_weights: Array) -> Codes:
     """With scores Σ (slopes (k, d) · [x > threshold] − offset (k, d)) over the cells that are not NaN."""
     out, start = np.empty(len(x), np.intp), 0
+    given = float(threshold), _plain(slopes), _plain(offset), _plain(log_weights), len(slopes)
     for rows, _, _ in _chunks(x, None, None):
-        part = out[start : start + len(rows)]
-        decisions.above_best(rows, float(threshold), _plain(slopes), _plain(offset), _plain(log_weights), part)
+        _above_best(rows, *rows.shape, *given, out[start : start + len(rows)])
         start += len(rows)
     return out
 
@@ -97,5 +104,5 @@ def above_sums(
         return reference_best.above_sums(x, threshold, weights, codes, n_components)
     total = np.zeros((2, n_components, x.shape[1]))
     for rows, w, c in _chunks(x, weights, codes):
-        decisions.above_sums(rows, float(threshold), w, c, *total)
+        _above_sums(rows, *rows.shape, float(threshold), w, c, n_components, *total)
     return total[0], total[1]

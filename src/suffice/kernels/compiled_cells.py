@@ -1,16 +1,19 @@
-"""Numba twin of `reference_cells`: same names, same signatures, same answers but for the last bits."""
+"""Native twin of `reference_cells`: same names, same signatures, same answers but for the last bits."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels import cells as loops
-from suffice.kernels.compiled import NOTHING, _plain
-from suffice.kernels.lanes import LANES
+from suffice.kernels.compiled import _plain
+from suffice.kernels.native import kernel, lanes
 from suffice.kernels.reference import LOG_2PI, Array, Real
 from suffice.kernels.reference_cells import Cells, CellSums
 
+_columns = kernel(
+    "columns",
+    "n f64 n f64 f64 f64 f64 f64 n f64 i32 n i64 f64 f64 f64 f64 n f64 f64 f64 f64 f64 f64",
+)
 CANCELLED = 1e6  # of squares about a pivot, over those about the mean: the scatter keeps 10 digits
 
 
@@ -22,37 +25,41 @@ def columns_e_step(
     Squares are gathered about the means that components have. Where this would cost digits, about better ones.
     """
     x, mean, std, features, eta, levels, starts, tables, offset = cells
-    (k, a), n_entries = mean.shape, tables.shape[1]
-    out = np.empty((0, k)) if shares is None else shares
+    n, (k, a), n_entries, wide = len(x), mean.shape, tables.shape[1], lanes()
     constant = log_weights - offset if log_weights.ndim == 1 else -offset
-    columns = _plain(x.T), _plain(mean), _plain(np.sqrt(0.5) / std), _plain(-(0.5 * LOG_2PI + np.log(std)))
+    numbers = _plain(x.T), a, _plain(mean), _plain(np.sqrt(0.5) / std), _plain(-(0.5 * LOG_2PI + np.log(std)))
+    entries = _by_lanes(tables, wide)
     others = (
-        *(_plain(features.T), _plain(eta)),
-        *(_plain(levels.T, np.int32), _plain(starts, np.int64)),
-        _plain(_by_lanes(tables)),
-        _plain(constant),
-        _plain(log_weights if log_weights.ndim > 1 else np.empty((0, k))),
-        NOTHING if weights is None else _plain(weights[:, None]),
+        *(_plain(features.T), features.shape[1], _plain(eta)),
+        *(_plain(levels.T, np.int32), levels.shape[1], _plain(starts, np.int64)),
+        *(entries, _plain(constant)),
+        None if log_weights.ndim == 1 else _plain(log_weights),
+        None if weights is None else _plain(weights),
+        k,
     )
+    out = shares if shares is None or shares.flags.c_contiguous else np.empty(shares.shape)
     pivot = mean
     for trial in range(3):
         count, sums, total = np.zeros(k), np.zeros((3, k, a)), np.zeros(eta.shape)
-        counts = np.zeros(others[4].size)
-        value, entropy = loops.e_step(*columns, _plain(pivot), *others, count, sums, total, counts, out)
+        counts, score = np.zeros(entries.size), np.zeros(2)
+        _columns(n, *numbers, _plain(pivot), *others, count, sums, total, counts, out, score)
+        value, entropy = float(score[0]), float(score[1])
         if trial == 2 or not np.isfinite(value) or not lost(sums[0], pivot, sums[1], sums[2]).any():
             break
         pivot = pivot + _shift(sums[0], sums[1])
+    if shares is not None and out is not shares:
+        shares[:] = out
     moments = sums[0], *centred(sums[0], pivot, sums[1], sums[2])
-    by_member = counts.reshape(-1, n_entries + 1, LANES).swapaxes(1, 2).reshape(-1, n_entries + 1)
-    return CellSums(value, entropy, count, moments, total, by_member[:k, :n_entries])
+    by_component = counts.reshape(-1, n_entries + 1, wide).swapaxes(1, 2).reshape(-1, n_entries + 1)
+    return CellSums(value, entropy, count, moments, total, by_component[:k, :n_entries])
 
 
-def _by_lanes(tables: Array) -> Array:
-    """Tables (k, L) by vectors of components, (k / 8, L + 1, 8) as one stretch: the last entry, of no level, is 0."""
+def _by_lanes(tables: Array, wide: int) -> Array:
+    """Tables (k, L) by vectors of components, (k / wide, L + 1, wide): the last entry, of no level, is 0."""
     k, size = tables.shape
-    padded = np.zeros((-(-k // LANES) * LANES, size + 1))
+    padded = np.zeros((-(-k // wide) * wide, size + 1))
     padded[:k, :size] = tables
-    return padded.reshape(-1, LANES, size + 1).swapaxes(1, 2).ravel()
+    return np.ascontiguousarray(padded.reshape(-1, wide, size + 1).swapaxes(1, 2))
 
 
 def normals(x: Real, mean: Array, std: Array) -> Cells:

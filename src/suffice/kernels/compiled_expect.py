@@ -1,4 +1,4 @@
-"""Numba twins of the reference's passes of EM: same names, same signatures, same answers but for the last bits.
+"""Native twins of the reference's passes of EM: same names, same signatures, same answers but for the last bits.
 
 The fused loops take moments about one pilot centre, which costs as many digits as the terms that cancel have more than
 their sum. Where that is more than `LOST` allows, the pass goes by its definition, centred for each component.
@@ -12,23 +12,25 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from suffice.kernels import compiled, mixtures
-from suffice.kernels.centring import NOBODY, about_means
-from suffice.kernels.compiled import NOTHING, _chunks, _plain
-from suffice.kernels.lanes import LANES
+from suffice.kernels import compiled, native
+from suffice.kernels.compiled import _chunks
 from suffice.kernels.reference import LOG_2PI, Array, Real
 from suffice.kernels.reference_expect import GaussianExpected, centred_e_step
 from suffice.kernels.reference_quadratic import LOST, MANY_COLUMNS, coefficients_of, triangle
 
 SEEN = 1e-7  # share of the rows of a component that loses no digit by what is cut, but for rows a million widths away
 LINES = 1 << 20  # the most coefficients of lines: 8 MB
-BLOCK_NUMBERS = (
-    96 << 10
-)  # of a block of rows of many columns: it stays in the cache, and has some rows of each component
-BLOCK = 24 * LANES  # rows; the sums of a block are added once
+BLOCK_NUMBERS = 96 << 10  # of a block of rows of many columns: stays in the cache, has some rows of each component
+BLOCK = 96  # rows, a multiple of every panel
+NOBODY = 1e-17  # share of the rows that is none
 
 Data: TypeAlias = tuple[Real, Array | None, Array]  # rows, their weights and log-weights
 Pilot: TypeAlias = tuple[Array, Array]  # centre and scale
+
+_gaussian = native.kernel("gaussian", "real n n f64 f64 f64 f64 f64 n f64 f64")
+_tied_gaussian = native.kernel("tied_gaussian", "real n n f64 f64 f64 f64 f64 n f64 f64 f64")
+_wide_gaussian = native.kernel("wide_gaussian", "real n n f64 f64 f64 f64 f64 f64 f64 n n n f64 f64")
+_about_means = native.kernel("about_means", "f64 n n f64 f64 r f64 f64 f64 f64 f64 -> n")
 
 
 def gaussian_e_step(
@@ -38,7 +40,7 @@ def gaussian_e_step(
     plan = _once(_plan, mean, whiten, log_det, log_weights if log_weights.ndim == 1 else np.zeros(len(mean)))
     if len(x) and plan.near:
         log_likelihood, entropy, moments = plan.gather((x, weights, log_weights), plan.pilot, plan.coefficients)
-        *found, deviation, kept = about_means(_plain(moments), *plan.pilot, LOST)
+        found, deviation, kept = _moments_about_means(moments, plan.pilot)
         if (kept and plan.growth(plan.form, deviation) <= LOST) or np.isnan(log_likelihood):
             return log_likelihood, entropy, *found
     return centred_e_step(
@@ -61,15 +63,11 @@ def tied_gaussian_e_step(
         form[:, 1:] = place @ precision[0]
         form[:, 0] = log_det - 0.5 * d * LOG_2PI - 0.5 * np.einsum("kj,kj->k", form[:, 1:], place)
         form[:, 0] += log_weights if log_weights.ndim == 1 else 0.0
-        eta = _tiled(form, _whole(d + 1))
-        sums, products = np.zeros(eta.shape), np.zeros((-(-(d + 1) // 4), _whole(d + 1), 4))
-        log_likelihood, entropy = _fold(
-            mixtures.shared,
-            (x, weights, log_weights),
-            (_plain(centre), _plain(scale), _plain(eta), k, BLOCK, sums, products),
+        sums, products = np.zeros((k, d + 1)), np.zeros((d + 1, d + 1))
+        log_likelihood, entropy = fold(
+            _tied_gaussian, (x, weights, log_weights), (centre, scale, form, k, sums, products)
         )
-        weight, first = _untiled(sums)[:k, 0], _untiled(sums)[:k, 1 : d + 1]
-        squares = _symmetric(_untiled(products)[None, : d + 1, : d + 1])[:, 1:, 1:]
+        weight, first, squares = sums[:, 0], sums[:, 1:], products[None, 1:, 1:]
         shift = first / np.where(weight > 0, weight, 1.0)[:, None]
         share = 1 / max(weight.sum(), np.finfo(float).tiny)
         about = share * _diagonal(squares)
@@ -106,7 +104,7 @@ def _plan(mean: Array, whiten: Array, log_det: Array, log_weights: Array) -> _Pl
     d = mean.shape[1]
     centre, scale, place, factor = _about_pilot(mean, whiten, log_weights)
     constant = log_det - 0.5 * d * LOG_2PI + log_weights
-    pilot = (_plain(centre), _plain(scale))
+    pilot = (centre, scale)
     if d < MANY_COLUMNS:
         form = _precision(factor)
         near = _growth(form, np.abs(place)) <= LOST
@@ -141,59 +139,56 @@ def _frozen(array: Any) -> bool:
 
 
 def _quadratic(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
-    """Coefficients of the products of (1, y) for `mixtures.gaussian`."""
-    found = coefficients_of(place, form, constant)
-    return (_plain(_tiled(found, _whole(found.shape[1]))), constant)
+    """Coefficients of the products of (1, y)."""
+    return (np.ascontiguousarray(coefficients_of(place, form, constant)),)
 
 
 def _by_products(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tuple[float, float, Array]:
     """Log-likelihood, entropy and Σ w r (1, y) (1, y)ᵀ of the components, (k, d + 1, d + 1)."""
-    eta, constant = coefficients
-    k, d = len(constant), len(pilot[0])
-    sums = np.zeros(eta.shape)
-    total = _fold(mixtures.gaussian, data, (*pilot, eta, k, BLOCK, sums))
-    return *total, _untiled(sums)[:k][:, triangle(d + 1)[2]].reshape(k, d + 1, d + 1)
+    k, d = len(coefficients[0]), len(pilot[0])
+    sums = np.zeros(coefficients[0].shape)
+    total = fold(_gaussian, data, (*pilot, *coefficients, k, sums))
+    return *total, sums.take(triangle(d + 1)[2], axis=1).reshape(k, d + 1, d + 1)
 
 
 def _factors(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
-    """Factors, constants and lines towards each other of components with many columns.
-
-    For `mixtures.gaussian_of_many`.
-    """
+    """Factors (k, d, d + 1) of (1, y), constants (k,) and lines towards each other of components with many columns."""
     k, d = place.shape
-    rows = np.zeros((k, -(-d // 4) * 4, d + 5))
-    rows[:, :d, 0] = -(form @ place[:, :, None])[:, :, 0]
-    rows[:, :d, 1 : d + 1] = form
-    fours = [rows[:, i : i + 4, : i + 5].swapaxes(1, 2).reshape(k, -1) for i in range(0, d, 4)]
-    width = _whole(rows.shape[1] + 1)  # features for all columns of the last four
-    lines = np.zeros((k, 0)) if k == 1 or k * k * width > LINES else _lines(place, rows[:, :d], width)
-    return _plain(np.hstack(fours)), _plain(constant), _plain(lines)
+    rows = np.empty((k, d, d + 1))
+    rows[:, :, 0] = -(form @ place[:, :, None])[:, :, 0]
+    rows[:, :, 1:] = form
+    return rows, constant, np.zeros(0) if k == 1 or k * k * (d + 1) > LINES else _lines(place, rows)
 
 
-def _lines(place: Array, rows: Array, width: int) -> Array:
-    """Coefficients (j, ·) of u · W_k (1, y) for all k, u the direction in which component k sees component j."""
-    (k, d), form = place.shape, rows[:, :, 1 : rows.shape[1] + 1]
+def _lines(place: Array, rows: Array) -> Array:
+    """Coefficients (j, k, d + 1) of u · W_k (1, y), u the direction in which component k sees component j."""
+    form = rows[:, :, 1:]
     away = form @ (place[None] - place[:, None]).swapaxes(1, 2)  # (k, d, j)
     length = np.sqrt(np.einsum("kdj,kdj->kj", away, away))[:, None]
     with np.errstate(all="ignore"):
         away = np.where(length > 1e-140, away / length, 0.0)  # squares of less are subnormal
-    table = np.zeros((k, k, width))  # (j, k, ·)
-    table[:, :, : d + 1] = (away.swapaxes(1, 2) @ rows[:, :, : d + 1]).swapaxes(0, 1)
-    return np.stack([_tiled(own, width).ravel() for own in table])
+    return np.ascontiguousarray((away.swapaxes(1, 2) @ rows).swapaxes(0, 1))
 
 
 def _by_components(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tuple[float, float, Array]:
     """As `_by_products`, each component by itself."""
     k, d = len(coefficients[0]), len(pilot[0])
-    sums = np.zeros((k, -(-(d + 1) // 4), _whole(-(-d // 4) * 4 + 1), 4))
     block = int(np.clip(BLOCK_NUMBERS // (d * BLOCK), 1, 4)) * BLOCK
-    for cut in (True, False):
-        sums[:] = 0.0
-        total = _fold(mixtures.gaussian_of_many, data, (*pilot, *coefficients, cut, block, sums))
-        share = sums[:, 0, 0, 0] / max(sums[:, 0, 0, 0].sum(), np.finfo(float).tiny)
+    for cut in (1, 0):
+        sums = np.zeros((k, d + 1, d + 1))
+        total = fold(_wide_gaussian, data, (*pilot, *coefficients, cut, k, block, sums))
+        share = sums[:, 0, 0] / max(sums[:, 0, 0].sum(), np.finfo(float).tiny)
         if np.isnan(total[0]) or not ((share >= NOBODY) & (share < SEEN)).any():
             break  # else what was cut is not nothing beside the little that a component has
-    return *total, _symmetric(sums.swapaxes(2, 3).reshape(k, -1, sums.shape[2])[:, : d + 1, : d + 1])
+    return *total, sums
+
+
+def _moments_about_means(moments: Array, pilot: Pilot) -> tuple[tuple[Array, Array, Array, Array], Array, bool]:
+    """Weight, centre, shift and scatter in the units of the rows; deviations from the pilot; whether digits remain."""
+    k, d = len(moments), len(pilot[0])
+    found = np.empty(k), np.empty((k, d)), np.empty((k, d)), np.empty((k, d, d))
+    deviation = np.empty((k, d))
+    return found, deviation, bool(_about_means(moments, k, d, *pilot, LOST, *found, deviation))
 
 
 # -- about the pilot ---------------------------------------------------------------------------------------------------
@@ -241,37 +236,12 @@ def _unscaled(weight: Array, centre: Array, scale: Array, shift: Array, scatter:
     return np.where(some, centre, 0.0), np.where(some, shift / scale, 0.0), scatter / (scale[:, None] * scale)
 
 
-def _symmetric(a: Array) -> Array:
-    """Matrices (k, d, d) of which only what lies on and below the diagonal is given."""
-    lower = np.tril(a)
-    return lower + np.tril(a, -1).swapaxes(1, 2)
-
-
-# -- tiles -------------------------------------------------------------------------------------------------------------
-
-
-def _whole(m: int) -> int:
-    return -(-m // 3) * 3
-
-
-def _tiled(table: Array, width: int) -> Array:
-    """The table (k, m) as (⌈k / 4⌉, width, 4)."""
-    padded = np.zeros((-(-len(table) // 4) * 4, width))
-    padded[: len(table), : table.shape[1]] = table
-    return np.ascontiguousarray(padded.reshape(-1, 4, width).swapaxes(1, 2))
-
-
-def _untiled(tiles: Array) -> Array:
-    return tiles.swapaxes(1, 2).reshape(-1, tiles.shape[1])
-
-
-def _fold(loops: Callable[..., tuple[float, float]], data: Data, arguments: tuple[object, ...]) -> tuple[float, float]:
+def fold(loops: Callable[..., None], data: Data, arguments: tuple[object, ...]) -> tuple[float, float]:
     """Log-likelihood and entropy of all chunks; the sums, among the arguments, grow."""
     x, weights, log_weights = data
-    log_likelihood = entropy = 0.0
-    start = 0
+    score, start = np.zeros(2), 0
     for rows, w, _ in _chunks(x, weights, None):
-        own = NOTHING if log_weights.ndim == 1 else _plain(log_weights[start : start + len(rows)])
-        value, spread = loops(rows, w, own, *arguments)
-        log_likelihood, entropy, start = log_likelihood + value, entropy + spread, start + len(rows)
-    return log_likelihood, entropy
+        own = None if log_weights.ndim == 1 else np.ascontiguousarray(log_weights[start : start + len(rows)])
+        loops(rows, *rows.shape, w, own, *arguments, score)
+        start += len(rows)
+    return float(score[0]), float(score[1])

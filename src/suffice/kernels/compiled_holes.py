@@ -1,19 +1,26 @@
-"""Numba twins of the reference's passes over rows with holes: same names, signatures, answers but for the last bits."""
+"""Native twins of the passes over rows with missing cells: same names and signatures, same answers but for rounding."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels import holes, reference_holes
+from suffice.kernels import reference_holes
 from suffice.kernels.compiled import _plain
+from suffice.kernels.native import kernel
 from suffice.kernels.reference import Array, Integers, Real
 from suffice.kernels.reference_holes import HoledExpected, HoledMoments
+
+_log_prob = kernel("missing_log_prob", "f64 n n i64 i64 i64 n f64 f64 f64 n n f64 -> n")
+_e_step = kernel(
+    "missing_e_step",
+    "f64 n n i64 i64 i64 n f64 f64 f64 n n f64 n f64 f64 n i64 f64 f64 f64 f64 f64 f64 -> n",
+)
 
 
 def holed_log_prob(x: Real, starts: Integers, columns: Integers, sizes: Integers, mean: Array, cov: Array) -> Array:
     """Log density (n, k) of the cells that rows have; 0 for a row that has none."""
     out = np.empty((len(x), len(mean)))
-    _require(sound=holes.log_prob(*_data(x, starts, columns, sizes), *_components(mean, cov), out))
+    _require(sound=_log_prob(*_data(x, starts, columns, sizes), *_components(mean, cov), out))
     return out
 
 
@@ -69,33 +76,37 @@ def _gathered(
     k, d = mean.shape
     weight, shift, squares, hidden = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d)), np.zeros(k)
     by_pattern = np.zeros((len(sizes), k))
-    log_likelihood, entropy, sound = holes.e_step(
+    score = np.zeros(2)
+    sound = _e_step(
         *_data(x, starts, columns, sizes),
         *_components(mean, cov),
-        _plain(log_weights),
-        _plain(np.empty(0) if weights is None else weights),
-        _plain(np.empty((0, k)) if given is None else given),
-        _plain(np.empty(0) if codes is None else codes, np.int64),
-        (weight, shift, squares, hidden),
-        by_pattern,
+        *(_plain(log_weights), len(log_weights)),
+        None if weights is None else _plain(weights),
+        *((None, 0) if given is None else (_plain(given), given.shape[1])),
+        None if codes is None else _plain(codes, np.int64),
+        *(score, weight, shift, squares, hidden, by_pattern),
     )
     _require(sound=sound)
     squares += np.tril(squares, -1).swapaxes(1, 2)
-    return log_likelihood, entropy, weight, shift, squares, hidden, by_pattern
+    return float(score[0]), float(score[1]), weight, shift, squares, hidden, by_pattern
 
 
-def _data(x: Real, starts: Integers, columns: Integers, sizes: Integers) -> tuple[Array, Integers, Integers, Integers]:
+def _data(
+    x: Real, starts: Integers, columns: Integers, sizes: Integers
+) -> tuple[Array, int, int, Integers, Integers, Integers, int]:
     """Rows by columns, and their patterns; rows that lie column by column already are not copied."""
-    return _plain(x.T), _plain(starts, np.int64), _plain(columns, np.int64), _plain(sizes, np.int64)
+    patterns = _plain(starts, np.int64), _plain(columns, np.int64), _plain(sizes, np.int64), len(sizes)
+    return _plain(x.T), *x.shape, *patterns
 
 
-def _components(mean: Array, cov: Array) -> tuple[Array, Array, Array]:
-    """Means, correlations and standard deviations."""
+def _components(mean: Array, cov: Array) -> tuple[Array, Array, Array, int, int]:
+    """Means, correlations and standard deviations, and how many there are of the last and of the first."""
     spread = np.sqrt(np.einsum("kii->ki", cov))
-    return _plain(mean), _plain(cov / (spread[:, :, None] * spread[:, None, :])), _plain(spread)
+    units = cov / (spread[:, :, None] * spread[:, None, :])
+    return _plain(mean), _plain(units), _plain(spread), len(cov), len(mean)
 
 
-def _require(*, sound: bool) -> None:
+def _require(*, sound: int) -> None:
     if not sound:
         msg = "Matrix is not positive definite"  # as NumPy says it
         raise np.linalg.LinAlgError(msg)

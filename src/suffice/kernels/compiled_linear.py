@@ -1,4 +1,4 @@
-"""Numba twins of `reference_linear`: same names, same signatures, same answers but for the last bits."""
+"""Native twins of `reference_linear`: same names, same signatures, same answers but for the last bits."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from suffice.kernels import cells, linear
-from suffice.kernels import centres as searches
-from suffice.kernels.compiled import CHUNK_CELLS, FLOATS, NOTHING, _plain
+from suffice.kernels.compiled import CHUNK_CELLS, FLOATS, _plain
 from suffice.kernels.compiled import _chunks as _row_chunks
 from suffice.kernels.compiled_cells import centred, columns_e_step, lost, normals
-from suffice.kernels.lanes import LANES
+from suffice.kernels.native import kernel, lanes
 from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
 from suffice.kernels.reference_linear import Expected, Nearest, NormalExpected
 
+_normal = kernel("normal", "real n n f64 f64 f64 f64 f64 f64 n f64 f64")
+_linear = kernel("linear", "real n n f64 f64 f64 f64 f64 n f64 f64")
+_tables = kernel("tables", "level n n f64 f64 f64 f64 n n n f64 f64")
+_nearest = kernel("nearest", "real n n f64 f64 n f64 f64 i32 -> r")
 FAR = 1e4  # standard deviations from the pilot to a mean: z keeps 12 digits
-BLOCK_CELLS = 1 << 15  # of long rows, that stay in cache
 TABLE_BYTES = 3 << 13  # what is looked up all the time stays in the nearest cache
-NO_CODES = np.empty(0, np.int32)
 LEVELS = (np.int32, np.int8, np.int16, np.int64)
 
 
@@ -49,14 +49,12 @@ def linear_e_step(
     weights: Array | None = None,
 ) -> Expected:
     """Log-likelihood, entropy, weight (k,) and Σ w r f (k, m) of features (n, m), logits f·eta − offset + base."""
-    (k, m), value, entropy = eta.shape, 0.0, 0.0
+    (k, m), score = eta.shape, np.zeros(2)
     constant, log_w = _constant(-offset, log_weights)
-    fours, sums, block = _fours(eta), *_sums(k, m + 1)
+    slopes, sums = _plain(eta), np.zeros((k, m + 1))
     for rows, w, log_rows, b in _chunks(features, weights, log_w, base):
-        more, spread = linear.linear(rows, w, log_rows, b, constant, fours, k, block, sums)
-        value, entropy = value + more, entropy + spread
-    total = _components(sums, k)
-    return value, entropy, total[:, m], total[:, :m]
+        _linear(rows, *rows.shape, w, log_rows, b, constant, slopes, k, sums, score)
+    return float(score[0]), float(score[1]), sums[:, m].copy(), sums[:, :m].copy()
 
 
 def table_e_step(levels: Integers, tables: Array, log_weights: Array, weights: Array | None = None) -> Expected:
@@ -64,54 +62,37 @@ def table_e_step(levels: Integers, tables: Array, log_weights: Array, weights: A
 
     Columns of few levels are looked up several at a time, in a table of their joint levels.
     """
-    k, d, n_levels = tables.shape
-    value, entropy, radix, parts = 0.0, 0.0, n_levels + 1, -(-k // LANES)
-    jointly = max(j for j in (1, 2, 3, 4) if j == 1 or radix**j * -(-d // j) * 8 * LANES <= TABLE_BYTES)
+    (k, d, n_levels), score, wide = tables.shape, np.zeros(2), lanes()
+    radix, parts = n_levels + 1, -(-k // wide)
+    jointly = max(j for j in (1, 2, 3, 4) if j == 1 or radix**j * -(-d // j) * 8 * wide <= TABLE_BYTES)
     groups, digits = -(-d // jointly), (radix,) * jointly
-    alone = np.zeros((parts * LANES, groups * jointly, radix))
+    alone = np.zeros((parts * wide, groups * jointly, radix))
     alone[:k, :d, :n_levels] = tables
-    alone = alone.reshape(parts, LANES, groups, jointly, radix).transpose(0, 2, 3, 4, 1)
-    entries = np.zeros((parts, groups, *digits, LANES))
+    alone = alone.reshape(parts, wide, groups, jointly, radix).transpose(0, 2, 3, 4, 1)
+    entries = np.zeros((parts, groups, *digits, wide))
     for j in range(jointly):
-        entries += alone[:, :, j].reshape(parts, groups, *(radix if i == j else 1 for i in range(jointly)), LANES)
-    column = np.arange(groups * jointly)
-    factors = np.tile(LANES * radix ** (jointly - 1 - column % jointly), cells.BLOCK)
-    offsets = np.tile(LANES * radix**jointly * np.where(column % jointly, 0, column // jointly), cells.BLOCK)
+        entries += alone[:, :, j].reshape(parts, groups, *(radix if i == j else 1 for i in range(jointly)), wide)
     constant, log_w = _constant(np.zeros(k), log_weights)
-    sums, total = np.zeros(entries.size), np.empty((parts, LANES, groups, jointly, radix))
+    sums, total = np.zeros(entries.shape), np.empty((parts, wide, groups, jointly, radix))
     for rows, w, log_rows, _ in _chunks(levels, weights, log_w, None, LEVELS):
-        more, spread = cells.tables(
-            rows,
-            w,
-            log_rows,
-            constant,
-            _plain(entries.ravel()),
-            n_levels,
-            _plain(factors, np.int32),
-            _plain(offsets, np.int32),
-            jointly,
-            k,
-            sums,
-        )
-        value, entropy = value + more, entropy + spread
+        _tables(rows, *rows.shape, w, log_rows, constant, entries, n_levels, jointly, k, sums, score)
     for j in range(jointly):
         others = tuple(2 + i for i in range(jointly) if i != j)
-        total[:, :, :, j] = sums.reshape(entries.shape).sum(axis=others).transpose(0, 3, 1, 2)
-    counts = total.reshape(parts * LANES, groups * jointly, radix)[:k, :d]
+        total[:, :, :, j] = sums.sum(axis=others).transpose(0, 3, 1, 2)
+    counts = total.reshape(parts * wide, groups * jointly, radix)[:k, :d]
     weight = counts[:, 0].sum(axis=1) if d else np.zeros(k)
-    return value, entropy, weight, np.ascontiguousarray(counts[:, :, :n_levels])
+    return float(score[0]), float(score[1]), weight, np.ascontiguousarray(counts[:, :, :n_levels])
 
 
 def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArray[np.int32] | None = None) -> Nearest:
     """Inertia Σ w ‖x − c‖² to the nearest centre, weight (k,) and Σ w (x − c) (k, d), c the row's own centre."""
     (k, d), start, inertia = centres.shape, 0, 0.0
-    places = _plain(centres)
-    weight, total = np.zeros(k), np.zeros((k, -(-d // LANES) * LANES))
+    places, weight, total = _plain(centres), np.zeros(k), np.zeros((k, d))
     for rows, w, _ in _row_chunks(x, weights, None):
-        out = NO_CODES if codes is None else codes[start : start + len(rows)]
-        inertia += searches.nearest(rows, w, places, weight, total.reshape(-1), out)
+        out = None if codes is None else codes[start : start + len(rows)]
+        inertia += _nearest(rows, *rows.shape, w, places, k, weight, total, out)
         start += len(rows)
-    return inertia, weight, total[:, :d].copy()
+    return inertia, weight, total
 
 
 # -- arguments as the loops expect them --------------------------------------------------------------------------------
@@ -131,61 +112,34 @@ def _about_pilot(
     x: Real, mean: Array, std: Array, pilot: Array, log_weights: Array, weights: Array | None
 ) -> tuple[float, float, Array, Array, Array]:
     """Log-likelihood, entropy, weight (k,), Σ w r (x − pilot) and its squares (k, d)."""
-    (k, d), value, entropy = mean.shape, 0.0, 0.0
-    sums, block = _sums(k, 2 * d + 1)
-    scale = np.sqrt(0.5) / std
-    places = _fours((pilot - mean) * scale)
+    (k, d), score = mean.shape, np.zeros(2)
+    sums, scale = np.zeros((k, 2 * d + 1)), np.sqrt(0.5) / std
     constant, log_w = _constant(-(0.5 * LOG_2PI + np.log(std)).sum(axis=1), log_weights)
+    given = _plain(pilot), constant, _plain(scale), _plain((pilot - mean) * scale), k
     for rows, w, log_rows, _ in _chunks(x, weights, log_w, None):
-        more, spread = linear.normals(rows, w, log_rows, constant, _fours(scale), places, pilot, k, block, sums)
-        value, entropy = value + more, entropy + spread
-    total = _components(sums, k)
-    return value, entropy, total[:, 2 * d], total[:, :d], total[:, d : 2 * d]
+        _normal(rows, *rows.shape, w, log_rows, *given, sums, score)
+    return float(score[0]), float(score[1]), sums[:, 2 * d].copy(), sums[:, :d], sums[:, d : 2 * d]
 
 
-def _constant(constant: Array, log_weights: Array, lanes: int = 4) -> tuple[Array, Array]:
-    """The constant of the logits, padded; log-weights that all rows share are part of it, else they are (n, k)."""
-    k = len(constant)
-    padded = np.zeros(-(-k // lanes) * lanes)
-    padded[:k] = constant + log_weights if log_weights.ndim == 1 else constant
-    return _plain(padded), np.empty((0, k)) if log_weights.ndim == 1 else log_weights
-
-
-def _fours(a: Array) -> Array:
-    """Flat, from (k, m) as (k / 4, m, 4)."""
-    k, m = a.shape
-    padded = np.zeros((-(-k // 4) * 4, m))
-    padded[:k] = a
-    return _plain(padded.reshape(-1, 4, m).swapaxes(1, 2).ravel())
-
-
-def _sums(n_components: int, features: int) -> tuple[Array, int]:
-    """Zeros (k / 4, features, 4) to add to, padded, and the number of rows of a block."""
-    padded = -(-features // 3) * 3
-    rows = max(min(linear.BLOCK, BLOCK_CELLS // padded), linear.ROWS) // linear.ROWS * linear.ROWS
-    return np.zeros((-(-n_components // 4), padded, 4)), rows
-
-
-def _components(sums: Array, n_components: int) -> Array:
-    return sums.swapaxes(1, 2).reshape(-1, sums.shape[1])[:n_components]
+def _constant(constant: Array, log_weights: Array) -> tuple[Array, Array | None]:
+    """The constant of the logits; log-weights that all rows share are part of it, else they are (n, k)."""
+    if log_weights.ndim == 1:
+        return _plain(constant + log_weights), None
+    return _plain(constant), log_weights
 
 
 def _chunks(
     x: NDArray[Any],
     weights: Array | None,
-    log_weights: Array,
+    log_weights: Array | None,
     base: Array | None,
     dtypes: tuple[DTypeLike, ...] = FLOATS,
-) -> Iterator[tuple[NDArray[Any], Array, Array, Array]]:
-    """Rows, weights (n, 1), log_weights (n, k), base (n, 1): as they lie, or copies of some rows at a time."""
+) -> Iterator[tuple[NDArray[Any], Array | None, Array | None, Array | None]]:
+    """Rows, weights (n,), log_weights (n, k), base (n,): as they lie, or copies of some rows at a time."""
     dtype = x.dtype if x.dtype in dtypes else dtypes[0]
     ready = x.dtype == dtype and all(a.flags.c_contiguous for a in (x, weights, log_weights, base) if a is not None)
     step = max(len(x) if ready else CHUNK_CELLS // max(x.shape[1], 1), 1)
     for start in range(0, len(x), step):
         s = slice(start, start + step)
-        yield (
-            _plain(x[s], dtype),
-            NOTHING if weights is None else _plain(weights[s, None]),
-            _plain(log_weights[s]),
-            NOTHING if base is None else _plain(base[s, None]),
-        )
+        w, log_w, b = (None if a is None else _plain(a[s]) for a in (weights, log_weights, base))
+        yield _plain(x[s], dtype), w, log_w, b

@@ -144,7 +144,7 @@ def row_hash(x: Real, seed: int) -> NDArray[np.uint64]:
     value need only the others.
     """
     out = np.empty(len(x), np.uint64)
-    keys, start = column_keys(x.shape[1], seed), _mix(np.array([seed % 2**64], np.uint64))
+    keys, start = column_keys(x.shape[1], seed), seed_hash(seed)
     for rows in _cuts(x):
         out[rows] = start + cell_hash(keys, x[rows].astype(np.float64)).sum(axis=1, dtype=np.uint64)
     return out
@@ -152,7 +152,12 @@ def row_hash(x: Real, seed: int) -> NDArray[np.uint64]:
 
 def column_keys(d: int, seed: int) -> NDArray[np.uint64]:
     """What the hash of a cell takes from its column, (d,)."""
-    return _mix((np.arange(1, d + 1, dtype=np.uint64) * HASH_STEP) ^ _mix(np.array([seed % 2**64], np.uint64)))
+    return _mix((np.arange(1, d + 1, dtype=np.uint64) * HASH_STEP) ^ seed_hash(seed))
+
+
+def seed_hash(seed: int) -> NDArray[np.uint64]:
+    """The hash (1,) of a row without cells."""
+    return _mix(np.array([seed % 2**64], np.uint64))
 
 
 def cell_hash(keys: NDArray[np.uint64], cells: Array) -> NDArray[np.uint64]:

@@ -220,7 +220,7 @@ def blocks_change_nothing(dist: Any, rng: np.random.Generator) -> None:
 
 @law("reference and compiled kernels agree", "kernels/compiled.py")
 def kernels_agree(dist: Any, rng: np.random.Generator) -> None:
-    """The Numba twins answer as the NumPy definitions do."""
+    """The native twins answer as the NumPy definitions do."""
     x = rows_of(dist, rng, 400)
     weights = rng.uniform(0.0, 2.0, len(x))
     answers = []
