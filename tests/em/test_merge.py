@@ -138,7 +138,7 @@ def test_hidden_components_inside_a_product_and_inside_components_are_aligned():
         (
             lambda: sf.fit(sf.Mixture(sf.Normal(), 2), X, prior="weak", random_state=0),
             lambda: sf.fit(sf.Mixture(sf.Normal(), 2), X, prior="weak", random_state=0),
-            "settled by the rows of each fit",
+            "chosen from the rows of each fit",
         ),
         (lambda: sf.fit(sf.Normal(), X), sf.Normal, "merge takes fits"),
         (sf.Normal, sf.Normal, "merge takes fits"),
@@ -226,7 +226,7 @@ def test_estimators_of_other_columns_or_options_do_not_merge():
     with pytest.raises(sf.DataError, match="same columns"):
         sf.merge(*classes)
     weak = sf.MixtureModel(sf.Normal(), 2, prior="weak", random_state=0).fit(X)
-    with pytest.raises(sf.UnsupportedError, match="settled by the rows"):
+    with pytest.raises(sf.UnsupportedError, match="chosen from the rows"):
         sf.merge(weak, weak)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from suffice import kernels
-from suffice.kernels import compiled, reference
+from suffice.kernels.native import primitives as native_primitives
+from suffice.kernels.numpy import primitives as numpy_primitives
 
 N = 3000
-TWINS = pytest.mark.parametrize("twin", [reference, compiled])
+TWINS = pytest.mark.parametrize("twin", [numpy_primitives, native_primitives])
 
 
 def _exact(x, weights):
@@ -157,7 +158,7 @@ def test_missing_cells_are_absent(twin):
 @pytest.mark.parametrize("name", ["moments", "scatter"])
 def test_merging_two_parts_is_the_whole(name, cut):
     x = np.random.default_rng(8).normal(size=(N, 3)) + 1e8
-    kernel = getattr(reference, name)
+    kernel = getattr(numpy_primitives, name)
     merged, whole = kernels.merge(kernel(x[:cut]), kernel(x[cut:])), kernel(x)
     np.testing.assert_allclose(merged[0], whole[0], rtol=1e-15)
     np.testing.assert_allclose((merged[1] - whole[1]) + (merged[2] - whole[2]), 0, atol=1e-14)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from suffice import kernels
-from suffice.kernels import compiled_cells, reference_cells
-from suffice.kernels.reference_cells import Cells
+from suffice.kernels.native import mixed_columns as native_mixed_columns
+from suffice.kernels.numpy import mixed_columns as numpy_mixed_columns
+from suffice.kernels.numpy.mixed_columns import Cells
 
-TWINS = pytest.mark.parametrize("twin", [reference_cells, compiled_cells], ids=["reference", "compiled"])
+TWINS = pytest.mark.parametrize("twin", [numpy_mixed_columns, native_mixed_columns], ids=["reference", "compiled"])
 SHAPES = [(0, 2, 1, 1, 3), (1, 1, 0, 0, 1), (241, 3, 2, 2, 5), (600, 0, 3, 1, 9), (700, 0, 0, 4, 17), (500, 4, 0, 0, 2)]
 KINDS = ["plain", "holes", "weights", "row log-weights"]
 
@@ -124,13 +124,3 @@ def test_moments_keep_their_digits_whatever_the_components_begin_with(twin, away
     assert weight[0, 0] == len(values)
     np.testing.assert_allclose(centre + shift, values.mean(), rtol=1e-14)
     np.testing.assert_allclose(scatter, ((values - values.mean()) ** 2).sum(), rtol=1e-9)
-
-
-def test_large_work_is_compiled(monkeypatch):
-    called = []
-    monkeypatch.setattr(compiled_cells, "columns_e_step", lambda *_: called.append(1))
-    cells = _cells(20, 1, 1, 1, 2)
-    kernels.columns_e_step(cells, np.zeros(2))
-    assert not called
-    kernels.columns_e_step(cells, np.zeros(2), work=1 << 20)
-    assert called

@@ -1,15 +1,18 @@
-"""Which twin runs: a job takes one, the environment decides for all, and without a library NumPy serves."""
+"""Which twin runs: the native one, unless the environment says otherwise or there is no library."""
 
 import os
 import subprocess
 import sys
+from importlib import import_module
+from inspect import signature
 
 import numpy as np
 import pytest
 
 from suffice import kernels
-from suffice.engines import local
-from suffice.kernels import compiled, native, reference
+from suffice.kernels import native
+from suffice.kernels.native import primitives as native_primitives
+from suffice.kernels.numpy import primitives as numpy_primitives
 
 
 def _python(code, **environment):
@@ -21,35 +24,6 @@ def _python(code, **environment):
     return done.stdout.strip(), done.stderr
 
 
-USE_ALL = """
-import sys, numpy as np
-from suffice import kernels
-x, codes = np.random.default_rng(0).random(({n}, 4)), np.arange({n}) % 3
-for arguments in ({{}}, {{"weights": x[:, 0]}}, {{"weights": x}}, {{"codes": codes, "n_components": 3}}):
-    kernels.moments(x, **arguments), kernels.scatter(x, **arguments), kernels.sums(x, **arguments)
-    kernels.extremes(x, **arguments), kernels.counts(codes[:, None], 3, **arguments)
-kernels.count_range(codes, *kernels.integer_range(codes))
-kernels.normal_log_prob(x, x[:3], 1 + x[:3])
-kernels.gaussian_log_prob(x, x[:1], np.eye(4)[None], np.zeros(1))
-kernels.normal_e_step(x, x[:3], 1 + x[:3], np.zeros(3)), kernels.nearest(x, x[:3])
-kernels.linear_e_step(x, x[:3], np.zeros(3), None, np.zeros(3))
-kernels.table_e_step(codes[:, None], np.zeros((2, 1, 3)), np.zeros(2))
-print("suffice.kernels.compiled" in sys.modules, "threadpoolctl" in sys.modules)
-"""
-
-
-def test_small_work_loads_neither_the_native_twins_nor_threadpoolctl():
-    assert _python(USE_ALL.format(n=1000)) == ("False False", "")
-
-
-def test_large_work_is_native():
-    assert _python(USE_ALL.format(n=1000), SUFFICE_KERNELS="compiled") == ("True False", "")
-    code = "import sys, numpy as np\nfrom suffice import kernels\nkernels.moments(np.ones(({}, 1)))\n"
-    code += "print('suffice.kernels.compiled' in sys.modules)"
-    assert _python(code.format(kernels.LARGE))[0] == "True"
-    assert _python(code.format(kernels.LARGE - 1))[0] == "False"
-
-
 MOMENTS = """
 import numpy as np
 from suffice import kernels
@@ -59,14 +33,15 @@ for _ in range(2):
 
 
 def test_without_a_library_numpy_serves_and_says_so_once(tmp_path):
-    answer, said = _python(MOMENTS.format(kernels.LARGE), SUFFICE_NATIVE=str(tmp_path))
+    answer, said = _python(MOMENTS.format(1000), SUFFICE_NATIVE=str(tmp_path))
     assert said.count("no native kernels in") == 1
-    assert answer == _python(MOMENTS.format(kernels.LARGE), SUFFICE_KERNELS="reference")[0]
+    assert answer == _python(MOMENTS.format(1000), SUFFICE_KERNELS="reference")[0]
 
 
 def test_every_level_of_the_processor_answers_alike():
-    code = "import numpy as np\nfrom suffice.kernels import compiled\nx = np.random.default_rng(0).random((999, 5))\n"
-    code += "print(*(a.tobytes().hex() for a in compiled.scatter(x)))"
+    code = "import numpy as np\nfrom suffice.kernels.native import primitives\n"
+    code += "x = np.random.default_rng(0).random((999, 5))\n"
+    code += "print(*(a.tobytes().hex() for a in primitives.scatter(x)))"
     found = [_python(code, SUFFICE_CPU=level)[0] for level in ("v2", "v3", "v4")]
     parts = [[np.frombuffer(bytes.fromhex(part)) for part in one.split()] for one in found]
     for others in parts[1:]:
@@ -93,35 +68,25 @@ def test_arrays_that_a_kernel_cannot_read_are_refused():
 def chosen(monkeypatch):
     """Names of the twins whose moments were called."""
     names = []
-    for name, twin in {"reference": reference, "compiled": compiled}.items():
+    for name, twin in {"reference": numpy_primitives, "compiled": native_primitives}.items():
         monkeypatch.setattr(twin, "moments", lambda *_, name=name: names.append(name))
     monkeypatch.delenv("SUFFICE_KERNELS", raising=False)
     return names
 
 
-def test_the_whole_job_decides(chosen):
-    x = np.ones((100, 3))
-    kernels.moments(x)
-    kernels.moments(x, work=kernels.LARGE)
-    with kernels.job(kernels.LARGE):
-        kernels.moments(x)
-        kernels.moments(x, work=300)
-        with kernels.job(300):
-            kernels.moments(x)
-    kernels.moments(x)
-    kernels.moments(x, np.ones((100, 4)), work=kernels.LARGE // 4)
-    assert chosen == ["reference", "compiled", "compiled", "reference", "compiled", "reference", "compiled"]
+def test_the_library_serves_work_of_any_size(chosen):
+    for n in (0, 1, 100):
+        kernels.moments(np.ones((n, 3)))
+    assert chosen == ["compiled"] * 3
 
 
-def test_the_engine_tells_the_size_of_the_job(chosen, monkeypatch):
-    x, n = np.ones((10, 1)), kernels.LARGE + 5  # the last slice has five rows
-    for count in ("1", "2"):
-        monkeypatch.setenv("SUFFICE_THREADS", count)
-        local.reduce(lambda _: len(x) if kernels.moments(x) is None else 0, n, 1)
-    assert chosen == ["compiled"] * 2 * len(local.partition(n, 1))
-    chosen.clear()
-    local.reduce(lambda _: len(x) if kernels.moments(x) is None else 0, kernels.LARGE // 2, 1)
-    assert chosen == ["reference"] * len(local.partition(kernels.LARGE // 2, 1))
+def test_every_kernel_has_both_twins():
+    """The name, the module and the signature are the same."""
+    for name in kernels.__all__:
+        definition = getattr(getattr(kernels, name), "__wrapped__", None)
+        if definition is not None:
+            twin = getattr(import_module(definition.__module__.replace(".numpy.", ".native.")), name)
+            assert list(signature(twin).parameters) == list(signature(definition).parameters), name
 
 
 def test_the_environment_decides_for_all(chosen, monkeypatch):
@@ -129,7 +94,7 @@ def test_the_environment_decides_for_all(chosen, monkeypatch):
     monkeypatch.setenv("SUFFICE_KERNELS", "compiled")
     kernels.moments(x)
     monkeypatch.setenv("SUFFICE_KERNELS", "reference")
-    kernels.moments(x, work=10**9)
+    kernels.moments(x)
     assert chosen == ["compiled", "reference"]
     monkeypatch.setenv("SUFFICE_KERNELS", "fast")
     with pytest.raises(ValueError, match=r"SUFFICE_KERNELS.*'fast'"):

@@ -6,10 +6,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from suffice import kernels
-from suffice.kernels import compiled_expect, reference_expect
+from suffice.kernels.native import gaussian as native_gaussian
+from suffice.kernels.numpy import gaussian as numpy_gaussian
 
-TWINS = pytest.mark.parametrize("twin", [reference_expect, compiled_expect])
+TWINS = pytest.mark.parametrize("twin", [numpy_gaussian, native_gaussian])
 SHAPES = [(1, 1), (2, 3), (3, 5), (5, 2), (10, 10), (16, 16), (20, 33), (31, 4), (32, 5), (33, 7), (50, 6), (70, 3)]
 
 
@@ -70,11 +70,11 @@ def test_compiled_is_the_reference(d, k, weighted, own):
     weights = _weights(len(x)) if weighted else None
     if own:
         parameters = (*parameters[:3], _row_log_weights(len(x), k))
-    ours = compiled_expect.gaussian_e_step(x, *parameters, weights)
-    _close(ours, reference_expect.gaussian_e_step(x, *parameters, weights))
+    ours = native_gaussian.gaussian_e_step(x, *parameters, weights)
+    _close(ours, numpy_gaussian.gaussian_e_step(x, *parameters, weights))
     assert (ours[5] == ours[5].swapaxes(1, 2)).all()
-    ours = compiled_expect.tied_gaussian_e_step(x, *_tied(parameters), weights)
-    _close(ours, reference_expect.tied_gaussian_e_step(x, *_tied(parameters), weights))
+    ours = native_gaussian.tied_gaussian_e_step(x, *_tied(parameters), weights)
+    _close(ours, numpy_gaussian.tied_gaussian_e_step(x, *_tied(parameters), weights))
     assert (ours[5] == ours[5].swapaxes(1, 2)).all()
 
 
@@ -84,8 +84,8 @@ def test_any_number_of_rows(n, d):
     x, parameters = _problem(d, 3)
     x = np.vstack([x, x])[:n]
     for name, arguments in (("gaussian_e_step", parameters), ("tied_gaussian_e_step", _tied(parameters))):
-        ours = getattr(compiled_expect, name)(x, *arguments)
-        theirs = getattr(reference_expect, name)(x, *arguments)
+        ours = getattr(native_gaussian, name)(x, *arguments)
+        theirs = getattr(numpy_gaussian, name)(x, *arguments)
         if n < 3:
             np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-12)
             assert ours[0] == pytest.approx(theirs[0], rel=1e-12)
@@ -108,7 +108,7 @@ def test_any_memory(layout):
         x.flags.writeable = False
     plain = np.ascontiguousarray(x, np.float64)
     for name, arguments in (("gaussian_e_step", parameters), ("tied_gaussian_e_step", _tied(parameters))):
-        _close(getattr(compiled_expect, name)(x, *arguments), getattr(reference_expect, name)(plain, *arguments))
+        _close(getattr(native_gaussian, name)(x, *arguments), getattr(numpy_gaussian, name)(plain, *arguments))
 
 
 def _exactly(x, mean, whiten, log_det, log_weights):
@@ -196,15 +196,15 @@ def test_what_would_lose_digits_goes_by_the_definition(case, monkeypatch):
     else:
         x = np.ones_like(x)
     parameters = mean, whiten, log_det, log_weights
-    _close(compiled_expect.gaussian_e_step(x, *parameters), reference_expect.gaussian_e_step(x, *parameters))
+    _close(native_gaussian.gaussian_e_step(x, *parameters), numpy_gaussian.gaussian_e_step(x, *parameters))
     asked = []
-    monkeypatch.setattr(compiled_expect, "centred_e_step", lambda *_: asked.append(1) or [None] * 5 + [np.zeros(1)])
-    compiled_expect.gaussian_e_step(x, *parameters)
-    compiled_expect.tied_gaussian_e_step(x, *_tied(parameters))
+    monkeypatch.setattr(native_gaussian, "centred_e_step", lambda *_: asked.append(1) or [None] * 5 + [np.zeros(1)])
+    native_gaussian.gaussian_e_step(x, *parameters)
+    native_gaussian.tied_gaussian_e_step(x, *_tied(parameters))
     assert len(asked) == 2
     x, parameters = _problem(3, 3)
-    compiled_expect.gaussian_e_step(x, *parameters)
-    compiled_expect.tied_gaussian_e_step(x, *_tied(parameters))
+    native_gaussian.gaussian_e_step(x, *parameters)
+    native_gaussian.tied_gaussian_e_step(x, *_tied(parameters))
     assert len(asked) == 2
 
 
@@ -286,7 +286,7 @@ def test_forbidden_components_and_impossible_rows(twin, name, d):
 def test_the_answer_is_the_same_each_time(name):
     x, parameters = _problem(7, 6)
     parameters = parameters if name == "gaussian_e_step" else _tied(parameters)
-    first, second = (getattr(compiled_expect, name)(x, *parameters) for _ in range(2))
+    first, second = (getattr(native_gaussian, name)(x, *parameters) for _ in range(2))
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -302,19 +302,6 @@ def test_nothing_as_long_as_the_rows_is_made(twin, name):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * len(x)  # one column; the shares would be 32
-
-
-def test_the_work_decides_which_twin_runs(monkeypatch):
-    chosen = []
-    for name in ("gaussian_e_step", "tied_gaussian_e_step"):
-        for twin in (reference_expect, compiled_expect):
-            monkeypatch.setattr(twin, name, lambda *_, twin=twin: chosen.append(twin))
-    monkeypatch.delenv("SUFFICE_KERNELS", raising=False)
-    x, parameters = _problem(2, 4)
-    for work in (None, kernels.LARGE_PASS // 4 - 1, kernels.LARGE // 4):
-        kernels.gaussian_e_step(x, *parameters, work=work)
-        kernels.tied_gaussian_e_step(x, *_tied(parameters), work=work)
-    assert chosen == [reference_expect] * 4 + [compiled_expect] * 2
 
 
 @TWINS
@@ -340,7 +327,7 @@ def test_what_is_cut_is_nothing(d, k, apart, weighted, own):
     w = _weights(len(x)) if weighted else None
     log_weights = _row_log_weights(len(x), k) if own else log_weights
     arguments = (x, mean, *rest, log_weights, w)
-    _close(compiled_expect.gaussian_e_step(*arguments), reference_expect.gaussian_e_step(*arguments), 1e-11)
+    _close(native_gaussian.gaussian_e_step(*arguments), numpy_gaussian.gaussian_e_step(*arguments), 1e-11)
 
 
 @pytest.mark.parametrize(("away", "low", "high"), [(2.3, 1e-9, 1e-6), (2.5, 0, 1e-15), (4.0, 0, 1e-20)])
@@ -349,8 +336,8 @@ def test_a_component_of_next_to_nobody(away, low, high):
     x, (mean, whiten, log_det, log_weights) = _problem(40, 3, n=400, apart=10.0)
     mean = mean.copy()
     mean[2] += away
-    ours = compiled_expect.gaussian_e_step(x, mean, whiten, log_det, log_weights)
-    theirs = reference_expect.gaussian_e_step(x, mean, whiten, log_det, log_weights)
+    ours = native_gaussian.gaussian_e_step(x, mean, whiten, log_det, log_weights)
+    theirs = numpy_gaussian.gaussian_e_step(x, mean, whiten, log_det, log_weights)
     assert low < theirs[2][2] < high
     np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-9, atol=1e-17)
     if low:
@@ -364,7 +351,7 @@ def test_lines_between_means_that_are_nearly_equal_rule_nobody_out():
     mean = np.zeros((2, 40))
     mean[1, 0] = 2.7e-162  # its square is subnormal
     arguments = (x, mean, np.stack([np.eye(40)] * 2), np.zeros(2), np.log([0.5, 0.5]))
-    _close(compiled_expect.gaussian_e_step(*arguments), reference_expect.gaussian_e_step(*arguments))
+    _close(native_gaussian.gaussian_e_step(*arguments), numpy_gaussian.gaussian_e_step(*arguments))
 
 
 def test_what_is_remembered_of_components_is_not_taken_for_others():
@@ -372,12 +359,12 @@ def test_what_is_remembered_of_components_is_not_taken_for_others():
     x, (mean, whiten, log_det, log_weights) = _problem(3, 2)
     for array in (mean, whiten, log_det, log_weights):
         array.flags.writeable = False
-    first = compiled_expect.gaussian_e_step(x, mean, whiten, log_det, log_weights)
-    other = compiled_expect.gaussian_e_step(x, mean + 1.0, whiten, log_det, log_weights)
-    again = compiled_expect.gaussian_e_step(x, mean, whiten, log_det, log_weights)
+    first = native_gaussian.gaussian_e_step(x, mean, whiten, log_det, log_weights)
+    other = native_gaussian.gaussian_e_step(x, mean + 1.0, whiten, log_det, log_weights)
+    again = native_gaussian.gaussian_e_step(x, mean, whiten, log_det, log_weights)
     moving = mean.copy()
-    before = compiled_expect.gaussian_e_step(x, moving, whiten, log_det, log_weights)
+    before = native_gaussian.gaussian_e_step(x, moving, whiten, log_det, log_weights)
     moving += 1.0
-    after = compiled_expect.gaussian_e_step(x, moving, whiten, log_det, log_weights)
+    after = native_gaussian.gaussian_e_step(x, moving, whiten, log_det, log_weights)
     assert first[0] == again[0] == before[0]
     assert other[0] == after[0] != first[0]

@@ -8,9 +8,12 @@ import pytest
 from scipy.special import logsumexp
 
 from suffice import kernels
-from suffice.kernels import compiled, compiled_linear, reference, reference_linear
+from suffice.kernels.native import linear as native_linear
+from suffice.kernels.native import primitives as native_primitives
+from suffice.kernels.numpy import linear as numpy_linear
+from suffice.kernels.numpy import primitives as numpy_primitives
 
-TWINS = pytest.mark.parametrize("twin", [reference_linear, compiled_linear], ids=["reference", "compiled"])
+TWINS = pytest.mark.parametrize("twin", [numpy_linear, native_linear], ids=["reference", "compiled"])
 SHAPES = [(0, 2, 3), (1, 1, 1), (7, 3, 2), (241, 5, 9), (700, 1, 4), (1500, 10, 10), (900, 40, 33), (600, 17, 1)]
 KINDS = ["plain", "weights", "row log-weights", "float32", "column-major"]
 
@@ -57,8 +60,8 @@ def _mean_form(expected):
 @pytest.mark.parametrize(("n", "d", "k"), SHAPES)
 def test_normals_agree(n, d, k, kind):
     arguments = _rows(n, d, kind), *_normals(k, d), *_arguments(n, k, kind)
-    ours = compiled_linear.normal_e_step(*arguments)
-    _close(_mean_form(ours), _mean_form(reference_linear.normal_e_step(*arguments)))
+    ours = native_linear.normal_e_step(*arguments)
+    _close(_mean_form(ours), _mean_form(numpy_linear.normal_e_step(*arguments)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -69,7 +72,7 @@ def test_linear_families_agree(n, m, k, based, kind):
     base = rng.normal(size=n) if based else None
     log_weights, weights = _arguments(n, k, kind)
     arguments = _rows(n, m, kind), rng.normal(size=(k, m)), rng.normal(size=k), base, log_weights, weights
-    _close(compiled_linear.linear_e_step(*arguments), reference_linear.linear_e_step(*arguments))
+    _close(native_linear.linear_e_step(*arguments), numpy_linear.linear_e_step(*arguments))
 
 
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2"])
@@ -86,7 +89,7 @@ def test_tables_agree(n, d, k, n_levels, kind, dtype):
     if log_weights.ndim > 1:
         log_weights[:, 0] = -1.0
     arguments = levels, tables, log_weights, weights
-    _close(compiled_linear.table_e_step(*arguments), reference_linear.table_e_step(*arguments))
+    _close(native_linear.table_e_step(*arguments), numpy_linear.table_e_step(*arguments))
 
 
 @pytest.mark.parametrize("kind", ["plain", "weights", "float32", "column-major"])
@@ -94,7 +97,7 @@ def test_tables_agree(n, d, k, n_levels, kind, dtype):
 def test_nearest_agrees(n, d, k, kind):
     x, centres, (_, weights) = _rows(n, d, kind), _rows(k, d, "plain", seed=5), _arguments(n, k, kind)
     ours, theirs = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
-    _close(compiled_linear.nearest(x, centres, weights, ours), reference_linear.nearest(x, centres, weights, theirs))
+    _close(native_linear.nearest(x, centres, weights, ours), numpy_linear.nearest(x, centres, weights, theirs))
     np.testing.assert_array_equal(ours, theirs)
 
 
@@ -341,29 +344,10 @@ def test_passes_are_repeatable_and_hold_no_row_by_component_array(monkeypatch):
             assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True)), name
 
 
-@pytest.mark.parametrize("name", ["normal_e_step", "linear_e_step", "table_e_step", "nearest"])
-def test_the_work_decides_which_twin_runs(name, monkeypatch):
-    chosen = []
-    monkeypatch.delenv("SUFFICE_KERNELS", raising=False)
-    for twin in (reference_linear, compiled_linear):
-        monkeypatch.setattr(twin, name, lambda *_, twin=twin: chosen.append(twin))
-    x = np.ones((10, 4), int)
-    arguments = {
-        "normal_e_step": (np.ones((3, 4)), np.ones((3, 4)), np.zeros(3)),
-        "linear_e_step": (np.ones((3, 4)), np.zeros(3), None, np.zeros(3)),
-        "table_e_step": (np.zeros((3, 4, 2)), np.zeros(3)),
-        "nearest": (np.ones((3, 4)),),
-    }[name]
-    getattr(kernels, name)(x, *arguments)
-    getattr(kernels, name)(x, *arguments, work=kernels.LARGE_PASS // 3 + 1)
-    getattr(kernels, name)(x, *arguments, work=kernels.LARGE_PASS // 3 - 1)
-    assert chosen == [reference_linear, compiled_linear, reference_linear]
-
-
 def test_a_pass_is_what_its_parts_are():
     """Densities, softmax and weighted moments, one after the other, by other kernels."""
     x, (mean, std), log_weights = _rows(3000, 5, "plain"), _normals(4, 5), np.log(np.full(4, 0.25))
-    for twin, parts in ((reference_linear, reference), (compiled_linear, compiled)):
+    for twin, parts in ((numpy_linear, numpy_primitives), (native_linear, native_primitives)):
         value, entropy, r = _by_definition(parts.normal_log_prob(x, mean, std) + log_weights, None)
         weight, centre, shift, scatter = parts.moments(x, r)
         ours = twin.normal_e_step(x, mean, std, log_weights)
@@ -385,11 +369,11 @@ def test_few_centres_in_the_plane_have_their_rows(k, kind):
     x = x.astype(np.float32) if kind == "float32" else x
     if kind == "hole":
         x[777, 1] = np.nan
-        assert not np.isfinite(compiled_linear.nearest(x, centres)[0])
+        assert not np.isfinite(native_linear.nearest(x, centres)[0])
         return
     codes = np.zeros(len(x), np.int32)
-    known = compiled_linear.nearest(x, centres, codes=codes)
-    found = compiled_linear.nearest(x, centres)
+    known = native_linear.nearest(x, centres, codes=codes)
+    found = native_linear.nearest(x, centres)
     _close(found, known)
     np.testing.assert_array_equal(found[1], np.bincount(codes, minlength=k))
-    _close(found, reference_linear.nearest(x, centres))
+    _close(found, numpy_linear.nearest(x, centres))

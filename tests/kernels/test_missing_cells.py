@@ -5,10 +5,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from suffice.kernels import compiled_holes, reference_holes
-from suffice.kernels.reference_holes import inverse_of_lower
+from suffice.kernels.native import missing as native_missing
+from suffice.kernels.numpy import missing as numpy_missing
+from suffice.kernels.numpy.missing import inverse_of_lower
 
-TWINS = [reference_holes, compiled_holes]
+TWINS = [numpy_missing, native_missing]
 CASES = [(1, 1, 1), (1, 3, 2), (40, 2, 1), (700, 5, 3), (3000, 3, 2), (300, 12, 4), (120, 40, 2)]
 MISSING = 0.25
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from suffice.kernels import compiled_quadratic, reference_quadratic
-from suffice.kernels.reference_quadratic import triangle
+from suffice.kernels.native import quadratic as native_quadratic
+from suffice.kernels.numpy import quadratic as numpy_quadratic
+from suffice.kernels.numpy.quadratic import triangle
 
-TWINS = [reference_quadratic, compiled_quadratic]
+TWINS = [numpy_quadratic, native_quadratic]
 SIZES = [(40, 1, 1), (300, 2, 3), (700, 5, 4), (500, 10, 7), (331, 31, 2)]
 
 
@@ -50,7 +51,7 @@ def test_the_components_are_those_of_the_weighted_rows(twin, n, d, k):
 def test_a_pass_of_both_twins_is_its_definition(n, d, k, weighted):
     x, centre, scale, _, sums = problem(n, d, k, seed=1)
     w = np.random.default_rng(2).uniform(0.5, 3, n) if weighted else None
-    coefficients = step(reference_quadratic, sums, d, scale).coefficients
+    coefficients = step(numpy_quadratic, sums, d, scale).coefficients
     table = products(x, centre, scale)
     scores = table @ coefficients.T
     top = scores.max(axis=1, keepdims=True)

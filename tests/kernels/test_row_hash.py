@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from suffice import kernels
-from suffice.kernels import compiled, reference
+from suffice.kernels.native import primitives as native_primitives
+from suffice.kernels.numpy import primitives as numpy_primitives
 
 MASK = 2**64 - 1
-TWINS = pytest.mark.parametrize("twin", [reference, compiled], ids=["reference", "compiled"])
+TWINS = pytest.mark.parametrize("twin", [numpy_primitives, native_primitives], ids=["reference", "compiled"])
 
 
 def _mix(z):
@@ -64,10 +64,6 @@ def test_the_bits_are_even(twin):
     assert (np.abs(share - 0.5) < 5 * 0.5 / np.sqrt(20_000)).all()
 
 
-def test_large_work_takes_the_compiled_twin_and_hashes_alike(monkeypatch):
+def test_the_twins_hash_alike():
     x = np.random.default_rng(2).normal(size=(1000, 3))
-    monkeypatch.delenv("SUFFICE_KERNELS", raising=False)
-    small = kernels.row_hash(x, 5)
-    np.testing.assert_array_equal(kernels.row_hash(x, 5, work=kernels.LARGE), small)
-    monkeypatch.setattr(compiled, "row_hash", lambda *_: "compiled")
-    assert kernels.row_hash(x, 5, work=kernels.LARGE) == "compiled"
+    np.testing.assert_array_equal(native_primitives.row_hash(x, 5), numpy_primitives.row_hash(x, 5))

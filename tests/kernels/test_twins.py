@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from suffice.kernels import compiled, reference
+from suffice.kernels.native import primitives as native_primitives
+from suffice.kernels.numpy import primitives as numpy_primitives
 
 SEED = 20
 MEMBERS = 4
@@ -78,7 +79,7 @@ def test_moments(shape, layout, share, holes):
     x = _rows(*shape)
     x = LAYOUTS[layout](_holes(x) if holes else x)
     arguments = _share(share, len(x))
-    _same_moments(compiled.moments(x, **arguments), reference.moments(x, **arguments))
+    _same_moments(native_primitives.moments(x, **arguments), numpy_primitives.moments(x, **arguments))
 
 
 @pytest.mark.parametrize("share", SHARES)
@@ -86,8 +87,8 @@ def test_moments(shape, layout, share, holes):
 def test_scatter(shape, layout, share):
     x = LAYOUTS[layout](_rows(*shape))
     arguments = _share(share, len(x))
-    ours = compiled.scatter(x, **arguments)
-    _same_moments(ours, reference.scatter(x, **arguments))
+    ours = native_primitives.scatter(x, **arguments)
+    _same_moments(ours, numpy_primitives.scatter(x, **arguments))
     assert (ours[3] == ours[3].swapaxes(1, 2)).all()
 
 
@@ -96,17 +97,17 @@ def test_scatter(shape, layout, share):
 def test_shared_scatter(shape, layout, share):
     x = LAYOUTS[layout](_rows(*shape))
     arguments = _share(share, len(x))
-    ours, whole = compiled.shared_scatter(x, **arguments), reference.scatter(x, **arguments)
+    ours, whole = native_primitives.shared_scatter(x, **arguments), numpy_primitives.scatter(x, **arguments)
     _same_moments((*ours[:3], whole[3]), whole)
     _close(ours[3], whole[3].sum(axis=0, keepdims=True))
-    _close(ours[3], reference.shared_scatter(x, **arguments)[3])
+    _close(ours[3], numpy_primitives.shared_scatter(x, **arguments)[3])
 
 
 def test_shared_scatter_of_far_components_keeps_its_digits():
     rows, codes = _rows(4000, 3), np.arange(4000) % 3
     far = np.array([0.0, 1e6, -1e9])[codes, None]
-    moved = compiled.shared_scatter(rows + far, codes=codes, n_components=3)[3]
-    exact = compiled.scatter((rows + far) - far, codes=codes, n_components=3)[3].sum(axis=0, keepdims=True)
+    moved = native_primitives.shared_scatter(rows + far, codes=codes, n_components=3)[3]
+    exact = native_primitives.scatter((rows + far) - far, codes=codes, n_components=3)[3].sum(axis=0, keepdims=True)
     np.testing.assert_allclose(moved, exact, rtol=0, atol=1e-6 * exact.max())
 
 
@@ -115,7 +116,7 @@ def test_shared_scatter_of_far_components_keeps_its_digits():
 def test_sums(shape, layout, share):
     x = LAYOUTS[layout](_rows(*shape))
     arguments = _share(share, len(x))
-    _close(compiled.sums(x, **arguments), reference.sums(x, **arguments))
+    _close(native_primitives.sums(x, **arguments), numpy_primitives.sums(x, **arguments))
 
 
 @pytest.mark.parametrize("holes", [False, True], ids=["complete", "holes"])
@@ -125,7 +126,7 @@ def test_extremes(shape, layout, share, holes):
     x = _rows(*shape)
     x = LAYOUTS[layout](_holes(x) if holes else x)
     arguments = _share(share, len(x))
-    ours, theirs = compiled.extremes(x, **arguments), reference.extremes(x, **arguments)
+    ours, theirs = native_primitives.extremes(x, **arguments), numpy_primitives.extremes(x, **arguments)
     _close(ours[0], theirs[0])
     np.testing.assert_array_equal(ours[1:], theirs[1:])
 
@@ -136,7 +137,7 @@ def test_extremes(shape, layout, share, holes):
 def test_counts(shape, share, dtype):
     levels = np.random.default_rng(SEED).integers(-1, 7, shape).astype(dtype)
     arguments = _share(share, len(levels))
-    _close(compiled.counts(levels, 6, **arguments), reference.counts(levels, 6, **arguments))
+    _close(native_primitives.counts(levels, 6, **arguments), numpy_primitives.counts(levels, 6, **arguments))
 
 
 @pytest.mark.parametrize("levels", [1, 7, 8, 9, 16, 17])
@@ -146,9 +147,9 @@ def test_counts_of_many_rows_of_one_level(n, levels):
     rows = np.full((n, 3), levels - 1)
     rows[:, 1] = np.random.default_rng(n).integers(-70, 70, n)
     codes = np.zeros(n, np.intp)
-    expected = reference.counts(rows, levels, codes=codes, n_components=2)
+    expected = numpy_primitives.counts(rows, levels, codes=codes, n_components=2)
     assert expected[0, 0, -1] == n
-    np.testing.assert_array_equal(compiled.counts(rows, levels, codes=codes, n_components=2), expected)
+    np.testing.assert_array_equal(native_primitives.counts(rows, levels, codes=codes, n_components=2), expected)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i4", "i8", "u8"])
@@ -156,11 +157,15 @@ def test_counts_of_many_rows_of_one_level(n, levels):
 def test_ranges(n, dtype):
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     x = np.random.default_rng(n).integers(max(low, -50), min(high, 90), n).astype(dtype)
-    assert compiled.integer_range(x) == reference.integer_range(x) == ((x.min(), x.max()) if n else (0, -1))
+    assert (
+        native_primitives.integer_range(x)
+        == numpy_primitives.integer_range(x)
+        == ((x.min(), x.max()) if n else (0, -1))
+    )
     for start, stop in [(0, 20), (max(low, -30), 100), (3, 3)]:
         expected = [(x == value).sum() for value in range(start, stop + 1)]
-        assert compiled.count_range(x, start, stop).tolist() == expected
-        assert reference.count_range(x, start, stop).tolist() == expected
+        assert native_primitives.count_range(x, start, stop).tolist() == expected
+        assert numpy_primitives.count_range(x, start, stop).tolist() == expected
 
 
 @pytest.mark.parametrize("holes", [False, True], ids=["complete", "holes"])
@@ -169,7 +174,7 @@ def test_normal_log_prob(shape, layout, holes):
     x = _rows(*shape)
     x = LAYOUTS[layout](_holes(x) if holes else x)
     mean, std = _rows(MEMBERS, shape[1], seed=1), np.exp(_rows(MEMBERS, shape[1], seed=2) / 100)
-    _close(compiled.normal_log_prob(x, mean, std), reference.normal_log_prob(x, mean, std))
+    _close(native_primitives.normal_log_prob(x, mean, std), numpy_primitives.normal_log_prob(x, mean, std))
 
 
 @pytest.mark.parametrize(("shape", "layout"), CASES)
@@ -178,10 +183,13 @@ def test_gaussian_log_prob(shape, layout):
     rng = np.random.default_rng(3)
     mean, whiten = rng.normal(size=(3, shape[1])), np.tril(rng.normal(size=(3, shape[1], shape[1])))
     log_det = rng.normal(size=3)
-    _close(compiled.gaussian_log_prob(x, mean, whiten, log_det), reference.gaussian_log_prob(x, mean, whiten, log_det))
+    _close(
+        native_primitives.gaussian_log_prob(x, mean, whiten, log_det),
+        numpy_primitives.gaussian_log_prob(x, mean, whiten, log_det),
+    )
 
 
-@pytest.mark.parametrize("twin", [reference, compiled])
+@pytest.mark.parametrize("twin", [numpy_primitives, native_primitives])
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 def test_infinite_cells_show_in_the_result(twin, share, value):

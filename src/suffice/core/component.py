@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from suffice import kernels
 from suffice.core import responsibilities
 from suffice.core.column_blocks import Part
 from suffice.core.conjugate import Variational
 from suffice.core.learner import Learner
 from suffice.errors import ParameterError
-from suffice.kernels import choosing
 from suffice.numerics.low_rank import replace
 from suffice.statistics.separation import Separation
 from suffice.types import Array
@@ -42,7 +42,7 @@ class Component(Learner):
 
     def best(self, x: Any, log_weights: Array) -> Array:
         """The component of the highest score log π + log p(x) for each row of a block, (n,); −1 where all are −inf."""
-        return choosing.chosen(self.relative_density(x) + log_weights)
+        return kernels.chosen(self.relative_density(x) + log_weights)
 
     def in_cells(self, x: Any) -> Part | None:
         """A block of rows whose log-density is a sum over cells, as one loop for columns of many kinds takes it."""

@@ -14,7 +14,6 @@ from suffice.core.distribution import REGISTRY
 from suffice.core.formulas import Formulas
 from suffice.engines import local
 from suffice.errors import DataError
-from suffice.numerics.low_rank import replace
 from suffice.statistics.sums import Additive
 from suffice.statistics.weights import Weights
 from suffice.tables.column_names import with_all_columns
@@ -110,7 +109,7 @@ class Learner(Formulas):
             count = prepared.n_components
             msg = f"weights name {count} components, but the stack has {stack.n_components}; give each a column."
             raise DataError(msg)
-        return self.tag_family(model.gather_rows(rows, replace(prepared, work=prod(np.shape(rows)))))
+        return self.tag_family(model.gather_rows(rows, prepared))
 
     def gather_rows(self, rows: Any, weights: Weights) -> Any:
         """Statistics of rows and weights that were read and checked before; threads share their slices."""

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from suffice import kernels
 from suffice.errors import UnsupportedError
-from suffice.kernels import choosing
 from suffice.statistics.sums import Additive, checked_factor, refuse_negative, same_kind
 from suffice.statistics.weights import Weights
 from suffice.types import Array
@@ -38,7 +38,7 @@ class Responsibilities(NamedTuple):
 
 def normalize(scores: Array) -> Responsibilities:
     """Normalise scores (n, k) = log π + log p(x | component); a row that no component can have made belongs to none."""
-    return Responsibilities(*choosing.shares(scores))
+    return Responsibilities(*kernels.shares(scores))
 
 
 def plus(scores: Any, log_weights: Array) -> Array:

@@ -22,7 +22,6 @@ from suffice.distributions.label_posterior import LabelPosterior
 from suffice.distributions.levels import Levelled
 from suffice.distributions.weak_priors import shared_row
 from suffice.errors import DataError, ParameterError, SufficeWarning, UnsupportedError
-from suffice.kernels import choosing
 from suffice.numerics.lazy import special
 from suffice.statistics.sums import Counts, share
 from suffice.statistics.weights import Weights
@@ -118,8 +117,8 @@ class Categorical(Levelled):
         if not isinstance(x, Whole):
             if price.any():
                 return super().best(x, log_weights)
-            return choosing.table_best(x.among(self.named), tables, log_weights)[0]
-        codes, unknown = choosing.table_best(x.matrix, tables, log_weights, price)
+            return kernels.table_best(x.among(self.named), tables, log_weights)[0]
+        codes, unknown = kernels.table_best(x.matrix, tables, log_weights, price)
         if unknown:
             x.refuse_negative()
         if unknown and not price.all():

@@ -1,7 +1,7 @@
 """Rows of which some cells are missing, where columns vary together: what the seen cells tell of the others.
 
 Rows are grouped by which cells they have: given those, what is expected of the others depends on the group alone. The
-arithmetic is the kernels' (`kernels.reference_holes` defines it); here rows are sorted for it, once for many passes
+arithmetic is the kernels' (`kernels.numpy.missing` defines it); here rows are sorted for it, once for many passes
 where they are `Staged`.
 """
 
@@ -17,7 +17,7 @@ from suffice import kernels
 from suffice.core.responsibilities import EStep
 from suffice.distributions.floors import HALF_LOG_TAU
 from suffice.engines.once import cached_property
-from suffice.kernels.reference_holes import HoledMoments, Told, applied, away, parts
+from suffice.kernels.numpy.missing import HoledMoments, Told, applied, away, parts
 from suffice.numerics.low_rank import compact
 from suffice.statistics.moments import Moments, Scatter
 from suffice.statistics.weights import Weights
@@ -191,7 +191,7 @@ def gather(split: Split, w: Weights, mean: Array, cov: Array, *, pooled: bool) -
     ``w`` are the weights of these rows, in their order. ``pooled`` keeps one scatter for all components together.
     """
     data = split.cells, *split.patterns.arguments
-    found = kernels.holed_scatter(*data, mean, cov, w.values, w.codes, work=w.work)
+    found = kernels.holed_scatter(*data, mean, cov, w.values, w.codes)
     return _scatter(found, split.patterns, mean, pooled=pooled)
 
 

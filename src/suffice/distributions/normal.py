@@ -17,7 +17,6 @@ from suffice.distributions.floors import HALF_LOG_TAU, spread_floor, wide_floor
 from suffice.distributions.normal_inverse_gamma import NormalInverseGamma
 from suffice.distributions.weak_priors import MEAN_ROWS, ROWS
 from suffice.errors import ParameterError, UnsupportedError
-from suffice.kernels import choosing
 from suffice.messages import Cell
 from suffice.numerics.lazy import special
 from suffice.numerics.special import ratio_excess
@@ -87,7 +86,7 @@ class Normal(ExponentialFamily):
         return kernels.normal_log_prob(x, self.mean, self.std)
 
     def best(self, x: Array, log_weights: Array) -> Array:
-        return choosing.normal_best(x, self.mean, self.std, log_weights)
+        return kernels.normal_best(x, self.mean, self.std, log_weights)
 
     def e_step(self, x: Array, log_weights: Array, weights: Array | None = None) -> EStep:
         found = kernels.normal_e_step(x, self.mean, self.std, log_weights, weights)

@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from suffice import kernels
 from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.parameters import Domain
 from suffice.core.responsibilities import EStep
 from suffice.distributions.bernoulli import Bernoulli
 from suffice.distributions.multinomial import Multinomial
-from suffice.kernels import choosing
 from suffice.statistics.sums import Sums
 from suffice.statistics.weights import Weights
 from suffice.tables.sketch import blank, points
@@ -145,7 +145,7 @@ class Flags(SparseSums, Bernoulli, register=False):
     def gather(self, x: Any, w: Weights) -> Any:
         if not isinstance(x, Above):
             return super().gather(x, w)
-        total, seen = choosing.above_sums(x.matrix, x.threshold, **w.arguments)
+        total, seen = kernels.above_sums(x.matrix, x.threshold, **w.arguments)
         return Sums(seen, np.zeros(seen.shape), total)
 
     def gather_width(self, rows: Any) -> int:
@@ -158,7 +158,7 @@ class Flags(SparseSums, Bernoulli, register=False):
         eta, partition = np.asarray(self.natural()), np.asarray(self.log_partition())
         if not isinstance(x, Above) or not (np.isfinite(eta).all() and np.isfinite(partition).all()):
             return super().best(x, log_weights)
-        return choosing.above_best(x.matrix, x.threshold, eta, partition, log_weights)
+        return kernels.above_best(x.matrix, x.threshold, eta, partition, log_weights)
 
     def e_step(self, x: Any, log_weights: Array, weights: Array | None = None) -> EStep:
         return super().e_step(x.flags if isinstance(x, Above) else x, log_weights, weights)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from suffice.statistics.weights import Weights
 from suffice.tables.streams import read
@@ -42,9 +39,8 @@ class TrainingData:
     def __init__(
         self, rows: Any, weights: Any = None, prior: Any = None, log_prior: Callable[[Any], float] | None = None
     ) -> None:
-        checked = Weights.of(weights, len(rows))
         self.rows, self.prior, self.log_prior = rows, prior, log_prior
-        self.weights = checked if checked.work is not None else replace(checked, work=prod(np.shape(rows)))
+        self.weights = Weights.of(weights, len(rows))
         self.unit = self.weights.unit
         self._stepped: tuple[Any, Any] = (None, None)
 

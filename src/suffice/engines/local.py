@@ -16,7 +16,6 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice import kernels
 from suffice.engines import blas
 from suffice.errors import ParameterError
 
@@ -68,15 +67,14 @@ def reduce(gather: Callable[[slice], S], n: int, width: int, effort: int = 0) ->
     """Sum of ``gather(rows)`` over the slices of ``n`` rows, added as a binary tree over the slices."""
     slices = partition(n, width, effort)
     if len(slices) == 1:
-        with kernels.job(n * width):
-            return gather(slices[0])
-    return total(lambda index: gather(slices[index]), len(slices), n * width)
+        return gather(slices[0])
+    return total(lambda index: gather(slices[index]), len(slices))
 
 
-def total(gather: Callable[[int], S], count: int, work: int) -> S:
-    """Sum of gather(0) … gather(count − 1), added as a binary tree over them; ``work`` is the number of all cells."""
+def total(gather: Callable[[int], S], count: int) -> S:
+    """Sum of gather(0) … gather(count − 1), added as a binary tree over them."""
     tree: _Tree[S] = _Tree(count)
-    _each(lambda index: tree.add(index, gather(index)), count, work)
+    _each(lambda index: tree.add(index, gather(index)), count)
     return tree.total
 
 
@@ -96,7 +94,7 @@ def fill(compute: Callable[[slice], NDArray[Any]], n: int, width: int, effort: i
                 whole.append(np.empty((n, *part.shape[1:]), part.dtype))
         whole[0][slices[index]] = part
 
-    _each(write, len(slices), n * width)
+    _each(write, len(slices))
     return whole[0]
 
 
@@ -134,23 +132,21 @@ _helpers: list[threading.Thread] = []
 _offers: SimpleQueue[_Job | None] = SimpleQueue()
 
 
-def _each(task: Callable[[int], None], count: int, work: int) -> None:
+def _each(task: Callable[[int], None], count: int) -> None:
     """Run task(0) … task(count − 1), begun in this order; of those that fail the first raises, and no more are begun.
 
     The calling thread works too: busy helpers may slow it down, but cannot block it.
     """
     if count == 1:
-        with kernels.job(work):
-            task(0)
+        task(0)
         return
     helpers = 0 if getattr(_local, "nested", False) else min(threads(), count) - 1
     with blas.one_thread():
         if helpers == 0:
-            with kernels.job(work):
-                for index in range(count):
-                    task(index)
+            for index in range(count):
+                task(index)
             return
-        job, _local.nested = _Job(task, count, work), True
+        job, _local.nested = _Job(task, count), True
         try:
             _offer(job, helpers)
             job.run(Exception)
@@ -164,8 +160,8 @@ def _each(task: Callable[[int], None], count: int, work: int) -> None:
 class _Job:
     """Tasks that the caller and its helpers take in turns."""
 
-    def __init__(self, task: Callable[[int], None], count: int, work: int) -> None:
-        self.task, self.work = task, work
+    def __init__(self, task: Callable[[int], None], count: int) -> None:
+        self.task = task
         self.turns, self.closed = iter(range(count)), False
         self.failures: dict[int, BaseException] = {}
         self.lock, self.helping = threading.Lock(), 0
@@ -174,16 +170,15 @@ class _Job:
 
     def run(self, caught: type[BaseException]) -> None:
         """Take turns until there are no more, or one fails."""
-        with kernels.job(self.work):
-            while not self.failures:
-                with self.lock:
-                    index = next(self.turns, None)
-                if index is None:
-                    return
-                try:
-                    self.task(index)
-                except caught as failure:
-                    self.failures[index] = failure
+        while not self.failures:
+            with self.lock:
+                index = next(self.turns, None)
+            if index is None:
+                return
+            try:
+                self.task(index)
+            except caught as failure:
+                self.failures[index] = failure
 
     def help(self) -> None:
         """Take turns, unless the caller has closed."""

@@ -12,10 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from suffice import kernels
 from suffice.core.responsibilities import Joint, normalize, plus
 from suffice.engines import local
 from suffice.engines.once import cached_property
-from suffice.kernels import choosing
 from suffice.models.mixture import Mixture
 from suffice.statistics.sums import picked
 from suffice.statistics.weights import Weights
@@ -70,7 +70,7 @@ class VariationalMixture(Mixture, register=False):
         return self.scores(x)
 
     def best_of(self, x: Any) -> Array:
-        return choosing.chosen(self.scores(x))
+        return kernels.chosen(self.scores(x))
 
     def gather(self, x: Any, w: Weights) -> Joint:
         found = self.components.e_step(x, self._base(x), w.of_component(0).values)

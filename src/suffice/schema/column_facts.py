@@ -50,9 +50,7 @@ def _look_at(source: Source, names: tuple[Any, ...], weighting: _RowWeights, hin
     hints = dict.fromkeys(names, hint)
     if not pieces:
         return {name: Glance() for name in names}
-    return local.total(
-        lambda index: _Columns.of(pieces[index], weighting, hints), len(pieces), len(source) * len(names)
-    ).each
+    return local.total(lambda index: _Columns.of(pieces[index], weighting, hints), len(pieces)).each
 
 
 @dataclass(frozen=True)

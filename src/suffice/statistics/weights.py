@@ -47,7 +47,6 @@ class Weights:
     codes: Array | None = None
     n_components: int = 1
     offset: int = 0
-    work: int | None = None
 
     @classmethod
     def of(cls, weights: Any, length: int) -> Weights:
@@ -98,7 +97,7 @@ class Weights:
     @property
     def arguments(self) -> dict[str, Any]:
         """What the kernels take."""
-        return {"weights": self.values, "codes": self.codes, "n_components": self.n_components, "work": self.work}
+        return {"weights": self.values, "codes": self.codes, "n_components": self.n_components}
 
     def per_row(self) -> Array:
         """The largest weight that any component gives to each row: 0 means that the row counts for nobody."""
@@ -138,7 +137,7 @@ class Weights:
     def _totals(self) -> Array:
         if self.codes is not None:
             if self.values is None:
-                return kernels.count_range(self.codes, 0, self.n_components - 1, work=self.work).astype(float)
+                return kernels.count_range(self.codes, 0, self.n_components - 1).astype(float)
             owned = self.codes >= 0
             return np.bincount(self.codes[owned], self.values[owned], self.n_components)
         if self.values is None:

@@ -44,8 +44,7 @@ class Column:
     def tally(self) -> Array:
         """How often each label of the vocabulary occurs."""
         last = self.low + len(self.vocabulary) - 1
-        n = len(self.codes)
-        return local.reduce(lambda part: kernels.count_range(self.codes[part], self.low, last, work=n), n, 1)
+        return local.reduce(lambda part: kernels.count_range(self.codes[part], self.low, last), len(self.codes), 1)
 
     @property
     def seen(self) -> tuple[Any, ...]:
@@ -199,7 +198,7 @@ def _column(values: Array, owner: str, column: int, columns: int) -> Column:
         return Column(values.view(np.uint8), 0, (False, True))
     if values.dtype.kind in "iu":
         n, guess = len(values), kernels.integer_range(values[:RANGE])
-        spread = local.reduce(lambda part: _Spread.of(values[part], guess, n), n, 1)
+        spread = local.reduce(lambda part: _Spread.of(values[part], guess), n, 1)
         if spread.count is not None:
             whole = Column(values, spread.low, tuple(range(spread.low, spread.low + len(spread.count))))
             whole.__dict__["tally"] = spread.count
@@ -217,14 +216,14 @@ class _Spread:
     count: Array | None
 
     @classmethod
-    def of(cls, values: Array, guess: tuple[int, int], work: int) -> _Spread:
+    def of(cls, values: Array, guess: tuple[int, int]) -> _Spread:
         """Count a slice within the range that the first rows have; where that falls short, within its own."""
         low, high = guess
-        count = kernels.count_range(values, low, high, work=work) if high - low < RANGE else None
+        count = kernels.count_range(values, low, high) if high - low < RANGE else None
         if count is None or count.sum() == len(values):
             return cls(low, count)
         low, high = kernels.integer_range(values)
-        return cls(low, kernels.count_range(values, low, high, work=work) if high - low < RANGE else None)
+        return cls(low, kernels.count_range(values, low, high) if high - low < RANGE else None)
 
     def __add__(self, other: _Spread) -> _Spread:
         if self.count is None or other.count is None:

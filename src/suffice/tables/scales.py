@@ -89,8 +89,7 @@ def scale_of(rows: Rows, weights: Weights) -> Any:
 
     if not isinstance(rows, Streamed) and len(rows) * _width(rows) <= local.SLICE_CELLS:
         return scale_of_moments(gather(slice(0, len(rows))).value)
-    with kernels.job(len(rows) * _width(rows)):
-        return scale_of_moments(local.reduce(gather, len(rows), _width(rows)).value)
+    return scale_of_moments(local.reduce(gather, len(rows), _width(rows)).value)
 
 
 def _width(rows: Rows) -> int:

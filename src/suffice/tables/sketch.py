@@ -57,8 +57,7 @@ def sketch(rows: Rows, weights: Weights, size: int, seed: int, scale: Any = None
     scale = scale_of(rows, weights) if scale is None and len(rows) else scale
     for begin in range(0, len(rows), STEP):
         part = slice(begin, begin + STEP)
-        with kernels.job(_cells(rows)):
-            hashes = _order(rows[part], scale, seed)
+        hashes = _order(rows[part], scale, seed)
         w = weights[part].of_component(0).values
         kept = np.ones(len(hashes), bool) if w is None else w > 0
         if len(found.hashes) == size:
@@ -156,8 +155,7 @@ def fingerprint(rows: Rows, weights: Weights) -> int:
     every, total = 1 + len(rows) * max(width, 1) // FINGERPRINT, 0
     for begin in range(0, len(rows), STEP * every):
         index = np.arange(begin, min(begin + STEP * every, len(rows)), every)
-        with kernels.job(len(rows) * width):
-            hashes = row_hash(take_rows(rows, index), 0)
+        hashes = row_hash(take_rows(rows, index), 0)
         if weights.values is not None:
             hashes = hashes ^ kernels.row_hash(weights.values[index].reshape(len(index), -1), 1)
         total += int((hashes * (2 * index + 1).astype(np.uint64)).sum())  # the order counts

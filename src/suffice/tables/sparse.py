@@ -9,7 +9,6 @@ import numpy as np
 
 from suffice import kernels
 from suffice.errors import DataError
-from suffice.kernels import choosing
 from suffice.messages import Cell
 from suffice.statistics.weights import Weights
 from suffice.types import Array
@@ -96,7 +95,7 @@ class Sparse:
 
     def best(self, slopes: Array, log_weights: Array) -> Array:
         """The component of the highest X · slopes + log_weights of each row, (n,)."""
-        return choosing.sparse_best(self.values, self.places, self.ends, slopes, log_weights)
+        return kernels.sparse_best(self.values, self.places, self.ends, slopes, log_weights)
 
     def scores(self, slopes: Array) -> Array:
         """X · slopes of each component, (n, k), slopes (k, width)."""

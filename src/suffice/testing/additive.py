@@ -218,7 +218,7 @@ def blocks_change_nothing(dist: Any, rng: np.random.Generator) -> None:
     close(alone_scores, scores, 1e-12, "log_prob by blocks of 16 rows")
 
 
-@law("reference and compiled kernels agree", "kernels/compiled.py")
+@law("reference and compiled kernels agree", "kernels/native")
 def kernels_agree(dist: Any, rng: np.random.Generator) -> None:
     """The native twins answer as the NumPy definitions do."""
     x = rows_of(dist, rng, 400)

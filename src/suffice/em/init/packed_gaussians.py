@@ -18,8 +18,8 @@ from suffice.em.linear_statistics import from_raw, pilot, raw
 from suffice.em.loop import EMResult
 from suffice.engines.once import cached_property
 from suffice.errors import SufficeError
-from suffice.kernels.reference import LOG_2PI
-from suffice.kernels.reference_quadratic import LOST, MANY_COLUMNS, SEEN, coefficients_of, triangle
+from suffice.kernels.numpy.primitives import LOG_2PI
+from suffice.kernels.numpy.quadratic import LOST, MANY_COLUMNS, SEEN, coefficients_of, triangle
 from suffice.statistics.moments import Scatter
 from suffice.statistics.sums import share
 from suffice.statistics.weights import Weights

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from suffice import kernels
 from suffice.em.init.packed_gaussians import LostError, PackedRows
 from suffice.em.loop import EMResult, run_em
 from suffice.em.training import TrainingData
@@ -47,8 +46,7 @@ class ShortRuns:
         return self.run_em(tag_assignments(self.model, self.small, held, rng), passes, tol, accelerate=accelerate)
 
     def _on(self, track: PackedRows, first: Any, passes: int, tol: float, accelerate: bool) -> EMResult:  # noqa: FBT001
-        with kernels.job(self.rows.size):
-            path = run_em(first, self.data, max_iter=passes, tol=tol, accelerate=accelerate, brief=True)
+        path = run_em(first, self.data, max_iter=passes, tol=tol, accelerate=accelerate, brief=True)
         return track.off(path)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from suffice import kernels
 from suffice.core.distribution import Distribution
 from suffice.core.likelihood import log_likelihood_of_rows
 from suffice.core.responsibilities import normalize
@@ -227,7 +226,7 @@ def _from_subsample(
     if len(small) <= model.n and model.n > 1:
         text = f"{model.n} components, but only {count(len(small), 'distinct row')}: too few to tell what is a cluster."
         notes = (Alert("few rows", text),)
-    with blas.one_thread(), kernels.job(int(np.prod(np.shape(rows)))):  # what the fit will load serves its starts too
+    with blas.one_thread():
         trusted = without_leverage(small, w) if sampled and model.components.is_quadratic else w
         found = _tried(model, ShortRuns(model, small, w, prior), trusted, rng, how)
     return (for_all(found, rows, weights, small, w) if len(small) < len(rows) else found), notes

@@ -1,4 +1,4 @@
-"""Native twins of `reference_linear`: same names, same signatures, same answers but for the last bits."""
+"""Native twins of `kernels.numpy.linear`: same names, same signatures, same answers but for the last bits."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from suffice.kernels.compiled import CHUNK_CELLS, FLOATS, _plain
-from suffice.kernels.compiled import _chunks as _row_chunks
-from suffice.kernels.compiled_cells import centred, columns_e_step, lost, normals
 from suffice.kernels.native import kernel, lanes
-from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
-from suffice.kernels.reference_linear import Expected, Nearest, NormalExpected
+from suffice.kernels.native.mixed_columns import centred, columns_e_step, lost, normals
+from suffice.kernels.native.primitives import CHUNK_CELLS, FLOATS, _plain
+from suffice.kernels.native.primitives import _chunks as _row_chunks
+from suffice.kernels.numpy import linear as numpy_linear
+from suffice.kernels.numpy.linear import Expected, Nearest, NormalExpected
+from suffice.kernels.numpy.primitives import LOG_2PI, Array, Integers, Real
 
 _normal = kernel("normal", "real n n f64 f64 f64 f64 f64 f64 n f64 f64")
 _linear = kernel("linear", "real n n f64 f64 f64 f64 f64 n f64 f64")
@@ -21,6 +22,7 @@ _tables = kernel("tables", "level n n f64 f64 f64 f64 n n n f64 f64")
 _nearest = kernel("nearest", "real n n f64 f64 n f64 f64 i32 -> r")
 FAR = 1e4  # standard deviations from the pilot to a mean: z keeps 12 digits
 TABLE_BYTES = 3 << 13  # what is looked up all the time stays in the nearest cache
+WIDE = 1024  # columns: longer rows fill a core's cache by themselves, and NumPy's loops along them are as fast
 LEVELS = (np.int32, np.int8, np.int16, np.int64)
 
 
@@ -87,6 +89,8 @@ def table_e_step(levels: Integers, tables: Array, log_weights: Array, weights: A
 def nearest(x: Real, centres: Array, weights: Array | None = None, codes: NDArray[np.int32] | None = None) -> Nearest:
     """Inertia Σ w ‖x − c‖² to the nearest centre, weight (k,) and Σ w (x − c) (k, d), c the row's own centre."""
     (k, d), start, inertia = centres.shape, 0, 0.0
+    if d > WIDE:
+        return numpy_linear.nearest(x, centres, weights, codes)
     places, weight, total = _plain(centres), np.zeros(k), np.zeros((k, d))
     for rows, w, _ in _row_chunks(x, weights, None):
         out = None if codes is None else codes[start : start + len(rows)]

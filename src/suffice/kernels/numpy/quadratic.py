@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
-from suffice.kernels.reference_expect import softmax
+from suffice.kernels.numpy.gaussian import softmax
+from suffice.kernels.numpy.primitives import LOG_2PI, Array, Integers, Real
 
 LOST = 1e6  # the largest growth of rounding errors: components a thousand standard deviations from the pilot
 MANY_COLUMNS = 32  # from here on products of features would not stay in the cache

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels import reference
-from suffice.kernels.reference import FADED, Array, Integers, Real
+from suffice.kernels.numpy import primitives as numpy_primitives
+from suffice.kernels.numpy.primitives import FADED, Array, Integers, Real
 
 Codes = NDArray[np.intp]
 
@@ -47,7 +47,7 @@ def shares(scores: Array) -> tuple[Array, Array, Array]:
 
 def normal_best(x: Real, mean: Array, std: Array, log_weights: Array) -> Codes:
     """Under k products of d normals, mean and std (k, d); a NaN cell counts for nobody."""
-    return chosen(reference.normal_log_prob(x, mean, std) + log_weights)
+    return chosen(numpy_primitives.normal_log_prob(x, mean, std) + log_weights)
 
 
 def table_best(levels: Integers, tables: Array, log_weights: Array, unseen: Array | None = None) -> tuple[Codes, int]:
@@ -69,7 +69,7 @@ def table_best(levels: Integers, tables: Array, log_weights: Array, unseen: Arra
 
 def sparse_best(values: Array, places: Integers, ends: Integers, slopes: Array, log_weights: Array) -> Codes:
     """With scores X · slopes of compressed rows, slopes (k, width)."""
-    return chosen(reference.sparse_scores(values, places, ends, slopes) + log_weights)
+    return chosen(numpy_primitives.sparse_scores(values, places, ends, slopes) + log_weights)
 
 
 def above_best(x: Real, threshold: float, slopes: Array, offset: Array, log_weights: Array) -> Codes:
@@ -88,4 +88,4 @@ def above_sums(
     """Σ w of the cells above the threshold, and of those that are not NaN, both (k, d)."""
     arguments: tuple[Any, ...] = (weights, codes, n_components)
     flags, seen = (x > threshold).astype(np.float64), (~np.isnan(x)).astype(np.float64)
-    return reference.sums(flags, *arguments), reference.sums(seen, *arguments)
+    return numpy_primitives.sums(flags, *arguments), numpy_primitives.sums(seen, *arguments)

@@ -16,9 +16,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from suffice.kernels import reference
-from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
-from suffice.kernels.reference_expect import softmax
+from suffice.kernels.numpy import primitives as numpy_primitives
+from suffice.kernels.numpy.gaussian import softmax
+from suffice.kernels.numpy.primitives import LOG_2PI, Array, Integers, Real
 
 TOGETHER = 1 << 18  # numbers of a stack of matrices: 2 MB
 MANY = 64  # rows of a pattern that are worth a call of their own
@@ -198,7 +198,7 @@ def _scatter(
         held = weights[:, j] if weights.ndim > 1 else weights
         held = held if codes is None else np.where(codes == j, held, 0.0)
         by_pattern[:, j] = np.add.reduceat(held, starts[:-1])
-        weight, centre, shift, scatter = reference.scatter(applied(fill[:, m], away(x, own), starts), held)
+        weight, centre, shift, scatter = numpy_primitives.scatter(applied(fill[:, m], away(x, own), starts), held)
         found.append((weight, centre + shift, scatter + np.tensordot(by_pattern[:, j], rest[:, m], 1)))
     weight, shift, scatter = (np.concatenate(one) for one in zip(*found, strict=True))
     return weight, shift, scatter, (by_pattern * known.entropy).sum(axis=0), by_pattern
@@ -211,5 +211,5 @@ def _nothing(mean: Array) -> HoledMoments:
 
 def _added(a: HoledMoments, b: HoledMoments) -> HoledMoments:
     centre = np.zeros(a[1].shape)
-    weight, _, shift, scatter = reference.merge((a[0], centre, a[1], a[2]), (b[0], centre, b[1], b[2]))
+    weight, _, shift, scatter = numpy_primitives.merge((a[0], centre, a[1], a[2]), (b[0], centre, b[1], b[2]))
     return weight, shift, scatter, a[3] + b[3], np.concatenate([a[4], b[4]])

@@ -16,8 +16,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from suffice.kernels import reference
-from suffice.kernels.reference import BLOCK_CELLS, BLOCK_ROWS, FADED, Array, Moments, Real
+from suffice.kernels.numpy import primitives as numpy_primitives
+from suffice.kernels.numpy.primitives import BLOCK_CELLS, BLOCK_ROWS, FADED, Array, Moments, Real
 
 GaussianExpected: TypeAlias = tuple[float, float, Array, Array, Array, Array]
 
@@ -28,8 +28,8 @@ def gaussian_e_step(
     """Log-likelihood, entropy, and weight (k,), centre, shift (k, d) and scatter matrix (k, d, d) of the components."""
     return centred_e_step(
         x,
-        lambda rows: reference.gaussian_log_prob(rows, mean, whiten, log_det),
-        reference.scatter,
+        lambda rows: numpy_primitives.gaussian_log_prob(rows, mean, whiten, log_det),
+        numpy_primitives.scatter,
         log_weights,
         weights,
     )
@@ -69,7 +69,7 @@ def centred_e_step(
             shares, log_sum, spread = softmax(log_prob(block) + own)
             likelihood.append((w * log_sum).sum())
             entropy.append((w * spread).sum())
-            parts = [reduce(reference.merge, [*parts, scatter(block, w[:, None] * shares)])]
+            parts = [reduce(numpy_primitives.merge, [*parts, scatter(block, w[:, None] * shares)])]
     return float(np.sum(likelihood)), float(np.sum(entropy)), *parts[0]
 
 

@@ -1,14 +1,14 @@
-"""Native twins of `reference_best`: same names, same signatures, same answers but for ties within rounding."""
+"""Native twins of `kernels.numpy.decisions`: same names, same signatures, same answers but for ties within rounding."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels import reference_best
-from suffice.kernels.compiled import INTEGERS, _chunks, _compressed, _padded, _plain
 from suffice.kernels.native import kernel, lanes
-from suffice.kernels.reference import LOG_2PI, Array, Integers, Real
-from suffice.kernels.reference_best import Codes
+from suffice.kernels.native.primitives import INTEGERS, _chunks, _compressed, _padded, _plain
+from suffice.kernels.numpy import decisions as numpy_decisions
+from suffice.kernels.numpy.decisions import Codes
+from suffice.kernels.numpy.primitives import LOG_2PI, Array, Integers, Real
 
 _chosen = kernel("chosen", "f64 n n i64")
 _shares = kernel("shares", "f64 n n f64 f64 f64")
@@ -50,7 +50,7 @@ def table_best(levels: Integers, tables: Array, log_weights: Array, unseen: Arra
     present = ~np.isnan(tables[0])
     lengths = _plain(present.sum(axis=1), np.int64)
     if not (present == (np.arange(n_levels) < lengths[:, None])).all():  # entries are missing in the middle
-        return reference_best.table_best(levels, tables, log_weights, unseen)
+        return numpy_decisions.table_best(levels, tables, log_weights, unseen)
     full = -(-n_components // lanes()) * lanes()
     wide = np.zeros((columns, n_levels + 1, full))
     wide[:, :, :n_components] = 0.0 if unseen is None else unseen.T[:, None]
@@ -101,7 +101,7 @@ def above_sums(
 ) -> tuple[Array, Array]:
     """Σ w of the cells above the threshold, and of those that are not NaN, both (k, d)."""
     if weights is not None and weights.ndim > 1:
-        return reference_best.above_sums(x, threshold, weights, codes, n_components)
+        return numpy_decisions.above_sums(x, threshold, weights, codes, n_components)
     total = np.zeros((2, n_components, x.shape[1]))
     for rows, w, c in _chunks(x, weights, codes):
         _above_sums(rows, *rows.shape, float(threshold), w, c, n_components, *total)

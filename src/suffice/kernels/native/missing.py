@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels import reference_holes
-from suffice.kernels.compiled import _plain
 from suffice.kernels.native import kernel
-from suffice.kernels.reference import Array, Integers, Real
-from suffice.kernels.reference_holes import HoledExpected, HoledMoments
+from suffice.kernels.native.primitives import _plain
+from suffice.kernels.numpy import missing as numpy_missing
+from suffice.kernels.numpy.missing import HoledExpected, HoledMoments
+from suffice.kernels.numpy.primitives import Array, Integers, Real
 
 _log_prob = kernel("missing_log_prob", "f64 n n i64 i64 i64 n f64 f64 f64 n n f64 -> n")
 _e_step = kernel(
@@ -58,7 +58,7 @@ def missing_e_step(
     found = _gathered(x, starts, columns, sizes, mean, cov, logs, weights)
     if np.isfinite(found[0]):
         return found
-    return reference_holes.missing_e_step(x, starts, columns, sizes, mean, cov, log_weights, weights)
+    return numpy_missing.missing_e_step(x, starts, columns, sizes, mean, cov, log_weights, weights)
 
 
 def _gathered(

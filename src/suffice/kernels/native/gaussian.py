@@ -12,11 +12,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from suffice.kernels import compiled, native
-from suffice.kernels.compiled import _chunks
-from suffice.kernels.reference import LOG_2PI, Array, Real
-from suffice.kernels.reference_expect import GaussianExpected, centred_e_step
-from suffice.kernels.reference_quadratic import LOST, MANY_COLUMNS, coefficients_of, triangle
+from suffice.kernels import native
+from suffice.kernels.native import primitives
+from suffice.kernels.native.primitives import _chunks
+from suffice.kernels.numpy.gaussian import GaussianExpected, centred_e_step
+from suffice.kernels.numpy.primitives import LOG_2PI, Array, Real
+from suffice.kernels.numpy.quadratic import LOST, MANY_COLUMNS, coefficients_of, triangle
 
 SEEN = 1e-7  # share of the rows of a component that loses no digit by what is cut, but for rows a million widths away
 LINES = 1 << 20  # the most coefficients of lines: 8 MB
@@ -44,7 +45,11 @@ def gaussian_e_step(
         if (kept and plan.growth(plan.form, deviation) <= LOST) or np.isnan(log_likelihood):
             return log_likelihood, entropy, *found
     return centred_e_step(
-        x, lambda rows: compiled.gaussian_log_prob(rows, mean, whiten, log_det), compiled.scatter, log_weights, weights
+        x,
+        lambda rows: primitives.gaussian_log_prob(rows, mean, whiten, log_det),
+        primitives.scatter,
+        log_weights,
+        weights,
     )
 
 
@@ -80,7 +85,11 @@ def tied_gaussian_e_step(
             return log_likelihood, entropy, weight, *_unscaled(weight, centre, scale, shift, scatter)
     everyones = np.broadcast_to(whiten, (k, d, d)), np.full(k, log_det)
     expected = centred_e_step(
-        x, lambda rows: compiled.gaussian_log_prob(rows, mean, *everyones), compiled.scatter, log_weights, weights
+        x,
+        lambda rows: primitives.gaussian_log_prob(rows, mean, *everyones),
+        primitives.scatter,
+        log_weights,
+        weights,
     )
     return *expected[:5], expected[5].sum(axis=0, keepdims=True)
 

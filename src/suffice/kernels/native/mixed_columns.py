@@ -1,14 +1,14 @@
-"""Native twin of `reference_cells`: same names, same signatures, same answers but for the last bits."""
+"""Native twin of `kernels.numpy.mixed_columns`: same names, same signatures, same answers but for the last bits."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels.compiled import _plain
 from suffice.kernels.native import kernel, lanes
-from suffice.kernels.reference import LOG_2PI, Array, Real
-from suffice.kernels.reference_cells import Cells, CellSums
+from suffice.kernels.native.primitives import _plain
+from suffice.kernels.numpy.mixed_columns import Cells, CellSums
+from suffice.kernels.numpy.primitives import LOG_2PI, Array, Real
 
 _columns = kernel(
     "columns",

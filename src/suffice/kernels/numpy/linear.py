@@ -17,8 +17,8 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels.reference import BLOCK_CELLS, LOG_2PI, Array, Integers, Moments, Real, merge
-from suffice.kernels.reference_expect import softmax
+from suffice.kernels.numpy.gaussian import softmax
+from suffice.kernels.numpy.primitives import BLOCK_CELLS, LOG_2PI, Array, Integers, Moments, Real, merge
 
 Expected: TypeAlias = tuple[float, float, Array, Array]
 NormalExpected: TypeAlias = tuple[float, float, Array, Array, Array, Array]

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-LIBRARIES = Path(os.environ.get("SUFFICE_NATIVE") or Path(__file__).parent / "lib")
+LIBRARIES = Path(os.environ.get("SUFFICE_NATIVE") or Path(__file__).parent.parent / "lib")
 _POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 _SUFFIX = {
     np.dtype(name): short

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.kernels.reference import LOG_2PI, Array, Integers, Moments, Real, merge, moments
-from suffice.kernels.reference_linear import each_block, seen, shares_of
+from suffice.kernels.numpy.linear import each_block, seen, shares_of
+from suffice.kernels.numpy.primitives import LOG_2PI, Array, Integers, Moments, Real, merge, moments
 
 
 class Cells(NamedTuple):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from suffice.kernels import reference
 from suffice.kernels.native import kernel
-from suffice.kernels.reference import LOG_2PI, Array, Integers, Moments, Real
+from suffice.kernels.numpy import primitives as numpy_primitives
+from suffice.kernels.numpy.primitives import LOG_2PI, Array, Integers, Moments, Real
 
 CHUNK_CELLS = 1 << 18  # what is not contiguous, or of another type, is copied in pieces of this size
 NARROW = 16  # rows shorter than this leave vector registers empty
@@ -79,7 +79,7 @@ def shared_scatter(
 def sums(features: Real, weights: Array | None = None, codes: Integers | None = None, n_components: int = 1) -> Array:
     """Σ w f of every feature, (k, m)."""
     if weights is not None and codes is None:  # a matrix product
-        return reference.sums(features, weights)
+        return numpy_primitives.sums(features, weights)
     if codes is None and features.shape[1] < NARROW and len(features) >= 64:
         wide, rest = _several_at_a_time(features)
         return np.add.reduce(sums(wide).reshape(-1, features.shape[1]), keepdims=True) + sums(rest)
@@ -132,7 +132,7 @@ def counts(
 def count_range(x: Integers, low: int, high: int) -> NDArray[np.int64]:
     """How often each of low … high occurs in x (n,); other values are not counted."""
     if x.dtype == np.uint64:
-        return reference.count_range(x, low, high)
+        return numpy_primitives.count_range(x, low, high)
     total = np.zeros((4, high - low + 1), np.int64)
     for rows, _, _ in _chunks(x[:, None], None, None, INTEGERS):
         _count_range(rows, len(rows), low, total.shape[1], total)
@@ -143,7 +143,7 @@ def count_range(x: Integers, low: int, high: int) -> NDArray[np.int64]:
 def integer_range(x: Integers) -> tuple[int, int]:
     """Smallest and largest of x (n,); (0, −1), the empty range, when there is nothing."""
     if x.dtype == np.uint64 or x.size == 0:
-        return reference.integer_range(x)
+        return numpy_primitives.integer_range(x)
     found, lows, highs = np.empty(2, np.int64), [], []
     for rows, _, _ in _chunks(x[:, None], None, None, INTEGERS):
         _integer_range(rows, len(rows), found)
@@ -195,7 +195,7 @@ def gaussian_log_prob(x: Real, mean: Array, whiten: Array, log_det: Array) -> Ar
 def row_hash(x: Real, seed: int) -> NDArray[np.uint64]:
     """A hash (n,) of the values of each row: −0 is 0, every NaN alike, and float32 counts as the float64 it equals."""
     out, start = np.empty(len(x), np.uint64), 0
-    keys, first = reference.column_keys(x.shape[1], seed), reference.seed_hash(seed)
+    keys, first = numpy_primitives.column_keys(x.shape[1], seed), numpy_primitives.seed_hash(seed)
     for rows, _, _ in _chunks(x, None, None):
         _row_hash(rows, *rows.shape, keys, first, out[start : start + len(rows)])
         start += len(rows)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels import native
-from suffice.kernels.compiled_expect import fold
-from suffice.kernels.reference import LOG_2PI, Array, Real
-from suffice.kernels.reference_quadratic import LOST, SEEN, SURE, Members, QuadraticSums
+from suffice.kernels.native.gaussian import fold
+from suffice.kernels.numpy.primitives import LOG_2PI, Array, Real
+from suffice.kernels.numpy.quadratic import LOST, SEEN, SURE, Members, QuadraticSums
 
 _gaussian = native.kernel("gaussian", "real n n f64 f64 f64 f64 f64 n f64 f64")
 _quadratic_step = native.kernel("quadratic_step", "f64 n n f64 f64 r r r r f64 f64 f64 -> n")

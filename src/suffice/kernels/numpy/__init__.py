@@ -1,0 +1,1 @@
+"""The definitions of the kernels, in NumPy."""
