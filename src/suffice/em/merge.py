@@ -86,7 +86,7 @@ def _fits(a: Fit, b: Fit) -> Fit:
     if stats.exact:
         return _exact(a, b, stats, a.prior_name if named else a.prior)
     if named:
-        msg = f"prior={a.prior_name!r} was settled by the rows of each fit, and differs; give both the prior itself."
+        msg = f"prior={a.prior_name!r} was chosen from the rows of each fit, and differs; give both the prior itself."
         raise UnsupportedError(msg)
     learned = a.distribution.estimate(stats, a.prior)
     return _concluded(a, b, learned, stats, a.prior, Alert("merged", _advice(learned)))
