@@ -24,7 +24,7 @@ _NAMES = {
         "ArgumentError DataError ModelFileError ParameterError SufficeError SufficeWarning UnsupportedError"
     ),
     "suffice.em.fit": "fit",
-    "suffice.em.posterior": "posterior",
+    "suffice.em.fit_posterior": "posterior",
     "suffice.bayes.posterior": "Posterior",
     "suffice.em.result": "Fit",
     "suffice.statistics.weights": "OneHot",

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
-from suffice.messages import Cell, Columns, Message, Part, rendered, with_names
+from suffice.message_parts import Cell, Columns, Message, Part, rendered, with_names
 
 
 class SufficeError(Exception):

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from suffice.messages import Cell, Columns, Message, rendered, with_names
+from suffice.message_parts import Cell, Columns, Message, rendered, with_names
 
 Array = npt.NDArray[Any]  # of any dtype: rows, parameters, responsibilities
 Data = Any  # from outside: a list, an array, a table of any library, files; whoever reads it says what it cannot be

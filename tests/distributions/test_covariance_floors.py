@@ -7,8 +7,8 @@ import pytest
 
 import suffice as sf
 from suffice.distributions.compact_covariance import RELATIVE_FLOOR
-from suffice.distributions.covariance import objectives
-from suffice.distributions.structures import STRUCTURES
+from suffice.distributions.covariance_algebra import objectives
+from suffice.distributions.covariance_structures import STRUCTURES
 
 LETTERS = sorted({form.letters for name, form in STRUCTURES.items() if name != "identity"})
 
@@ -98,7 +98,7 @@ def test_the_m_step_above_a_floor_is_at_least_as_good_as_any_covariance_above_it
         factor = rng.normal(size=(k, d, int(rng.integers(1, d + 1)))) * scale[:, None]
         scatter, weight = factor @ np.swapaxes(factor, 1, 2), rng.uniform(1, 9, k)
         floor = np.diag(1e-8 * rng.uniform(1, 3, d))
-        found = form.project(scatter, weight, None, floor)
+        found = form.m_step(scatter, weight, None, floor)
         spread = np.sqrt(np.einsum("kii->ki", found))
         least = np.linalg.eigvalsh(found / (spread[:, :, None] * spread[:, None, :]))[:, 0]
         assert (least >= 0.99 * RELATIVE_FLOOR * d * (least < 1e-8)).all()
@@ -106,7 +106,7 @@ def test_the_m_step_above_a_floor_is_at_least_as_good_as_any_covariance_above_it
         for size in (1e-3, 1e-1, 1.0):  # everything that is found plus something is above the floor, too
             other = found + size * (found * rng.uniform(0, 1) + scatter / weight[:, None, None] + floor)
             assert (objectives(other, scatter, weight) <= best + 1e-3 * (1 + np.abs(best))).all()
-        again = form.project(scatter, weight, found, floor)
+        again = form.m_step(scatter, weight, found, floor)
         assert (objectives(again, scatter, weight) >= best - 1e-9 * (1 + np.abs(best))).all()
 
 

@@ -14,10 +14,10 @@ from sklearn.datasets import load_iris
 import suffice as sf
 from suffice import kernels
 from suffice.core.responsibilities import e_step
-from suffice.distributions import holes
+from suffice.distributions import gaussian_missing
+from suffice.distributions.covariance_structures import STRUCTURES
+from suffice.distributions.gaussian_missing import Patterns, Preprocessed, Split, expected_rows
 from suffice.distributions.gaussian_pass import PASSES
-from suffice.distributions.holes import Patterns, Preprocessed, Split, expected_rows
-from suffice.distributions.structures import STRUCTURES
 from suffice.engines import local
 from suffice.testing.law import same_statistics
 
@@ -265,7 +265,7 @@ def test_without_holes_statistics_are_those_of_the_kernels_to_the_bit(structure)
     assert stats.entropy is None
     for got, kernel in zip((stats.weight, stats.centre, stats.shift, stats.scatter), kernels.scatter(x), strict=True):
         assert_array_equal(got, kernel)
-    fused = PASSES[truth.components.keeps](truth.components, x, truth.log_weights, None)
+    fused = PASSES[truth.components.scatter_kind](truth.components, x, truth.log_weights, None)
     found = truth.suffstats(x)
     assert found.log_likelihood[0] == fused.log_likelihood
     assert_array_equal(found.components.scatter, fused.statistics.scatter)
@@ -727,7 +727,7 @@ def test_what_is_known_of_staged_rows_is_theirs_alone(monkeypatch):
     assert (staged + 1).split is None
     assert type(staged[np.arange(3)]) is np.ndarray
     assert type(Preprocessed.of(IRIS)) is np.ndarray  # nothing to sort
-    monkeypatch.setattr(holes, "KEPT", 0)
+    monkeypatch.setattr(gaussian_missing, "KEPT", 0)
     again = Preprocessed.of(x)
     assert again.split is not again.split
     x[:] = IRIS  # another fit sorts again

@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize, special, stats
 
 import suffice as sf
-from suffice.distributions.structures import STRUCTURES, Structure
+from suffice.distributions.covariance_structures import STRUCTURES, Structure
 
 A = np.array([[2.0, 1.0], [-2.0, 1.0]])
 RNG = np.random.default_rng(5)
@@ -76,7 +76,7 @@ def test_no_nearby_covariance_of_the_structure_is_better(name, prior):
     for _ in range(100):
         bend = np.eye(3) + 1e-3 * rng.normal(size=(1 if best.shared else 2, 3, 3))
         cov = bend @ best.cov @ np.swapaxes(bend, 1, 2)
-        cov = best.form.project(cov, np.ones(2))
+        cov = best.form.m_step(cov, np.ones(2))
         for mean in (best.mean, best.mean + 1e-3 * rng.normal(size=(2, 3))):
             assert objective(sf.MultivariateNormal(mean, cov, structure=name)) <= top + 1e-9
 
@@ -252,7 +252,7 @@ def test_wrong_parameters_are_refused(arguments, message):
 
 
 def test_a_prototype_without_columns_says_how_to_stack_it():
-    with pytest.raises(sf.ParameterError, match=r"shaped\(rows\)\.stack\(k\)"):
+    with pytest.raises(sf.ParameterError, match=r"for_data\(rows\)\.stack\(k\)"):
         sf.MultivariateNormal().stack(2)
     assert sf.MultivariateNormal().for_data(ROWS).stack(2).mean.shape == (2, 3)
 
@@ -263,7 +263,7 @@ def test_a_structure_can_be_added_without_touching_the_family():
     class Scaled(Structure):
         """A known matrix times a factor for each component."""
 
-        def best(self, scatter, weight, begin, floor):
+        def maximise(self, scatter, weight, current, floor):
             return (np.einsum("kij,ji->k", scatter, np.linalg.inv(known)) / (3 * weight))[:, None, None] * known
 
         def count(self, k, d):

@@ -5,7 +5,7 @@ import pytest
 
 import suffice as sf
 from suffice.distributions.compact_covariance import RELATIVE_FLOOR
-from suffice.distributions.covariance import flattest
+from suffice.distributions.covariance_algebra import flattest
 
 
 def one_complete_row(seed):

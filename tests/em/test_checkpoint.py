@@ -13,7 +13,7 @@ import pytest
 
 import suffice as sf
 from suffice.em.checkpoint import digest
-from suffice.em.encoding import decoded, encoded, functions_of
+from suffice.em.checkpoint_encoding import decoded, encoded, functions_of
 
 SCRIPT = """
 import os, signal, sys

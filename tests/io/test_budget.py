@@ -8,9 +8,9 @@ import pytest
 import suffice as sf
 from suffice.errors import ModelFileError
 from suffice.io import dumps, loads
-from suffice.storage import budget
+from suffice.storage import read_budget
 
-WORD = {"array": ["a"], "dtype": f"<U{budget.LETTERS}", "shape": [1]}
+WORD = {"array": ["a"], "dtype": f"<U{read_budget.LETTERS}", "shape": [1]}
 
 
 def document(**fields):
@@ -47,14 +47,14 @@ def colliding(n):
 def made(monkeypatch):
     """How much of each kind a reading has charged."""
     charged = {"letters": 0, "cells": 0, "numbers": 0}
-    takes = budget.Budget.takes
+    takes = read_budget.Budget.takes
 
     def counting(self, what, amount):
         allowed = takes(self, what, amount)
         charged[what] += amount if allowed else 0
         return allowed
 
-    monkeypatch.setattr(budget.Budget, "takes", counting)
+    monkeypatch.setattr(read_budget.Budget, "takes", counting)
     return charged
 
 
@@ -63,7 +63,7 @@ def test_copies_of_copies_are_refused_before_they_are_made(levels, made):
     data = nested(levels)
     with pytest.raises(ModelFileError, match="copies"):
         loads(data)
-    assert made["numbers"] <= budget.NUMBERS + len(data)
+    assert made["numbers"] <= read_budget.NUMBERS + len(data)
 
 
 def test_a_few_copies_of_copies_are_read():
@@ -86,19 +86,19 @@ def test_room_for_text_is_counted_for_the_whole_document(n, made):
     data = document(kind="Normal", mean=[WORD] * n, std=1.0)
     with pytest.raises(ModelFileError, match="more memory than a file of this size"):
         loads(data)
-    assert made["letters"] <= budget.LETTERS + len(data)
+    assert made["letters"] <= read_budget.LETTERS + len(data)
 
 
 def test_empty_arrays_are_counted_for_the_whole_document(made):
-    hollow = {"array": [], "dtype": "float64", "shape": [0, budget.CELLS // 2]}
+    hollow = {"array": [], "dtype": "float64", "shape": [0, read_budget.CELLS // 2]}
     with pytest.raises(ModelFileError, match="more memory than a file of this size"):
         loads(document(kind="Normal", mean=[hollow] * 20, std=1.0))
-    assert made["cells"] <= 2 * budget.CELLS
+    assert made["cells"] <= 2 * read_budget.CELLS
 
 
 @pytest.mark.parametrize("wrap", ["levels", "set", "dict", "array"])
 def test_labels_that_share_a_hash_are_refused_after_a_hundred_comparisons(wrap):
-    pairs = colliding(budget.SAME_HASH + 50)
+    pairs = colliding(read_budget.SAME_HASH + 50)
     assert len({hash(tuple(pair)) for pair in pairs}) == 1
     inside = {
         "levels": [pairs],
@@ -114,9 +114,9 @@ def test_labels_that_are_tuples_or_repeated_are_read():
     levels = [[(i, -i) for i in range(300)]]
     model = sf.Categorical(levels)
     assert loads(dumps(model)) == model
-    assert not budget.share_a_hash([(1, 2)] * 1000)
+    assert not read_budget.share_a_hash([(1, 2)] * 1000)
 
 
 def test_the_size_of_a_model_counts_what_is_repeated():
     once = sf.Mixture([sf.Normal(0.0, 1.0), sf.Exponential(1.0)])
-    assert budget.size_of(sf.Stack((once,) * 5)) == 1 + 5 * budget.size_of(once)
+    assert read_budget.size_of(sf.Stack((once,) * 5)) == 1 + 5 * read_budget.size_of(once)

@@ -10,10 +10,10 @@ from tests import families
 
 import suffice as sf
 from suffice.core import parameters
-from suffice.core.floored import Floored
 from suffice.core.parameters import LABEL
-from suffice.distributions.structures import STRUCTURES
-from suffice.models.collapse import diagnose
+from suffice.core.variance_floor import Floored
+from suffice.distributions.covariance_structures import STRUCTURES
+from suffice.models.spurious_components import diagnose
 from suffice.statistics.weights import Weights
 
 IRIS = load_iris().data

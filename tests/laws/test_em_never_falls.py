@@ -11,7 +11,7 @@ from tests.families import FAMILIES
 import suffice as sf
 from suffice.core import responsibilities
 from suffice.core.exponential_family import ExponentialFamily
-from suffice.distributions.structures import STRUCTURES
+from suffice.distributions.covariance_structures import STRUCTURES
 from suffice.em.convergence import ObjectiveFellError
 from suffice.em.loop import run_em
 from suffice.em.training import TrainingData

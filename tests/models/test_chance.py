@@ -10,7 +10,7 @@ import pytest
 import suffice as sf
 from suffice.em.restarts import robust_objective_of
 from suffice.models.chance import chance_gain, log_choices
-from suffice.models.collapse import diagnose
+from suffice.models.spurious_components import diagnose
 from suffice.statistics.separation import of_roots
 from suffice.statistics.weights import Weights
 

@@ -5,7 +5,7 @@ import pytest
 from tests.families import LOCATION, prototype
 
 import suffice as sf
-from suffice.distributions.covariance import orthogonal
+from suffice.distributions.covariance_algebra import orthogonal
 from suffice.errors import DataError
 
 PAIR = np.concatenate([np.random.default_rng(0).normal(size=(30, 2)), np.random.default_rng(1).normal(6, 1, (30, 2))])

@@ -116,7 +116,7 @@ class Bulk:
 
 def find_bulk(log_g: LogDensity, space: Space, starts: list[Array]) -> Bulk:
     """The highest point that ladders, given points and then a search find, with the spread around it."""
-    best = climb_to(log_g, space, candidates(space, starts))
+    best = maximise_from(log_g, space, candidates(space, starts))
     height = float(log_g(best[None])[0])
     width = np.array([_width(log_g, best, j, space.axes[j]) for j in range(space.size)])
     if space.size > 1 and np.isfinite(height):
@@ -138,7 +138,7 @@ def candidates(space: Space, starts: list[Array]) -> Array:
     return np.concatenate(found)
 
 
-def climb_to(log_g: LogDensity, space: Space, candidates: Array) -> Array:
+def maximise_from(log_g: LogDensity, space: Space, candidates: Array) -> Array:
     """The best of the candidates, improved: by zooming in one dimension, else by a simplex search."""
     values = log_g(candidates)
     best: Array = candidates[int(np.argmax(values))]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.bayes.coordinates import Bulk, LogDensity, Space, candidates, climb_to, find_bulk, polish
+from suffice.bayes.coordinates import Bulk, LogDensity, Space, candidates, find_bulk, maximise_from, polish
 from suffice.bayes.integral import TOLERANCES, ImproperError, Integral, integrate, refuse_improper
 from suffice.bayes.integral_tails import Tails, refuse_bulk_at_an_end, refuse_improper_tails
 from suffice.bayes.predictive import Averaged
@@ -203,7 +203,7 @@ class DensityPosterior(Belief):
             return self._log_joint(self.space.values(u))
 
         starts = [self.bulk.centre, *self.starts]
-        best = climb_to(log_g, self.space, candidates(self.space, starts))
+        best = maximise_from(log_g, self.space, candidates(self.space, starts))
         height, central = log_g(np.stack([best, self.bulk.centre]))
         if central >= height - 1e-12 * (1 + abs(height)):  # flat: any point is a mode, the middle one is returned
             best = self.bulk.centre

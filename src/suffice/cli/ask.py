@@ -51,7 +51,7 @@ def ask(model: str, column: str, given: tuple[str, ...], level: float, as_json: 
 def _who(found: Any, known: dict[Any, Any]) -> dict[str, Any]:
     """The probability of each component."""
     from suffice.cli.model import row_of
-    from suffice.queries.unusual import warn_of_unusual
+    from suffice.queries.condition_warnings import warn_of_unusual
 
     places = dict(zip(found.names, found.distribution.column_labels, strict=True))
     by_place = {places[name]: value for name, value in known.items()}
@@ -140,6 +140,6 @@ def explain(model: str, file: str, row: int, label: str | None, against: str | N
 
 
 def _plainly(terms: dict[Any, Any]) -> dict[str, Any]:
-    from suffice.models.explanation import named
+    from suffice.models.class_explanation import named
 
     return {named(name): one for name, one in terms.items()}

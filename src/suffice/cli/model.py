@@ -203,8 +203,8 @@ def row_of(model: Model, known_cells: dict[Any, Any]) -> dict[Any, Any]:
 def evidence(model: Model, file: str, row: int, label: str | None, against: str | None) -> Any:
     """Why a row of a file is given to a class, or to a component."""
     from suffice.cli.data import row_at
+    from suffice.models.class_explanation import explain
     from suffice.models.classifier import Classes
-    from suffice.models.explanation import explain
     from suffice.tables.column_names import with_all_columns
 
     need_components(model)

@@ -9,9 +9,9 @@ import numpy as np
 
 from suffice import kernels
 from suffice.core import responsibilities
-from suffice.core.column_blocks import Part
 from suffice.core.conjugate import Variational
 from suffice.core.learner import Learner
+from suffice.core.mixed_columns import Part
 from suffice.errors import ParameterError
 from suffice.numerics.low_rank import replace
 from suffice.statistics.separation import Separation
@@ -24,7 +24,6 @@ class Component(Learner):
 
     heterogeneous: ClassVar[bool] = False  # whether the components of a stack are of different families
     is_mixture: ClassVar[bool] = False  # whether p(x) = Σ weights[j] p(x | parts[j]), with the component not seen
-    is_gaussian: ClassVar[bool] = False  # whether columns are jointly normal, with ``mean`` and ``cov`` or ``std``
 
     def e_step(self, x: Any, log_weights: Array, weights: Array | None = None) -> responsibilities.EStep:
         """One E-step over rows of the stack: (log-likelihood, entropy of the responsibilities, statistics).

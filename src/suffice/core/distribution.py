@@ -312,7 +312,7 @@ class Distribution:
         return surprisal(self, data)
 
     def predict(self, column: Any, given: Any = None, *, level: float = 0.95) -> Any:
-        """One column, foretold from others.
+        """One column, predicted from the others.
 
         Parameters
         ----------

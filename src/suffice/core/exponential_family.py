@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from suffice import kernels
-from suffice.core.column_blocks import Learned, Part
 from suffice.core.family import Family
+from suffice.core.mixed_columns import Learned, Part
 from suffice.core.responsibilities import EStep
 from suffice.numerics import derivatives, quadrature
 from suffice.statistics.sums import Sums

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from suffice.core.component import Bounded, Explained
 from suffice.core.conjugate import Belief, Conjugate
-from suffice.core.floored import Floored
 from suffice.core.formulas import Formulas
 from suffice.core.model import Model, Uncertain
 from suffice.core.queryable import Queryable
+from suffice.core.variance_floor import Floored
 
 WITHIN = 1.959963984540054  # standard errors to both sides of 95 %
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shown(Formulas):
-    """How a summary names and describes parameters and columns."""
+    """How summaries and plots name and describe parameters and columns."""
+
+    is_gaussian: ClassVar[bool] = False  # whether columns are jointly normal, with ``mean`` and ``cov`` or ``std``
 
     def label(self, name: str, place: tuple[int, ...]) -> str:
         """How a table names one entry of a parameter; "" leaves it out."""

@@ -10,7 +10,7 @@ import numpy as np
 from suffice.arguments import check_count, generator
 from suffice.core.value import Value
 from suffice.errors import DataError, ParameterError
-from suffice.messages import Cell
+from suffice.message_parts import Cell
 from suffice.numerics import quadrature
 from suffice.numerics.low_rank import replace
 from suffice.tables.rows import numbers

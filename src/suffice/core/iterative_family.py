@@ -30,7 +30,7 @@ class IterativeFamily(Family):
     """
 
     terms_per_cell: ClassVar[int] = 1  # how many numbers a pass makes of a cell: more of them, shorter blocks
-    climbs_from_anywhere: ClassVar[bool] = False  # an M-step that cannot fall, so that EM may be accelerated
+    monotone_from_anywhere: ClassVar[bool] = False  # an M-step that cannot fall, so that EM may be accelerated
 
     @property
     def exact(self) -> bool:
@@ -108,8 +108,8 @@ def newton_step(
     """A Newton step (k, d, q) from Σ w of the derivatives, and how far (k, d) to trust it, from 0 to 1.
 
     1: the curvature is negative definite and no coordinate moves by more than its limit, so that the step stays where
-    the quadratic picture holds and climbs. Less: the part of the step that was kept, cut to the limits; it still points
-    uphill. 0: the curvature is not that of a maximum. Tied parameters move together over the components.
+    the quadratic approximation holds and rises. Less: the part of the step that was kept, cut to the limits; it
+    still points uphill. 0: the curvature is not that of a maximum. Tied parameters move together over the components.
     """
     k, d, q = gradient.shape
     joint = bool(tied & set(free)) and k > 1

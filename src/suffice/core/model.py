@@ -29,7 +29,7 @@ class Model(Component):
 
     @property
     def hard_assignment(self) -> bool:
-        """Whether rows go as a whole to hidden components, so that what the loop climbs is not the likelihood."""
+        """Whether rows go as a whole to hidden components, so that what the loop never falls is not the likelihood."""
         blocks = self.blocks
         return bool(blocks) and any(block.hard_assignment for block in blocks.values())
 

@@ -87,7 +87,7 @@ class Queryable(Formulas):
         ``x`` are rows as ``read`` gives them, in which that cell is missing.
         """
         if self.row_vector or self.support.core:
-            raise self._cannot("foretell a cell: it is a vector, or has no closed form given the others")
+            raise self._cannot("predict a cell: it is a vector, or has no closed form given the others")
         column = self.marginal_columns([label])
         return [ConditionalColumn.of(len(x), one.reshaped(lambda value: value[0])) for one in column.unstacked]
 

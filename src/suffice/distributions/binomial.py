@@ -14,7 +14,7 @@ from suffice.distributions.beta import Beta
 from suffice.distributions.beta_binomial import BetaBinomial
 from suffice.distributions.weak_priors import shared_row
 from suffice.errors import DataError, ParameterError
-from suffice.messages import Cell
+from suffice.message_parts import Cell
 from suffice.numerics.lazy import special
 from suffice.numerics.special import FARTHEST, MANY, binary_divergence, log_binomial, log_choose, whole_quantile
 from suffice.types import Array

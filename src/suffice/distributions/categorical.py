@@ -11,8 +11,8 @@ import numpy as np
 
 from suffice import kernels
 from suffice.bayes.posterior import Posterior
-from suffice.core.column_blocks import Learned, Part
 from suffice.core.combinators import pair_with_prior
+from suffice.core.mixed_columns import Learned, Part
 from suffice.core.parameters import LABEL
 from suffice.core.responsibilities import EStep
 from suffice.display.values import ColumnSummary, levels_of

@@ -107,7 +107,7 @@ def raised(cov: LowRank, least: Array) -> LowRank | None:
 
 
 def floored(cov: LowRank, least: Array) -> LowRank | None:
-    """Covariances that can be inverted, as `suffice.distributions.covariance.floored`; None where that takes more."""
+    """Covariances that can be inverted, as `covariance_algebra.floored` makes them; None where that takes more."""
     relative = RELATIVE_FLOOR * cov.shape[-1] * cov.variances
     coupled = cov.coupled
     if (coupled & ((cov.diagonal < relative) | (cov.variances < least**2))).any():
@@ -118,7 +118,7 @@ def floored(cov: LowRank, least: Array) -> LowRank | None:
 
 
 def deficiency(cov: LowRank, least: Array, limit: float) -> tuple[int, list[int]] | None:
-    """As `suffice.distributions.covariance.deficiency` of one covariance; None where that takes more."""
+    """As `suffice.distributions.covariance_algebra.deficiency` of one covariance; None where that takes more."""
     d = cov.shape[-1]
     flat = np.sqrt(cov.variances) <= least * (1 + 1e-6)
     if (cov.coupled & (flat | (cov.diagonal < limit * d * cov.variances))).any():

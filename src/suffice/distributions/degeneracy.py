@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.distributions.covariance import eigen, symmetric
-from suffice.distributions.floors import FLOOR, spread_floor
+from suffice.distributions.covariance_algebra import eigen, symmetric
+from suffice.distributions.floors import FLOOR, rounding_floor
 from suffice.numerics.low_rank import diagonals
 from suffice.types import Array
 
@@ -19,7 +19,7 @@ ON_RIDGE = 4 * FLOOR**2  # of the variance of all rows: what a component without
 def varying_columns(whole: Any, floor: Any) -> Array:
     """Columns in which the rows together vary by more than the floor. ``whole`` are the statistics of all rows."""
     var, mean = variances(whole), np.asarray(whole.mean)[0]
-    least = np.maximum(np.square(2 * spread_floor(mean)), 2 * (1 + ON_FLOOR) * _floor_of_columns(var, floor))
+    least = np.maximum(np.square(2 * rounding_floor(mean)), 2 * (1 + ON_FLOOR) * _floor_of_columns(var, floor))
     return np.flatnonzero(var > least)
 
 

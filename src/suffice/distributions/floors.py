@@ -11,7 +11,7 @@ TINY = 1e-150  # its square is still a number: less is 0
 FLOOR = 1e-5  # of the spread of all rows: no component of a mixture may be narrower
 
 
-def spread_floor(centre: Array, least: float = TINY) -> Array:
+def rounding_floor(centre: Array, least: float = TINY) -> Array:
     """The least spread that float64 can resolve around a centre: collapsed estimates end there.
 
     Not below ``least``, whose square is still a number; where no square is taken it may be lower.
@@ -19,8 +19,8 @@ def spread_floor(centre: Array, least: float = TINY) -> Array:
     return np.maximum(4 * np.finfo(float).eps * np.abs(centre), least)
 
 
-def wide_floor(mean: Array, std: Array) -> Array:
+def std_floor(mean: Array, std: Array) -> Array:
     """The least spread of a component where all rows have this one; a column that is constant has any."""
-    least = np.maximum(FLOOR * std, spread_floor(mean))
+    least = np.maximum(FLOOR * std, rounding_floor(mean))
     size = np.abs(mean)
-    return np.where(std <= 2 * spread_floor(mean), 1e-6 * np.where(size < TINY, 1.0, size), least)
+    return np.where(std <= 2 * rounding_floor(mean), 1e-6 * np.where(size < TINY, 1.0, size), least)

@@ -17,16 +17,16 @@ from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.parameters import COVARIANCE, VECTOR, described, parameter
 from suffice.core.responsibilities import EStep
 from suffice.core.value import replace_valid
-from suffice.distributions import gaussian_pass, holes
+from suffice.distributions import gaussian_missing, gaussian_pass
 from suffice.distributions.compact_covariance import Whitening
-from suffice.distributions.covariance import diagonal_whitening, whitening
-from suffice.distributions.floors import HALF_LOG_TAU, spread_floor
+from suffice.distributions.covariance_algebra import diagonal_whitening, whitening
+from suffice.distributions.covariance_structures import Structure, structure
+from suffice.distributions.floors import HALF_LOG_TAU, rounding_floor
 from suffice.distributions.gaussian_pass import PASSES, e_step_blank, e_step_with_missing, without
 from suffice.distributions.normal import Normal
-from suffice.distributions.structures import Structure, structure
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError
-from suffice.messages import Cell
+from suffice.message_parts import Cell
 from suffice.numerics.low_rank import MANY_COLUMNS, LowRank, OnDemand, diagonal, diagonals, replace
 from suffice.statistics.moments import Scatter
 from suffice.statistics.weights import Weights
@@ -70,12 +70,12 @@ class Gaussian(ExponentialFamily, register=False):
         if not form.holds(cov.reshape(-1, *cov.shape[-2:])):
             msg = f"{self.name}: cov does not have the structure {self.structure!r}; give one that has, or none."
             raise ParameterError(msg)
-        if form.keeps == "diagonal" and not isinstance(cov, LowRank):
+        if form.scatter_kind == "diagonal" and not isinstance(cov, LowRank):
             object.__setattr__(self, "cov", LowRank(diagonals(cov)))
 
     def _identity(self, d: int) -> Any:
         form = structure(self.structure)
-        return diagonal(np.ones(d), compact=form.keeps == "diagonal" or (form.compact and d >= MANY_COLUMNS))
+        return diagonal(np.ones(d), compact=form.scatter_kind == "diagonal" or (form.compact and d >= MANY_COLUMNS))
 
     @property
     def matrices(self) -> Any:
@@ -94,9 +94,9 @@ class Gaussian(ExponentialFamily, register=False):
         return _form(self.structure, "cov" in self.tied).shared
 
     @property
-    def keeps(self) -> str:
+    def scatter_kind(self) -> str:
         """What an E-step keeps of the scatter: ``full`` matrices, the ``diagonal``, or one ``pooled`` matrix."""
-        return _form(self.structure, "cov" in self.tied).keeps
+        return _form(self.structure, "cov" in self.tied).scatter_kind
 
     @property
     def is_quadratic(self) -> bool:
@@ -112,10 +112,10 @@ class Gaussian(ExponentialFamily, register=False):
         return diagonals(self.matrices)
 
     def read(self, x: Any) -> Any:
-        return x if isinstance(x, holes.Preprocessed) else super().read(x)
+        return x if isinstance(x, gaussian_missing.Preprocessed) else super().read(x)
 
     def preprocess(self, rows: Any) -> Any:
-        return holes.Preprocessed.of(rows)
+        return gaussian_missing.Preprocessed.of(rows)
 
     def for_data(self, rows: Any) -> Self:
         return self.of_width(rows.shape[1])
@@ -131,7 +131,7 @@ class Gaussian(ExponentialFamily, register=False):
         if self.columns is None:
             msg = (
                 f"{self.name}() does not know its number of columns yet, so it cannot be stacked: give mean and cov, "
-                "or take the prototype for your rows first, as in prototype.shaped(rows).stack(k)."
+                "or take the prototype for your rows first, as in prototype.for_data(rows).stack(k)."
             )
             raise ParameterError(msg)
         return super().stack(k)
@@ -208,14 +208,14 @@ class Gaussian(ExponentialFamily, register=False):
         """W with W Σ Wᵀ = I of each component, and log|W|."""
         cov = np.asarray(self.cov)
         cov = cov[None] if cov.ndim == 2 else cov
-        whiten, log_det = diagonal_whitening(cov) if self.keeps == "diagonal" else whitening(cov)
+        whiten, log_det = diagonal_whitening(cov) if self.scatter_kind == "diagonal" else whitening(cov)
         whiten.flags.writeable = log_det.flags.writeable = False
         return whiten, log_det
 
     # ---- scores -------------------------------------------------------------------------------------------------
     def log_density(self, x: Array) -> Array:
         x = np.asarray(x)
-        if self.keeps == "diagonal":
+        if self.scatter_kind == "diagonal":
             return kernels.normal_log_prob(x, self.mean, np.sqrt(self.var))
         with np.errstate(invalid="ignore", over="ignore"):
             out = self._shared_density(x) if self.shared and self.n_components > 1 and x.shape[1] >= WIDE else None
@@ -224,7 +224,11 @@ class Gaussian(ExponentialFamily, register=False):
                 out = (
                     kernels.gaussian_log_prob(x, mean, *self.whitening) if roots is None else roots.log_density(x, mean)
                 )
-        return out if np.isfinite(out.sum()) else holes.score(out, x, np.asarray(self.mean), np.asarray(self.cov))
+        return (
+            out
+            if np.isfinite(out.sum())
+            else gaussian_missing.score(out, x, np.asarray(self.mean), np.asarray(self.cov))
+        )
 
     def _shared_density(self, x: Array) -> Array | None:
         """Where components share Σ, rows are whitened once for all; None where so much cancels that it tells."""
@@ -264,7 +268,7 @@ class Gaussian(ExponentialFamily, register=False):
         return slopes, -0.5 * np.einsum("kd,kd->k", away, away)
 
     def relative_density(self, x: Array) -> Array:
-        if not self.shared or self.n_components == 1 or self.keeps == "diagonal":
+        if not self.shared or self.n_components == 1 or self.scatter_kind == "diagonal":
             return self.log_density(x)
         about = np.asarray(self.mean).mean(axis=0)
         slopes, offsets = self.linear_form(about)
@@ -290,7 +294,7 @@ class Gaussian(ExponentialFamily, register=False):
     def exposure(self, x: Array) -> Array | None:
         """Rows without any cell have none.
 
-        Cells that others foretell are as hidden as the component, so they have it.
+        Cells that others predict are as hidden as the component, so they have it.
         """
         if np.isfinite(x.sum()):
             return None
@@ -302,25 +306,27 @@ class Gaussian(ExponentialFamily, register=False):
         return self._scatter(x, w, gaussian_pass.scatter)
 
     def gather_together(self, x: Array, w: Weights) -> Scatter:
-        return self._scatter(x, w, gaussian_pass.shared_scatter if self.keeps == "pooled" else gaussian_pass.scatter)
+        return self._scatter(
+            x, w, gaussian_pass.shared_scatter if self.scatter_kind == "pooled" else gaussian_pass.scatter
+        )
 
     def _scatter(self, x: Array, w: Weights, gather: Callable[..., Scatter]) -> Scatter:
-        split = x.split if isinstance(x, holes.Preprocessed) else None
+        split = x.split if isinstance(x, gaussian_missing.Preprocessed) else None
         x = np.asarray(x)
         if split is None:
             stats = gather(self.form, x, w)
             if stats.finite:
                 return stats
-            split = holes.Split.of(x)
+            split = gaussian_missing.Split.of(x)
         if split.infinite:
             kept = w.per_row() > 0
             wrong = np.isinf(x) & kept[:, None]
             if wrong.any():
                 row, column = np.argwhere(wrong)[0].tolist()
                 raise self._bad_value(x[row, column], Cell(row + w.offset, column))
-            w, split = holes.chosen(w, np.flatnonzero(kept)), holes.Split.of(x[kept])
-        stats = gather(self.form, split.rows, holes.chosen(w, split.whole))
-        held = holes.chosen(w, split.some)
+            w, split = gaussian_missing.chosen(w, np.flatnonzero(kept)), gaussian_missing.Split.of(x[kept])
+        stats = gather(self.form, split.rows, gaussian_missing.chosen(w, split.whole))
+        held = gaussian_missing.chosen(w, split.some)
         if (held.per_row() > 0).any():
             stats = stats + self._expected(split, held, pooled=len(stats.kept) < self.n_components)
         if not stats.finite:
@@ -328,13 +334,13 @@ class Gaussian(ExponentialFamily, register=False):
             raise too_large(self.name, x[row, column], Cell(row + w.offset, column))
         return stats
 
-    def _expected(self, split: holes.Split, w: Weights, *, pooled: bool) -> Scatter:
+    def _expected(self, split: gaussian_missing.Split, w: Weights, *, pooled: bool) -> Scatter:
         """The statistics of rows with holes, as these parameters complete them."""
         mean = np.asarray(self.mean)
-        if self.keeps == "diagonal":
-            return holes.gather_columns(split.cells, w, mean, np.sqrt(self.var))
+        if self.scatter_kind == "diagonal":
+            return gaussian_missing.gather_columns(split.cells, w, mean, np.sqrt(self.var))
         cov = np.asarray(self.cov)
-        return holes.gather(split, w, mean, cov[:1] if self.shared else cov, pooled=pooled)
+        return gaussian_missing.gather(split, w, mean, cov[:1] if self.shared else cov, pooled=pooled)
 
     def first_statistics(self, x: Any, weights: Any = None) -> Any:
         """With holes: as the mean and variance of each column, in whoever has cells of it, complete the rows."""
@@ -345,14 +351,14 @@ class Gaussian(ExponentialFamily, register=False):
         columns = Normal().widened(rows.shape[1]).suffstats(rows, prepared)
         every = columns.pooled()
         mean = np.where(columns.weight > 0, columns.mean, np.where(every.weight > 0, every.mean, stack.mean))
-        var = np.where(every.weight > 0, np.maximum(every.var, np.square(spread_floor(every.mean))), stack.var)
-        var = np.where(columns.var > np.square(spread_floor(mean)), columns.var, var)
-        whole = diagonal(var, compact=self.keeps == "diagonal")
-        plain = type(self)(mean, whole, "diag" if self.keeps == "diagonal" else "full")
+        var = np.where(every.weight > 0, np.maximum(every.var, np.square(rounding_floor(every.mean))), stack.var)
+        var = np.where(columns.var > np.square(rounding_floor(mean)), columns.var, var)
+        whole = diagonal(var, compact=self.scatter_kind == "diagonal")
+        plain = type(self)(mean, whole, "diag" if self.scatter_kind == "diagonal" else "full")
         return self.tag_family(plain.suffstats(rows, prepared))
 
     def e_step(self, x: Array, log_weights: Array, weights: Array | None = None) -> EStep:
-        split = x.split if isinstance(x, holes.Preprocessed) else None
+        split = x.split if isinstance(x, gaussian_missing.Preprocessed) else None
         x = np.asarray(x)
         if split is None:
             found = self._fused(x, log_weights, weights)
@@ -360,10 +366,12 @@ class Gaussian(ExponentialFamily, register=False):
                 return found
             if not np.isnan(x).any():
                 return super(ExponentialFamily, self).e_step(x, log_weights, weights)
-            split = holes.Split.of(x)
+            split = gaussian_missing.Split.of(x)
         return self._e_step_in_parts(x, split, np.asarray(log_weights), weights)
 
-    def _e_step_in_parts(self, x: Array, split: holes.Split, log_weights: Array, weights: Array | None) -> EStep:
+    def _e_step_in_parts(
+        self, x: Array, split: gaussian_missing.Split, log_weights: Array, weights: Array | None
+    ) -> EStep:
         """Complete rows as always, those with holes by what they have, and those without any cell by the weights."""
 
         def part(which: Array) -> tuple[Array, Array | None]:
@@ -387,12 +395,12 @@ class Gaussian(ExponentialFamily, register=False):
 
     def _fused(self, x: Array, log_weights: Array, weights: Array | None) -> EStep:
         with np.errstate(invalid="ignore", over="ignore"):
-            found = PASSES[self.keeps](self, x, log_weights, weights)
+            found = PASSES[self.scatter_kind](self, x, log_weights, weights)
             gone = _is_degenerate(found)
             if gone.any():
                 found = without(found, gone)
             if not found.statistics.finite:
-                found = PASSES[self.keeps](self, x, np.where(gone, -np.inf, log_weights), weights)
+                found = PASSES[self.scatter_kind](self, x, np.where(gone, -np.inf, log_weights), weights)
         return found
 
 
@@ -402,7 +410,7 @@ Gaussian.cov = OnDemand("cov")
 @cache
 def _form(name: str, tied: bool) -> Structure:  # noqa: FBT001
     form = structure(name)
-    return form.joint if tied else form
+    return form.tied_version if tied else form
 
 
 def _is_degenerate(found: EStep) -> Array:

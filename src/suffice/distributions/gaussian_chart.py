@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.distributions.holes import Patterns
+from suffice.distributions.gaussian_missing import Patterns
 from suffice.engines.once import cached_property
 from suffice.types import Array
 from suffice.uncertainty.information import Chart, Knowledge, Score

@@ -8,10 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.floored import no_worse
 from suffice.core.value import replace_valid
+from suffice.core.variance_floor import no_worse
 from suffice.distributions.compact_covariance import RELATIVE_FLOOR
-from suffice.distributions.covariance import deficiency, flattest, symmetric, traces
+from suffice.distributions.covariance_algebra import deficiency, flattest, symmetric, traces
+from suffice.distributions.covariance_structures import structure
 from suffice.distributions.degeneracy import (
     ON_FLOOR,
     ON_RIDGE,
@@ -23,13 +24,12 @@ from suffice.distributions.degeneracy import (
     varying_axes,
     varying_columns,
 )
-from suffice.distributions.floors import HALF_LOG_TAU, spread_floor, wide_floor
+from suffice.distributions.floors import HALF_LOG_TAU, rounding_floor, std_floor
 from suffice.distributions.gaussian import Gaussian
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
-from suffice.distributions.structures import structure
 from suffice.engines import blas, local
 from suffice.errors import ParameterError, UnsupportedError
-from suffice.messages import Columns
+from suffice.message_parts import Columns
 from suffice.numerics.low_rank import LowRank, all_finite, broadcast, diagonal, diagonals, replace, summed
 from suffice.statistics.separation import Separation, of_columns, of_roots
 from suffice.statistics.sums import share
@@ -67,7 +67,7 @@ class GaussianLearning(Gaussian, register=False):
     # ---- estimating ---------------------------------------------------------------------------------------------
     def likelihood_cells(self, stats: Any) -> Array:
         about = stats.about(np.asarray(self.mean))
-        if self.form.keeps == "diagonal":
+        if self.form.scatter_kind == "diagonal":
             squares, log_det = (diagonals(about) / self.var[: len(about)]).sum(axis=1), self.log_det
         elif isinstance(about, LowRank) and self.roots is not None:
             squares, log_det = self.roots.traces(about), self.log_det
@@ -113,7 +113,7 @@ class GaussianLearning(Gaussian, register=False):
         current = self.choose(stats.weight == 0, self.solve(mean, scatter, stats.weight, None, floor))
         if "mean" not in self.tied or "mean" in self.fixed or self.n_components == 1:
             return current
-        for _ in range(200):  # a shared mean and the covariances take turns; each turn climbs
+        for _ in range(200):  # a shared mean and the covariances take turns; each turn rises
             precision = stats.weight[:, None, None] * np.linalg.inv(current.cov)
             shared = np.linalg.solve(precision.sum(axis=0), np.einsum("kij,kj->i", precision, stats.mean))
             moved = (np.abs(shared - current.mean) / np.sqrt(current.var)).max()
@@ -131,7 +131,7 @@ class GaussianLearning(Gaussian, register=False):
         if "cov" not in self.free:
             return replace(self, mean=mean)
         (k, d), form = mean.shape, self.form
-        least = form.common(spread_floor(mean))
+        least = form.equalize(rounding_floor(mean))
         if form.shared:
             scatter, divisor = summed(scatter), divisor.sum(keepdims=True)
             least = least[:1]
@@ -141,7 +141,7 @@ class GaussianLearning(Gaussian, register=False):
         begin = self.matrices
         if not form.compact:
             scatter, begin, floor = np.asarray(scatter), np.asarray(begin), None if floor is None else np.asarray(floor)
-        cov = broadcast(form.floored(form.project(scatter, divisor, begin, floor), least), (k, d, d))
+        cov = broadcast(form.floored(form.m_step(scatter, divisor, begin, floor), least), (k, d, d))
         if mean.shape == np.shape(self.mean) and all_finite(mean) and all_finite(cov):
             found: Self = replace_valid(self, mean=mean, cov=cov)
             return found
@@ -155,7 +155,7 @@ class GaussianLearning(Gaussian, register=False):
         if keep.all():
             return self
         cov = other.matrices
-        if not self.form.coupled and self.keeps == "diagonal":
+        if not self.form.coupled and self.scatter_kind == "diagonal":
             cov = LowRank(np.where(keep[:, None], self.var, other.var))
         elif not self.form.coupled:
             cov = np.where(keep[:, None, None], self.cov, other.cov)
@@ -184,14 +184,14 @@ class GaussianLearning(Gaussian, register=False):
     # ---- floors -------------------------------------------------------------------------------------------------
     def floor(self) -> Any:
         """A small multiple of the variances of all rows, as a matrix (d, d)."""
-        least = np.square(wide_floor(self.stacked.mean[0], np.sqrt(self.stacked.var[0])))
+        least = np.square(std_floor(self.stacked.mean[0], np.sqrt(self.stacked.var[0])))
         return diagonal(least, compact=isinstance(self.matrices, LowRank))
 
     def floor_of(self, stats: Any) -> Any:
         if not isinstance(stats.kept, LowRank) or self.fixed or "cov" not in self.free:
             return super().floor_of(stats)
-        var = np.maximum(stats.variances[0] / stats.weight[0], np.square(spread_floor(stats.mean[0])))
-        return LowRank(np.square(wide_floor(stats.mean[0], np.sqrt(var))))
+        var = np.maximum(stats.variances[0] / stats.weight[0], np.square(rounding_floor(stats.mean[0])))
+        return LowRank(np.square(std_floor(stats.mean[0], np.sqrt(var))))
 
     def apply_floor(self, floor: Any) -> Self:
         if floor is None or "cov" not in self.free:
@@ -203,7 +203,7 @@ class GaussianLearning(Gaussian, register=False):
         cov = self.form.apply_floor(before, floor)
         if cov is before:
             return self
-        cov = self.form.floored(cov, self.form.common(spread_floor(np.asarray(self.stacked.mean))))
+        cov = self.form.floored(cov, self.form.equalize(rounding_floor(np.asarray(self.stacked.mean))))
         return self.like(replace(self.stacked, cov=cov))
 
     def m_step(self, stats: Any, prior: Any, floor: Any) -> Any:
@@ -222,7 +222,7 @@ class GaussianLearning(Gaussian, register=False):
         if floor is None or "cov" not in self.free:
             return super().on_floor(floor)
         if isinstance(floor, float):  # no spread of its own beside what was added
-            if self.keeps == "diagonal":
+            if self.scatter_kind == "diagonal":
                 return np.asarray(self.stacked.var.min(axis=1) <= 2 * floor)
             return np.asarray(np.linalg.eigvalsh(self.stacked.cov)[:, 0] <= 2 * floor)
         cov = self.stacked.matrices
@@ -240,7 +240,7 @@ class GaussianLearning(Gaussian, register=False):
         if not isinstance(floor, float) and not (held := self.on_floor(floor)).any():
             return held
         whole = stats.pooled()
-        if self.keeps == "diagonal":
+        if self.scatter_kind == "diagonal":
             kept = varying_columns(whole, floor)
             var = np.asarray(self.stacked.var)[:, kept]
             if isinstance(floor, float):
@@ -254,7 +254,7 @@ class GaussianLearning(Gaussian, register=False):
         return lies_on(cov, floor, axes) if 0 < len(axes) < axes.shape[1] else self.on_floor(floor)
 
     def singular_alerts(self, floor: Any, stats: Any) -> tuple[Alert, ...]:
-        if "cov" not in self.free or self.keeps == "diagonal" or not stats.weight.sum() > 0:
+        if "cov" not in self.free or self.scatter_kind == "diagonal" or not stats.weight.sum() > 0:
             return ()
         whole = stats.pooled()
         columns = dependent_columns(whole, floor)
@@ -272,12 +272,12 @@ class GaussianLearning(Gaussian, register=False):
         whole = stats.pooled()
         letters = "E" if "cov" in self.tied else self.form.letters
         mean = np.asarray(self.stacked.mean) - whole.mean
-        if self.keeps == "diagonal":
+        if self.scatter_kind == "diagonal":
             kept = varying_columns(whole, floor)
             var, unit = np.asarray(self.stacked.var)[:, kept], variances(whole)[None, kept]
             return of_columns(mean[:, kept], var, np.zeros(unit.shape), unit, own_degrees(letters, len(kept)))
         axes, cov = varying_axes(whole, floor), np.asarray(self.stacked.cov)
-        one = None if self.form.free else self.form.project(whole.scatter, whole.weight, cov[:1], None)[0]
+        one = None if self.form.unrestricted else self.form.m_step(whole.scatter, whole.weight, cov[:1], None)[0]
         background = None if one is None else roots_along(axes, one[None])[0]
         return of_roots(mean @ axes.T, roots_along(axes, cov), own_degrees(letters, len(axes)), background)
 
@@ -294,12 +294,16 @@ class GaussianLearning(Gaussian, register=False):
         On the way to a correlation of ±1 the entries hardly move, while the likelihood rises with every step.
         """
         form, fmax = self.form, np.fmax.reduce
-        if form.keeps == "diagonal" and self.n_components == other.n_components and self.columns == other.columns:
+        if (
+            form.scatter_kind == "diagonal"
+            and self.n_components == other.n_components
+            and self.columns == other.columns
+        ):
             before, after = self.var, other.var
             far = np.abs(np.asarray(other.mean) - self.mean) / np.sqrt(before)
             wide = np.abs(after - before) / before
             return float(max(fmax(far, axis=None, initial=0.0), fmax(wide, axis=None, initial=0.0)))
-        if form.keeps == "diagonal" or "cov" not in self.free or np.shape(self.mean) != np.shape(other.mean):
+        if form.scatter_kind == "diagonal" or "cov" not in self.free or np.shape(self.mean) != np.shape(other.mean):
             return super().distance(other)
         cov, reached = np.asarray(self.cov), np.asarray(other.cov)
         std = np.sqrt(diagonals(cov))
@@ -365,7 +369,7 @@ class GaussianLearning(Gaussian, register=False):
         """Covariances of less than full rank, and columns of which too little is known."""
         stack, found = self.stacked, list[Alert]()
         found.extend(self._apart(stats))
-        least = self.form.common(spread_floor(np.asarray(stack.mean)))
+        least = self.form.equalize(rounding_floor(np.asarray(stack.mean)))
         for index in np.flatnonzero(stats.weight > 0)[: 1 if self.shared else None]:
             rank, columns = deficiency(stack.matrices[index], least[index])
             if columns:
@@ -383,7 +387,7 @@ class GaussianLearning(Gaussian, register=False):
 
     def _unbounded(self, stats: Any) -> tuple[Alert, ...]:
         """Columns that rows with holes bring ever nearer to a correlation of ±1: the likelihood has no maximum."""
-        if self.keeps == "diagonal" or not self.lone:
+        if self.scatter_kind == "diagonal" or not self.lone:
             return ()
         now = flattest(np.asarray(self.stacked.cov))[0]
         if (
@@ -400,7 +404,7 @@ class GaussianLearning(Gaussian, register=False):
 
     def _apart(self, stats: Any) -> tuple[Alert, ...]:
         """Columns that no row has together, where the structure has a covariance of them."""
-        if stats.exact or self.keeps == "diagonal":
+        if stats.exact or self.scatter_kind == "diagonal":
             return ()
         both = stats.pairs.sum(axis=0)
         seen = np.diagonal(both) > 0
@@ -417,7 +421,7 @@ class GaussianLearning(Gaussian, register=False):
     def _idle(self, stats: Any) -> tuple[Alert, ...]:
         """Columns that tell the components nothing, where the structure takes no harm from them."""
         whole = stats.pooled()
-        flat = whole.variances <= np.square(2 * spread_floor(whole.mean)) * whole.weight
+        flat = whole.variances <= np.square(2 * rounding_floor(whole.mean)) * whole.weight
         if self.lone or not whole.weight[0] > 0 or not flat.any():
             return ()
         where = tuple(np.flatnonzero(flat[0]).tolist())

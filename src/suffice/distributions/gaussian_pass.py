@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice import kernels
 from suffice.core.responsibilities import EStep, normalize
-from suffice.distributions import holes
+from suffice.distributions import gaussian_missing
 from suffice.distributions.normal import Normal
 from suffice.numerics.low_rank import MANY_COLUMNS, LowRank, compact, replace
 from suffice.statistics.moments import Scatter
@@ -44,7 +44,7 @@ def _pooled(model: Any, x: Array, log_weights: Array, weights: Array | None) -> 
 # -----------------------------------------------------------------------------------
 def scatter(form: Any, x: Array, w: Weights) -> Scatter:
     """The statistics of complete rows, as far as the structure needs them of each component."""
-    if form.keeps == "diagonal" and x.shape[1] >= MANY_COLUMNS:  # of fewer, other structures can use the whole
+    if form.scatter_kind == "diagonal" and x.shape[1] >= MANY_COLUMNS:  # of fewer, other structures can use the whole
         _, centre, shift, squares = kernels.moments(x, **w.arguments)
         squares = np.full(squares.shape, np.nan) if np.isnan(x).any() else squares  # those are no complete rows
         return Scatter(w.component_totals(), centre, shift, compact(squares), diagonal=True)
@@ -70,15 +70,15 @@ def _is_wide(form: Any, x: Array) -> bool:
 PASSES: dict[str, Callable[..., EStep]] = {"full": _full, "diagonal": _diagonal, "pooled": _pooled}
 
 
-def e_step_with_missing(model: Any, split: holes.Split, log_weights: Array, weights: Array | None) -> EStep:
+def e_step_with_missing(model: Any, split: gaussian_missing.Split, log_weights: Array, weights: Array | None) -> EStep:
     """The E-step of the rows that have some cells, and not all: as the components complete them."""
     mean = np.asarray(model.mean)
-    if model.keeps != "diagonal":
+    if model.scatter_kind != "diagonal":
         cov = np.asarray(model.cov)[:1] if model.shared else np.asarray(model.cov)
-        return holes.e_step(split, log_weights, weights, mean, cov, pooled=model.shared)
+        return gaussian_missing.e_step(split, log_weights, weights, mean, cov, pooled=model.shared)
     std = np.sqrt(model.var)
     found = Normal(mean, std).e_step(split.cells, log_weights, weights)
-    return replace(found, statistics=holes.filled(found.statistics, found.count, mean, std))
+    return replace(found, statistics=gaussian_missing.filled(found.statistics, found.count, mean, std))
 
 
 def e_step_blank(shape: tuple[int, int], log_weights: Array, weights: Array | None) -> tuple[float, float, Array]:

@@ -314,7 +314,7 @@ class HurdleNegativeBinomial(HurdleFamily, IterativeFamily):
     names: ClassVar[dict[str, str]] = {"size": "size", "p": "p"}
     atoms: ClassVar[tuple[float, ...]] = ()
     terms_per_cell = 12
-    climbs_from_anywhere = True
+    monotone_from_anywhere = True
 
     def guess(self, x: Array, weights: Array) -> dict[str, float]:
         others = x != 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.core.iterative_family import IterativeFamily, weighted_median
 from suffice.core.parameters import POSITIVE, REAL, parameter
-from suffice.distributions.floors import spread_floor
+from suffice.distributions.floors import rounding_floor
 from suffice.errors import UnsupportedError
 from suffice.numerics.derivatives import errors_from_information
 from suffice.statistics.sums import Additive, same_kind, share
@@ -98,7 +98,7 @@ class Laplace(IterativeFamily):
         loc = weighted_median(x, weights)
         return {
             "loc": loc,
-            "scale": max(np.average(np.abs(x - loc), weights=weights), float(spread_floor(np.asarray(loc)))),
+            "scale": max(np.average(np.abs(x - loc), weights=weights), float(rounding_floor(np.asarray(loc)))),
         }
 
     def gather(self, x: Array, w: Weights) -> Cuts:
@@ -136,7 +136,7 @@ class Laplace(IterativeFamily):
             weight, distance = stats.weight, stats.distance(loc, np.asarray(self.loc))
             if "scale" in self.tied:
                 weight, distance = (np.broadcast_to(a.sum(axis=0), scale.shape) for a in (weight, distance))
-            scale = np.maximum(share(distance, weight), spread_floor(loc))
+            scale = np.maximum(share(distance, weight), rounding_floor(loc))
         return self.choose(stats.weight == 0, replace(self, loc=loc, scale=scale))
 
     def error_cells(self, stats: Any) -> dict[str, Array]:
@@ -146,7 +146,7 @@ class Laplace(IterativeFamily):
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         stack = self.stacked
-        flat = (np.asarray(stack.scale) <= spread_floor(np.asarray(stack.loc))) & (stats.weight > 0)
+        flat = (np.asarray(stack.scale) <= rounding_floor(np.asarray(stack.loc))) & (stats.weight > 0)
         if "scale" in self.fixed or not flat.any():
             return super().alerts(stats)
         value = float(np.asarray(stack.loc)[flat][0])

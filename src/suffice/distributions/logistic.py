@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.core.iterative_family import IterativeFamily, newton_step, weighted_median
 from suffice.core.parameters import POSITIVE, REAL, parameter
-from suffice.distributions.floors import spread_floor
+from suffice.distributions.floors import rounding_floor
 from suffice.numerics.derivatives import errors_from_information
 from suffice.numerics.lazy import special
 from suffice.types import Alert, Array
@@ -48,7 +48,7 @@ class Logistic(IterativeFamily):
         """The median, and the mean distance from it, which is 2 log 2 scales."""
         loc = weighted_median(x, weights)
         scale = float(np.average(np.abs(x - loc), weights=weights)) / (2 * np.log(2.0))
-        return {"loc": loc, "scale": max(scale, float(spread_floor(np.asarray(loc))))}
+        return {"loc": loc, "scale": max(scale, float(rounding_floor(np.asarray(loc))))}
 
     def terms(self, x: Array) -> Array:
         """τ = tanh(r/2)/r, τr, τr² of the EM step, and h = ∂τr/∂r, hr, hr² of the Hessian."""
@@ -87,7 +87,7 @@ class Logistic(IterativeFamily):
         loc = np.where(take, self.loc + self._unit * moves.get("loc", 0.0), loc)
         scale = np.where(take, self.scale * np.exp(moves.get("scale", 0.0)), scale)
         if "scale" in self.free:
-            scale = np.maximum(scale, spread_floor(loc))
+            scale = np.maximum(scale, rounding_floor(loc))
         values: dict[str, Any] = {"loc": loc, "scale": scale}
         for name in self.tied:  # the same number for all, without the rounding of each one's own units
             values[name] = np.broadcast_to(values[name][:1], loc.shape)
@@ -121,7 +121,7 @@ class Logistic(IterativeFamily):
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         stack = self.stacked
-        flat = (np.asarray(stack.scale) <= spread_floor(np.asarray(stack.loc))) & (stats.weight > 0)
+        flat = (np.asarray(stack.scale) <= rounding_floor(np.asarray(stack.loc))) & (stats.weight > 0)
         if "scale" in self.fixed or not flat.any():
             return super().alerts(stats)
         text = (

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from suffice import kernels
-from suffice.core.column_blocks import Part, e_step_alone
 from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.mixed_columns import Part, e_step_alone
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.core.responsibilities import EStep
 from suffice.display.values import ColumnSummary, factor

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.distributions.covariance import given_some, root
-from suffice.distributions.floors import HALF_LOG_TAU, spread_floor
+from suffice.distributions.covariance_algebra import given_some, root
+from suffice.distributions.floors import HALF_LOG_TAU, rounding_floor
 from suffice.distributions.gaussian_learning import GaussianLearning
-from suffice.distributions.holes import Patterns
+from suffice.distributions.gaussian_missing import Patterns
 from suffice.distributions.normal import Normal
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
 from suffice.distributions.weak_priors import MEAN_ROWS, ROWS, spanning
@@ -52,7 +52,7 @@ class MultivariateNormal(GaussianLearning):
             cov: Any = kept.marginal_columns(columns)
         else:
             cov = kept[..., columns, :][..., columns]
-        return replace(self, mean=mean, cov=cov, structure=self.form.marginal or self.structure)
+        return replace(self, mean=mean, cov=cov, structure=self.form.marginal_structure or self.structure)
 
     @property
     def marginals(self) -> Any:
@@ -70,7 +70,7 @@ class MultivariateNormal(GaussianLearning):
         slopes, left, _ = given_some(np.asarray(self.stacked.cov), list(known), rest)
         mean = np.asarray(self.mean)
         moved = mean[rest] + slopes[0] @ (np.array(list(known.values()), dtype=float) - mean[list(known)])
-        form = self.form.marginal or self.structure
+        form = self.form.marginal_structure or self.structure
         found = replace(self, mean=moved, cov=left[0] @ left[0].T, structure=form)
         return found if rest[1:] else found.marginal_column(0)
 
@@ -158,7 +158,7 @@ class MultivariateNormal(GaussianLearning):
         return prior.after(stats)
 
     def reference_belief(self, stats: Any) -> NormalInverseWishart:
-        if self.fixed or self.tied or not self.form.free:
+        if self.fixed or self.tied or not self.form.unrestricted:
             msg = "it is for a free mean and a full covariance."
             raise ParameterError(msg)
         return NormalInverseWishart(stats.mean, stats.weight, stats.weight - 1, stats.scatter)
@@ -184,6 +184,6 @@ class MultivariateNormal(GaussianLearning):
         weight = stats.weight if len(stats.scatter) == len(stats.weight) else stats.weight.sum(keepdims=True)
         cov = stats.scatter / np.where(weight > 0, weight, 1.0)[:, None, None]
         d = stats.centre.shape[1]
-        scale = ROWS * part * spanning(cov, spread_floor(stats.mean), float(stats.weight.sum()))
+        scale = ROWS * part * spanning(cov, rounding_floor(stats.mean), float(stats.weight.sum()))
         belief = NormalInverseWishart(stats.mean, MEAN_ROWS, float(d), scale, mode_offset=ROWS - d)
         return belief.squeezed(1) if len(stats.weight) == 1 else belief

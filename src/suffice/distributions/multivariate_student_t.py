@@ -9,8 +9,8 @@ import numpy as np
 
 from suffice.core.family import Family
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, parameter
-from suffice.distributions.covariance import given_some, root, whitening
-from suffice.distributions.holes import Patterns, score_by_marginals
+from suffice.distributions.covariance_algebra import given_some, root, whitening
+from suffice.distributions.gaussian_missing import Patterns, score_by_marginals
 from suffice.distributions.student_t import StudentT
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError, UnsupportedError

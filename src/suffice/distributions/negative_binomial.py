@@ -62,7 +62,7 @@ class NegativeBinomial(SizeBelief, IterativeFamily, ExponentialFamily):
     discrete = True
     own_base = True
     terms_per_cell = 12
-    climbs_from_anywhere = True
+    monotone_from_anywhere = True
 
     @property
     def exact(self) -> bool:

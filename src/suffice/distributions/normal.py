@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from suffice import kernels
-from suffice.core.column_blocks import Part, e_step_alone
 from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.mixed_columns import Part, e_step_alone
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.core.responsibilities import EStep
 from suffice.core.value import replace_finite
-from suffice.distributions.floors import HALF_LOG_TAU, spread_floor, wide_floor
+from suffice.distributions.floors import HALF_LOG_TAU, rounding_floor, std_floor
 from suffice.distributions.normal_inverse_gamma import NormalInverseGamma
 from suffice.distributions.weak_priors import MEAN_ROWS, ROWS
 from suffice.errors import ParameterError, UnsupportedError
-from suffice.messages import Cell
+from suffice.message_parts import Cell
 from suffice.numerics.lazy import special
 from suffice.numerics.special import ratio_excess
 from suffice.statistics.moments import Moments
@@ -101,7 +101,7 @@ class Normal(ExponentialFamily):
 
     def floor(self) -> Any:
         """A hundred-thousandth of the spread of all rows, in each column."""
-        return wide_floor(self.stacked.mean[0], self.stacked.std[0])
+        return std_floor(self.stacked.mean[0], self.stacked.std[0])
 
     def apply_floor(self, floor: Any) -> Self:
         if floor is None or "std" in self.fixed or not (np.asarray(self.std) < floor).any():
@@ -144,7 +144,7 @@ class Normal(ExponentialFamily):
     def _varying(self, stats: Any, floor: Any) -> Array:
         """Columns (d,) in which the rows together differ by more than the floor."""
         whole = stats.pooled()
-        least = np.maximum(2 * spread_floor(whole.mean), 0.0 if floor is None else 2 * np.asarray(floor))
+        least = np.maximum(2 * rounding_floor(whole.mean), 0.0 if floor is None else 2 * np.asarray(floor))
         return np.asarray((whole.var > np.square(least))[0])
 
     def log_cell(self, x: Array) -> Array:
@@ -163,7 +163,7 @@ class Normal(ExponentialFamily):
         if "std" in self.tied:
             seen = weight.sum(axis=0)
             var = np.broadcast_to((weight * var).sum(axis=0) / np.where(seen > 0, seen, 1.0), var.shape)
-        std = np.asarray(self.std) if "std" in self.fixed else np.maximum(np.sqrt(var), spread_floor(mean))
+        std = np.asarray(self.std) if "std" in self.fixed else np.maximum(np.sqrt(var), rounding_floor(mean))
         return self.choose(weight == 0, replace_finite(self, mean=mean, std=std))
 
     def _shared_mean(self, stats: Any) -> Array:
@@ -184,7 +184,7 @@ class Normal(ExponentialFamily):
         mean = pooled(1 / np.square(self.std))
         if "std" in self.fixed:
             return np.asarray(origin[0] + mean)
-        least = np.square(spread_floor(stats.mean))
+        least = np.square(rounding_floor(stats.mean))
 
         def spread(at: Array) -> Array:
             return np.asarray(np.maximum(stats.var + np.square(place - at), least))
@@ -225,7 +225,7 @@ class Normal(ExponentialFamily):
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         stack = self.stacked
-        flat = (np.asarray(stack.std) <= spread_floor(np.asarray(stack.mean))) & (stats.weight > 0)
+        flat = (np.asarray(stack.std) <= rounding_floor(np.asarray(stack.mean))) & (stats.weight > 0)
         if "std" in self.fixed or not flat.any():
             return super().alerts(stats)
         value = np.asarray(stack.mean)[flat][0]
@@ -298,7 +298,7 @@ class Normal(ExponentialFamily):
         if "std" in self.fixed and "mean" not in self.fixed:
             with np.errstate(divide="ignore"):
                 return NormalPrior(stats.mean, self.std / np.sqrt(stats.weight))
-        if self.fixed or not (stats.var > np.square(spread_floor(stats.mean))).all():
+        if self.fixed or not (stats.var > np.square(rounding_floor(stats.mean))).all():
             msg = "the mean is fixed." if self.fixed else "all values are equal, or there is only one."
             raise ParameterError(msg)
         return NormalInverseGamma(stats.mean, stats.weight, (stats.weight - 1) / 2, stats.scatter / 2, mode_offset=2)
@@ -311,7 +311,7 @@ class Normal(ExponentialFamily):
         return component, offset
 
     def weak_alerts(self, stats: Any) -> tuple[Alert, ...]:
-        flat = (stats.weight > 0) & (stats.var <= np.square(spread_floor(stats.mean)))
+        flat = (stats.weight > 0) & (stats.var <= np.square(rounding_floor(stats.mean)))
         if not flat.any():
             return ()
         value = float(np.asarray(stats.mean)[flat][0])
@@ -330,7 +330,7 @@ class Normal(ExponentialFamily):
 
         Where the std is known, the first alone, of rows as far apart as the data or that std, whichever is more.
         """
-        pooled = np.maximum(stats.var, np.square(spread_floor(stats.mean)))
+        pooled = np.maximum(stats.var, np.square(rounding_floor(stats.mean)))
         if "std" in self.fixed and "mean" not in self.fixed:
             return NormalPrior(stats.mean, np.sqrt(np.maximum(pooled, np.square(self.std)) / MEAN_ROWS))
         return NormalInverseGamma(stats.mean, MEAN_ROWS, 0.5, ROWS / 2 * part * pooled, mode_offset=ROWS - 1)

@@ -10,7 +10,7 @@ import numpy as np
 from suffice.arguments import check_count, check_level
 from suffice.core.family import Family
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, described, parameter
-from suffice.distributions.covariance import root, traces, whitening
+from suffice.distributions.covariance_algebra import root, traces, whitening
 from suffice.distributions.floors import HALF_LOG_TAU
 from suffice.distributions.multivariate_student_t import MultivariateStudentT
 from suffice.distributions.normal_inverse_gamma import check_offset, density_of_std, parameters_in
@@ -70,7 +70,7 @@ class NormalInverseWishart(Family, register=False):
 
     def suits(self, form: Any) -> bool:
         """Whether covariances of a structure keep this belief: those that nothing restricts or links."""
-        return bool(form.free)
+        return bool(form.unrestricted)
 
     def after(self, stats: Any) -> NormalInverseWishart:
         """The belief after the statistics, component by component."""

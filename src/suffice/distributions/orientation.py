@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.distributions.compact_covariance import RELATIVE_FLOOR
-from suffice.distributions.covariance import built, clipped, eigen, invertible_floor, objective, symmetric
+from suffice.distributions.covariance_algebra import built, clipped, eigen, invertible_floor, objective, symmetric
 from suffice.distributions.spectra import TINY, Spectrum, lifted
 from suffice.types import Array
 
@@ -20,7 +20,7 @@ LOST = 1e-3  # of the least covariance
 ENOUGH = 1e-13  # relative gain of a step, beneath which there is nothing left to win
 SHORTEST = 1e-8  # part of a step that is tried
 ANGLES = np.linspace(-0.25, 0.25, 17)[:-1] * np.pi  # a quarter turn exchanges a pair of axes
-MOST_STARTS, CLIMBED, MOST_PROBES, WIDEST_PROBE = 8, 3, 10, 12
+MOST_STARTS, REFINED, MOST_PROBES, WIDEST_PROBE = 8, 3, 10, 12
 MIX = 0.6180339887498949  # weights of components that no accident makes equal
 
 
@@ -103,7 +103,7 @@ class AxisCurve:
         return np.asarray(change - change.T)
 
 
-def climb_axes(table: Table, axes: Array) -> tuple[float, Array]:
+def maximise_axes(table: Table, axes: Array) -> tuple[float, Array]:
     """The nearest minimum of the rule's profile over common axes, and the axes."""
     scatter, rule = table.scatter, table.rule
     total = float(table.weight.sum()) * len(axes)
@@ -171,7 +171,7 @@ def common_axes(table: Table, begin: Array | None) -> Array:
     """
     scatter, weight = table.scatter, table.weight
     if begin is not None:
-        return climb_axes(table, begin)[1]
+        return maximise_axes(table, begin)[1]
     if len(scatter) == 1:
         return np.asarray(eigen(scatter)[1][0])
     traces = np.einsum("kii->k", scatter)
@@ -179,12 +179,12 @@ def common_axes(table: Table, begin: Array | None) -> Array:
     heaviest = np.argsort(-weight, kind="stable")[:MOST_STARTS]
     starts = [np.eye(scatter.shape[1]), *eigen(np.stack([*pooled, *scatter[heaviest]]))[1]]
     starts.sort(key=table.height)
-    best = min((climb_axes(table, axes) for axes in starts[:CLIMBED]), key=lambda found: found[0])
+    best = min((maximise_axes(table, axes) for axes in starts[:REFINED]), key=lambda found: found[0])
     for _ in range(MOST_PROBES if len(best[1]) <= WIDEST_PROBE else 0):
         probe = pair_turn(table, best[1], best[0])
         if probe[1] is best[1]:
             break
-        best = climb_axes(table, probe[1])
+        best = maximise_axes(table, probe[1])
     return best[1]
 
 

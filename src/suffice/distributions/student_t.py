@@ -10,7 +10,7 @@ import numpy as np
 from suffice.core.iterative_family import IterativeFamily, newton_step, weighted_median
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.display.values import ColumnSummary, decimals, number, rounded, spreads
-from suffice.distributions.floors import HALF_LOG_TAU, spread_floor
+from suffice.distributions.floors import HALF_LOG_TAU, rounding_floor
 from suffice.numerics.derivatives import errors_from_information
 from suffice.numerics.lazy import special
 from suffice.numerics.special import t_quantile
@@ -84,7 +84,7 @@ class StudentT(IterativeFamily):
         return {
             "df": df,
             "loc": loc,
-            "scale": max(reach / special.stdtrit(df, 0.75), float(spread_floor(np.asarray(loc)))),
+            "scale": max(reach / special.stdtrit(df, 0.75), float(rounding_floor(np.asarray(loc)))),
         }
 
     @property
@@ -160,7 +160,7 @@ class StudentT(IterativeFamily):
             values = {name: np.where(plunge, getattr(self, name), value) for name, value in values.items()}
             values["scale"] = np.where(plunge, scale * np.exp(-PLUNGE), values["scale"])
         if "scale" in self.free:
-            values["scale"] = np.maximum(values["scale"], spread_floor(values["loc"]))
+            values["scale"] = np.maximum(values["scale"], rounding_floor(values["loc"]))
         for name in self.tied:  # the same number for all, without the rounding of each one's own units
             values[name] = np.broadcast_to(values[name][:1], values[name].shape)
         return self.choose(stats.weight == 0, replace(self, **values))
@@ -216,7 +216,7 @@ class StudentT(IterativeFamily):
                 "where loc and scale are the Normal's mean and std. Use sf.Normal(), or fix df."
             )
             found = (*found, Alert("boundary", text))
-        flat = (np.asarray(stack.scale) <= spread_floor(np.asarray(stack.loc))) & (stats.weight > 0)
+        flat = (np.asarray(stack.scale) <= rounding_floor(np.asarray(stack.loc))) & (stats.weight > 0)
         if ("scale" in self.free and flat.any()) or ("df" in self.free and (df <= LOWEST).any()):
             text = (
                 "so many values are equal that the density grows without bound there; the scale was held at the "

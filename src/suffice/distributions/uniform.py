@@ -11,7 +11,7 @@ from suffice import kernels
 from suffice.core.family import Family
 from suffice.core.parameters import REAL, parameter
 from suffice.display.values import ColumnSummary, between
-from suffice.distributions.floors import spread_floor
+from suffice.distributions.floors import rounding_floor
 from suffice.errors import DataError, ParameterError
 from suffice.statistics.sums import Extremes
 from suffice.statistics.weights import Weights
@@ -66,7 +66,7 @@ class Uniform(Family):
             high = np.broadcast_to(high.max(axis=0), high.shape)
         low = np.where(empty | ("low" in self.fixed), self.low, low)
         high = np.where(empty | ("high" in self.fixed), self.high, high)
-        least = spread_floor(high, 1e-300)
+        least = rounding_floor(high, 1e-300)
         floor = np.where(high - low < least, least, 0.0)
         low, high = low - floor * ("low" not in self.fixed), high + floor * ("high" not in self.fixed)
         return self.choose(empty, replace(self, low=low, high=high))
@@ -106,7 +106,7 @@ class Uniform(Family):
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         flat = (stats.weight > 0) & (stats.low == stats.high)
         stack = self.stacked
-        flat = flat & (np.subtract(stack.high, stack.low) <= 4 * spread_floor(np.asarray(stack.high), 1e-300))
+        flat = flat & (np.subtract(stack.high, stack.low) <= 4 * rounding_floor(np.asarray(stack.high), 1e-300))
         if not flat.any():
             return super().alerts(stats)
         value = float(stats.low[flat][0])

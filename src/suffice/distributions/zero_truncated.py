@@ -33,7 +33,7 @@ BELOW_1 = float(np.nextafter(1.0, 0.0))
 SERIES = 1e-6  # size from which on the likelihood of some rows cannot be told from that
 ROUNDING = 1e-12  # a distance from a limit that is none
 SHORT = 1e-5  # a step of Newton's method whose error is far below its gain
-HALVINGS = 8  # of a Newton step that does not climb
+HALVINGS = 8  # of a Newton step that does not rise
 BISECTIONS = 60
 
 
@@ -122,7 +122,7 @@ class ZeroTruncatedNegativeBinomial(IterativeFamily, register=False):
     support = NATURAL
     discrete = True
     terms_per_cell = 12
-    climbs_from_anywhere = True
+    monotone_from_anywhere = True
 
     @property
     def plain(self) -> NegativeBinomial:

@@ -57,7 +57,7 @@ class Accelerator:
         self.chain = [*self.chain, gathered][-3:]  # as many as tell a leap
         self.source = gathered
         self.combining = near and self.leaps <= 0 and len(self.given) > 1
-        for vector in self._combinations() if self.combining else self._leaps():
+        for vector in self._anderson_steps() if self.combining else self._squarem_steps():
             stats = from_raw(statistics, vector, self.about)
             if stats is None:
                 continue
@@ -71,7 +71,7 @@ class Accelerator:
             return proposed
         return None
 
-    def _combinations(self) -> Iterator[Array]:
+    def _anderson_steps(self) -> Iterator[Array]:
         given, gathered = np.array(self.given), np.array(self.gathered)
         away = gathered - given
         steps = np.diff(away, axis=0)
@@ -82,7 +82,7 @@ class Accelerator:
         mix = right.T @ (damped * (left.T @ away[-1])) / size
         yield gathered[-1] - mix @ np.diff(gathered, axis=0)
 
-    def _leaps(self) -> Iterator[Array]:
+    def _squarem_steps(self) -> Iterator[Array]:
         """The farthest leap first, then shorter ones."""
         if len(self.chain) < 3:
             return

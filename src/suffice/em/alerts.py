@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.core.family import Family
 from suffice.engines import local
-from suffice.messages import Cell, Columns, Message
+from suffice.message_parts import Cell, Columns, Message
 from suffice.statistics.weights import Weights
 from suffice.tables.rows import LARGEST, too_large
 from suffice.tables.sketch import blank
@@ -70,7 +70,7 @@ def impossible(learned: Any, rows: Any, weights: Weights) -> Alert:
     """What to tell of an estimate under which some row cannot be."""
     stack, width = learned.stacked, max(int(learned.columns or 1), 1)
     lost = _rows(lambda part: np.isneginf(stack.log_density(rows[part])).any(axis=1), weights, width)
-    told = " probability 0 under the estimate: no pass could climb from the start. Give another start."
+    told = " probability 0 under the estimate: no pass could rise from the start. Give another start."
     return Alert("impossible", (*(lost or ("some row has",)), told))
 
 

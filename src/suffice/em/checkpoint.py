@@ -16,7 +16,7 @@ import numpy as np
 from suffice.core.distribution import Distribution
 from suffice.em.acceleration import Accelerator
 from suffice.em.alerts import are_alerts
-from suffice.em.encoding import decoded, encoded, functions_of
+from suffice.em.checkpoint_encoding import decoded, encoded, functions_of
 from suffice.em.loop import EMResult
 from suffice.em.trace import Pass
 from suffice.em.training import Iterate
@@ -193,12 +193,12 @@ def digest(asked: Any, state: Any) -> str:
 def _checked(state: Any) -> Any:
     """A state with all that a fit asks of it, as far as kinds tell."""
     loop, runs = state["loop"], state["runs"]
-    climbed = all(type(one) is EMResult and are_alerts(one.alerts) for one in runs)
+    are_runs = all(type(one) is EMResult and are_alerts(one.alerts) for one in runs)
     seen, moves, passes = loop["seen"], loop["moves"], loop["passes"]
     counted = type(passes) is int and 0 < len(seen) <= passes and all(type(one) is Pass for one in seen)
     numbers = type(moves) is list and all(type(one) is float for one in moves)
     stands = type(loop["iterate"]) is Iterate and type(loop["speed"]) in (Accelerator, type(None))
-    if not (climbed and counted and numbers and stands and are_alerts(state["notes"]) and type(state["rng"]) is dict):
+    if not (are_runs and counted and numbers and stands and are_alerts(state["notes"]) and type(state["rng"]) is dict):
         msg = "it is not what a fit keeps"
         raise TypeError(msg)
     return state

@@ -16,11 +16,11 @@ from suffice.core.family import Family
 from suffice.core.likelihood import log_likelihood_of_rows
 from suffice.em.alerts import impossible, unbelieved, under, without_cells
 from suffice.em.checkpoint import Checkpoint
+from suffice.em.fit_posterior import believe
 from suffice.em.init.starts import TRIALS
 from suffice.em.loop import EMResult
 from suffice.em.one_pass import fitted_in_one_pass
 from suffice.em.options import check_ddof, check_options, prepare, refuse_ddof
-from suffice.em.posterior import believe
 from suffice.em.problem import Problem, log_prior_at
 from suffice.em.restarts import best_of_restarts, discarded
 from suffice.em.result import Fit

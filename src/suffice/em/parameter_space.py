@@ -3,7 +3,7 @@
 Sums of such statistics over several passes belong to several parameters, so that accelerated EM cannot combine them.
 Its coordinates are then what the M-step makes of them: logarithms of positive parameters, log-odds of probabilities,
 real numbers in units of their spread. Blocks with exact statistics keep theirs. Only families take part whose M-step is
-proved to climb from any parameters (``climbs_from_anywhere``).
+proved to climb from any parameters (``monotone_from_anywhere``).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def with_parameters(stats: Any, distribution: Any) -> Any:
         return replace(
             stats, parts=tuple(with_parameters(part, one) for part, one in zip(stats.parts, blocks, strict=True))
         )
-    if not distribution.climbs_from_anywhere:
+    if not distribution.monotone_from_anywhere:
         return stats  # which cannot be combined
     stack, specs = distribution.stacked, distribution.specs()
     values = tuple(np.asarray(getattr(stack, name), dtype=float) for name in stack.free)

@@ -258,7 +258,7 @@ class Fit(Page):
         return self._for(data).surprisal(data)
 
     def predict(self, x: Any, *given: Any, **options: Any) -> Any:
-        """The most probable component of each row; or with ``given`` a column, foretold from others.
+        """The most probable component of each row; or with ``given`` a column, predicted from the others.
 
         ``predict(rows)`` asks a mixture who made each row. ``predict("species", given={"bill_length": 40.0})`` asks
         any joint model about a column, see :meth:`Distribution.predict`, and ``predict("component", given=…)`` a

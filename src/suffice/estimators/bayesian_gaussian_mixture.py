@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from suffice.bayes.posterior import Posterior
-from suffice.distributions.covariance import floored
+from suffice.distributions.covariance_algebra import floored
 from suffice.distributions.dirichlet import Dirichlet
-from suffice.distributions.floors import spread_floor
+from suffice.distributions.floors import rounding_floor
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.distributions.structured_wishart import KEPT, StructuredWishart
 from suffice.em.alerts import refuse_large
@@ -219,7 +219,7 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
             scale = KEPT[self.covariance_type](every.scatter / max(total - 1.0, 0.5 * total))
         else:
             scale = matrices_of(self.covariance_prior, self.covariance_type, (), d, "covariance_prior")
-        least = np.maximum(spread_floor(mean), np.sqrt(self.reg_covar))[None]
+        least = np.maximum(rounding_floor(mean), np.sqrt(self.reg_covar))[None]
         count = 1.0 if self.mean_precision_prior is None else float(self.mean_precision_prior)
         alpha = 1.0 / k if self.weight_concentration_prior is None else self.weight_concentration_prior
         self.weight_concentration_prior_, self.mean_precision_prior_ = alpha, count

@@ -22,9 +22,9 @@ from suffice.estimators.decision import decide
 from suffice.estimators.rows import by_name, one_row
 from suffice.estimators.targets import check_priors, in_order
 from suffice.estimators.validation import row_weights
+from suffice.models.class_explanation import Explanation, explain
 from suffice.models.classifier import Classes
 from suffice.models.dependence import Dependence, dependence
-from suffice.models.explanation import Explanation, explain
 from suffice.models.summaries import of_classes
 from suffice.schema.infer import infer
 from suffice.tables.column_names import with_all_columns

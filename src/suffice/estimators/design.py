@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import DataError, naming
 from suffice.estimators.rows import by_name, is_mapping
-from suffice.messages import Cell, Columns
+from suffice.message_parts import Cell, Columns
 from suffice.tables.frame import Frame
 from suffice.tables.labels import is_missing, read_labels
 from suffice.tables.rows import cells, listed, numbers

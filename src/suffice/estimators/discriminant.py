@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.distributions.floors import spread_floor
-from suffice.distributions.holes import expected_rows
+from suffice.distributions.floors import rounding_floor
+from suffice.distributions.gaussian_missing import expected_rows
 from suffice.distributions.shrinkage import (
     fourth_moments,
     in_units,
@@ -126,7 +126,7 @@ class Discriminant(BayesShell):
             return model
         found = stats.components
         within = found.variances.sum(axis=0) / found.weight.sum()
-        flat = within <= np.square(spread_floor(found.pooled().mean[0]))
+        flat = within <= np.square(rounding_floor(found.pooled().mean[0]))
         floor = np.where(flat, diagonals(model.floors_from(stats)), len(within) * self.tol**2 * within)
         return replace(model, floors=diagonal(floor, compact=isinstance(found.kept, LowRank)))
 
@@ -142,7 +142,7 @@ class Discriminant(BayesShell):
             scatter = summed(scatter) if len(scatter) > 1 else scatter
             weight, taken = weight.sum(keepdims=True), np.array([np.count_nonzero(weight)])
         rows = weight if seen is None else np.minimum(weight, len(seen[0].rows))
-        least = np.square(spread_floor(found.pooled().mean[0]))
+        least = np.square(rounding_floor(found.pooled().mean[0]))
         drawn, self._drawn = regularise_wide(scatter, weight, rows - taken, least)
         return stats if drawn is scatter else replace(stats, components=replace(found, scatter=drawn))
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from suffice.distributions.covariance_structures import MODELS
 from suffice.distributions.normal import Normal
-from suffice.distributions.structures import MODELS
 from suffice.estimators.attributes import FittedAttributes
 from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.models.mixture import Mixture

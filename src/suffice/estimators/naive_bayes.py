@@ -20,7 +20,7 @@ from suffice.estimators.validation import (
     row_weights,
     validate_data,
 )
-from suffice.messages import Columns
+from suffice.message_parts import Columns
 from suffice.models.dependence import dependence, ignored
 from suffice.models.product import Product
 from suffice.schema.infer import infer

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.distributions.covariance import eigen
+from suffice.distributions.covariance_algebra import eigen
 from suffice.distributions.floors import HALF_LOG_TAU
 from suffice.distributions.multivariate_normal import MultivariateNormal
 from suffice.errors import ParameterError

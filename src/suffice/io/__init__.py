@@ -19,7 +19,7 @@ from typing import Any
 from suffice.errors import ModelFileError
 from suffice.io.kinds import tree_of, value_of
 from suffice.io.text import LIMIT, laid_out, parsed
-from suffice.storage import atomic, budget
+from suffice.storage import atomic, read_budget
 from suffice.storage.plain import refused
 
 __all__ = ["VERSION", "dumps", "load", "loads", "save"]
@@ -69,7 +69,7 @@ def loads(data: bytes | bytearray | memoryview | str, *, limit: int = LIMIT) -> 
         raise refused("suffice", f"the format has the version {version!r:.20}, and {VERSION} is read here. {advice}.")
     if "kind" not in tree:
         raise refused("", "it does not say of which kind it is.")
-    with budget.reading(len(data)):
+    with read_budget.reading(len(data)):
         return value_of(tree, "")
 
 

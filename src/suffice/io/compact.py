@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.distributions.structures import structure
+from suffice.distributions.covariance_structures import structure
 from suffice.numerics.low_rank import MANY_COLUMNS, LowRank
-from suffice.storage import budget
+from suffice.storage import read_budget
 from suffice.storage.plain import Reader, Writer, refused
 from suffice.types import Array
 
@@ -56,7 +56,7 @@ def value(node: dict[str, Any], path: str, inner: Reader) -> LowRank:
     rows = [_numbers(inner(one, f"{path}.factors[{i}]"), f"{path}.factors[{i}]") for i, one in enumerate(factors)]
     if any(one.ndim != 2 or one.shape[1] != d for one in rows) or len(rows) not in (0, 1 if single else len(diagonal)):
         raise refused(path, f"factors are rows of {d} numbers, those of each diagonal or none at all.")
-    if not single and not budget.takes("numbers", components * d):
+    if not single and not read_budget.takes("numbers", components * d):
         raise refused(path, f"{components} components of {d} columns are more than a file of this size holds.")
     if (diagonal < 0).any():
         raise refused(path, "a number of the diagonal is below 0.")
@@ -69,7 +69,7 @@ def is_covariance(cov: Any, name: Any) -> bool:
     if not isinstance(cov, LowRank):
         return True
     form = structure(name)
-    fits = not cov.factors if form.keeps == "diagonal" else form.compact
+    fits = not cov.factors if form.scatter_kind == "diagonal" else form.compact
     return fits and bool((cov.diagonal > 0).all())
 
 

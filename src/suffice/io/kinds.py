@@ -18,9 +18,9 @@ from suffice.io.messages import guarded
 from suffice.io.shells import estimator_of, is_estimator, tree_of_estimator
 from suffice.models.summaries import knows_icl
 from suffice.numerics.low_rank import LowRank, stored
-from suffice.storage import budget
-from suffice.storage.budget import size_of
+from suffice.storage import read_budget
 from suffice.storage.plain import read, refused, written
+from suffice.storage.read_budget import size_of
 
 # Fields that are not written: rows are no part of a model, and what follows from the other fields is made again.
 LEFT_OUT = {
@@ -60,7 +60,7 @@ def values() -> dict[str, type]:
     from suffice.distributions.tokens import Flags, Tokens
     from suffice.em.result import Fit
     from suffice.em.trace import Trace
-    from suffice.messages import Cell, Columns
+    from suffice.message_parts import Cell, Columns
     from suffice.models.classifier import Classes
     from suffice.models.mixture import Mixture
     from suffice.models.product import Product
@@ -227,7 +227,7 @@ def _number(found: dict[str, Any]) -> int:
         raise UnsupportedError(msg)
     k, component = len(weights), found.get("components")
     copies = k * size_of(component) if isinstance(component, Distribution) and component.lone else 0
-    if not budget.takes("numbers", copies):
+    if not read_budget.takes("numbers", copies):
         msg = f"{k} copies of its component, which is made of copies itself, are more than a file of this size holds."
         raise UnsupportedError(msg)
     return k

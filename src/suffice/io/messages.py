@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import ParameterError, SufficeError
-from suffice.messages import Cell, Columns
+from suffice.message_parts import Cell, Columns
 from suffice.storage.plain import refused
 from suffice.types import Alert
 

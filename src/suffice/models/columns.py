@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import DataError, ParameterError
-from suffice.messages import Cell, Columns
+from suffice.message_parts import Cell, Columns
 from suffice.models.compound import Table
 from suffice.tables.column_names import lacking
 from suffice.tables.frame import Coded, Frame, is_frame

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import DataError
-from suffice.messages import Cell
+from suffice.message_parts import Cell
 from suffice.models.compound import Table
 from suffice.models.stack import Readings
 from suffice.statistics.weights import Weights

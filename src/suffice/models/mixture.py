@@ -24,9 +24,9 @@ from suffice.errors import ParameterError, SufficeWarning, UnsupportedError
 from suffice.models.information import MixtureChart
 from suffice.models.mixture_answers import MixtureAnswers
 from suffice.models.mixture_components import alone, by_component, checked_components, joined, ridge, with_weights
+from suffice.models.mixture_em_step import MixtureSteps
 from suffice.models.mixture_priors import MixturePriors
 from suffice.models.mixture_queries import COMPONENT, MixtureQueries
-from suffice.models.mixture_steps import MixtureSteps
 from suffice.models.stack import Stack, shape_components, side_by_side, stacked_or_side_by_side
 from suffice.statistics.sums import picked
 from suffice.statistics.weights import Weights
@@ -300,7 +300,7 @@ class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Famil
         return np.tile(self.weights, (len(lost), 1))
 
     def predict(self, x: Any, given: Any = ROWS, *, level: float = 0.95) -> Any:
-        """The most probable component of each row, (n,); or with ``given`` a column, foretold from others.
+        """The most probable component of each row, (n,); or with ``given`` a column, predicted from the others.
 
         One argument is rows: ``predict(rows)`` says who made each, unless it is the name of a column. With ``given=``,
         ``predict("species", given={…})`` is the question of :meth:`Distribution.predict` about one column, and
@@ -446,12 +446,12 @@ class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Famil
         return float(self.components.rounding(stats.components))
 
     def is_spurious(self, stats: Any) -> bool:
-        from suffice.models.collapse import is_spurious
+        from suffice.models.spurious_components import is_spurious
 
         return is_spurious(self, stats)
 
     def spurious_gain(self, stats: Any, *, chance: bool = True) -> float:
-        from suffice.models.collapse import spurious_gain
+        from suffice.models.spurious_components import spurious_gain
 
         return spurious_gain(self, stats, chance=chance)
 

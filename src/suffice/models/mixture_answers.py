@@ -73,7 +73,7 @@ class MixtureAnswers:
         return self.alerts_under(stats, None)
 
     def alerts_under(self, stats: Any, prior: Any) -> tuple[Alert, ...]:
-        from suffice.models.collapse import mixture_alerts
+        from suffice.models.spurious_components import mixture_alerts
 
         return mixture_alerts(self, stats, prior)
 

@@ -13,11 +13,11 @@ from suffice.core.responsibilities import normalize
 from suffice.engines import local
 from suffice.errors import ParameterError
 from suffice.models.monte_carlo import DRAWS, Simulated
+from suffice.queries.condition_warnings import warn_of_unusual
 from suffice.queries.conditional import ConditionalColumn
 from suffice.queries.given import given, given_log_prob
 from suffice.queries.prediction import Prediction
 from suffice.queries.rows import QueryRows
-from suffice.queries.unusual import warn_of_unusual
 from suffice.types import Array
 
 COMPONENT = "component"  # the name under which it is asked who made a row

@@ -15,13 +15,13 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from suffice.core import column_blocks
+from suffice.core import mixed_columns
 from suffice.core.distribution import Distribution
 from suffice.core.family import WITHIN
 from suffice.core.responsibilities import EStep
 from suffice.engines.once import cached_property
 from suffice.errors import DataError, ParameterError, UnsupportedError, naming
-from suffice.messages import Columns
+from suffice.message_parts import Columns
 from suffice.models.columns import (
     ByColumn,
     beside,
@@ -264,7 +264,7 @@ class Product(ProductQueries, Compound, register=False):  # type: ignore[overrid
     def e_step(self, x: Any, log_weights: Array, weights: Array | None = None) -> EStep:
         """One E-step; a single block has its own, several share one loop as far as they can."""
         if len(self.blocks) > 1:
-            found = column_blocks.e_step(tuple(self.blocks.values()), x.parts, log_weights, weights)
+            found = mixed_columns.e_step(tuple(self.blocks.values()), x.parts, log_weights, weights)
             return super().e_step(x, log_weights, weights) if found is None else found
         ((key, block),) = self.blocks.items()
         with naming_columns(self._columns_of(key)):

@@ -10,7 +10,7 @@ import numpy as np
 from suffice.bayes.posterior import named_columns
 from suffice.display.posterior_summary import Belief, assembled, believed
 from suffice.display.summary import Summary
-from suffice.messages import Columns
+from suffice.message_parts import Columns
 from suffice.models.columns import names_of
 from suffice.types import Alert, Array
 

@@ -27,7 +27,7 @@ from suffice.statistics.weights import Weights
 from suffice.tables.column_names import by_name
 from suffice.types import Alert, Array
 
-SORTED = 5  # most climbs that go on with the components by falling weight, where weights have an order
+SORTED = 5  # most runs that go on with the components by falling weight, where weights have an order
 OVERLAP = 0.05  # nats that a row leaves open about its component, on average, before intervals are much too narrow
 LEFT_OUT = 2  # components, the smallest first, that are left out one by one before none of them seems superfluous
 
@@ -155,7 +155,7 @@ class VariationalPosterior(Page):
 
 
 def believe(mixture: Any, rows: Any, weights: Weights, prior: Any, options: dict[str, Any]) -> VariationalPosterior:
-    """The variational posterior of a mixture: the best of ``n_init`` climbs of the evidence bound."""
+    """The variational posterior of a mixture: the best of ``n_init`` runs that raise the evidence bound."""
     if mixture.hard:
         msg = "hard=True gives each row to one component as a whole; a belief shares rows out. Leave it out."
         raise UnsupportedError(msg)
@@ -209,7 +209,7 @@ def _runner(
     free = start is None or isinstance(start, str)
     ordered = free and not prior["weights"].exchangeable and not isinstance(model.components, Stack)
 
-    def climbed(first: VariationalMixture) -> EMResult:
+    def run_from(first: VariationalMixture) -> EMResult:
         more = {"accelerate": options["accelerate"], "callback": options["callback"]}
         data = TrainingData(first.preprocess(rows), weights)
         return run_em(first, data, max_iter=options["max_iter"], tol=tol, **more)
@@ -217,17 +217,17 @@ def _runner(
     def improvements(path: EMResult) -> Iterator[EMResult]:
         for _ in range(SORTED if ordered and path.converged else 0):
             begin = posterior_of(path.distribution, largest_first(path.statistics), prior)
-            after = climbed(begin).raise_if_interrupted()
+            after = run_from(begin).raise_if_interrupted()
             if not _higher(after, path):
                 break
             path = after
             yield path
         if free:
-            yield _fewer(path, rows, weights, prior, climbed)
+            yield _fewer(path, rows, weights, prior, run_from)
 
     def run(_: tuple[EMResult, ...]) -> EMResult:
         first, alerts = initialize(model, rows, weights, rng, start, prior)
-        path = climbed(first)
+        path = run_from(first)
         try:
             for better in improvements(path) if not path.interrupted else ():
                 path = better
@@ -244,15 +244,15 @@ def _higher(after: EMResult, before: EMResult) -> bool:
 
 
 def _fewer(
-    path: EMResult, rows: Any, weights: Weights, prior: dict[str, Any], climbed: Callable[..., EMResult]
+    path: EMResult, rows: Any, weights: Weights, prior: dict[str, Any], run_from: Callable[..., EMResult]
 ) -> EMResult:
-    """The climb, or a higher one without some of its components, the smallest first."""
+    """The run, or a higher one without some of its components, the smallest first."""
     while path.converged:
         count = np.asarray(path.statistics.count)
         seen = [int(j) for j in np.argsort(count, kind="stable") if count[j] >= ROW]
         for component in seen[:-1][:LEFT_OUT]:
             begin = path.distribution.without(component)
-            after = climbed(
+            after = run_from(
                 posterior_of(path.distribution, begin.suffstats(rows, weights), prior)
             ).raise_if_interrupted()
             if _higher(after, path):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.models.explanation import Explanation, display_name
+from suffice.models.class_explanation import Explanation, display_name
 from suffice.plot.canvas import BLUE, DARK, GREY, RED, axes, dress, plain, title
 
 if TYPE_CHECKING:

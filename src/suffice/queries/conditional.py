@@ -1,4 +1,4 @@
-"""One cell of many rows, foretold from what else is known of each row: a mixture of simple distributions per row."""
+"""Conditional distribution of one column given the others, row by row: a mixture of simple distributions."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import DataError, ParameterError, UnsupportedError, naming
-from suffice.queries.unusual import warn_of_unusual
+from suffice.queries.condition_warnings import warn_of_unusual
 from suffice.tables.column_names import guessed, label_of
 from suffice.tables.label_matching import places_among
 from suffice.tables.labels import is_missing

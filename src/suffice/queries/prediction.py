@@ -1,4 +1,4 @@
-"""One column foretold from others: a value, how sure it is, and an interval or the probabilities of labels."""
+"""One column predicted from the others: a value, how sure it is, and an interval or the probabilities of labels."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from suffice.arguments import check_level
 from suffice.display.values import decimals, many, measured, number, rounded
+from suffice.queries.condition_warnings import warn_of_unusual
 from suffice.queries.given import check_single, refuse_unknown_levels
 from suffice.queries.rows import QueryRows, plain
-from suffice.queries.unusual import warn_of_unusual
 from suffice.tables.column_names import label_of
 from suffice.tables.labels import is_missing
 from suffice.types import Array
@@ -22,7 +22,7 @@ SHOWN = 6
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prediction:
-    """What is foretold of one column, of one row or of many.
+    """What is predicted of one column, of one row or of many.
 
     Attributes
     ----------

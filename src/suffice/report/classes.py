@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from suffice.display.names import display_name
-from suffice.models.explanation import Explanation, explain
+from suffice.models.class_explanation import Explanation, explain
 from suffice.plot.canvas import BLUE, GREY, axes, dress, title
 from suffice.plot.model_view import ModelView
 from suffice.tables.labels import read_labels

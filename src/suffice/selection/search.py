@@ -1,6 +1,6 @@
 """Fitting the candidates of `select`: shared starts, exchanged solutions, and processes where they help.
 
-Candidates of one family and one size are searched together. All begin from the same partitions of a small picture of
+Candidates of one family and one size are searched together. All begin from the same partitions of a small subsample of
 the rows: hierarchical ones, among them that of mclust, by k-means, and drawn by k-means++. Then each tries solutions of
 others as starts, so that what one structure finds is not missed by another. A group's result depends on its own seed
 only. At last each size also begins where the one before it ended.
@@ -33,10 +33,10 @@ from suffice.tables.sketch import points, subsample_rows
 from suffice.tables.streams import read
 from suffice.types import Alert, Array, Data, Seed
 
-PICTURE = 2000  # rows that starts are found on
+SUBSAMPLE = 2000  # rows that starts are found on
 TRIES, ROUNDS = 20, 10  # of k-means in each view of the rows, whose best go on
 LENT = 3  # of the best solutions of a group, that every candidate of it tries
-AGREE = 0.97  # of the rows in two partitions that are the same start
+SAME_PARTITION = 0.97  # of the rows in two partitions that are the same start
 ALIKE = 0.05  # mean difference of responsibilities, from 0 to 2, that are the same start
 WORTH = 4.0  # seconds of work left that processes are worth
 SMALL = 1 << 19  # cells × components of a pass that threads would not share
@@ -50,7 +50,7 @@ class Groups:
 
     @classmethod
     def of(cls, asked: Any, data: Data, weights: Data, prior: Any, random_state: Seed, folds: Any) -> Groups:
-        """Read the rows once for each family, and partition their picture for each size."""
+        """Read the rows once for each family, and partition their subsample for each size."""
         seed = int(np.random.default_rng(random_state).integers(1 << 62))
         first = int(random_state) if isinstance(random_state, (int, np.integer)) else seed  # begins as `fit` would
         read: dict[int, Any] = {}  # by prototype
@@ -74,7 +74,7 @@ class Groups:
 
 
 def _prepare(mixture: Any, data: Any, weights: Any, seed: int, sizes: list[int]) -> Any:
-    """Rows, weights, their picture, views of it in which starts are found, and its groups of several sizes."""
+    """Rows, weights, their subsample, views of it in which starts are found, and its groups of several sizes."""
     rows = read(mixture, data, without=weights)
     checked = weights_of(data, weights, len(rows))
     if len(rows) == 0 or checked.n_components != 1 or checked.codes is not None:
@@ -82,7 +82,7 @@ def _prepare(mixture: Any, data: Any, weights: Any, seed: int, sizes: list[int])
             f"select needs rows, and one weight per row; got {len(rows)} rows and weights of shape {np.shape(weights)}."
         )
         raise DataError(msg)
-    small = subsample_rows(rows, checked, PICTURE, seed)
+    small = subsample_rows(rows, checked, SUBSAMPLE, seed)
     views = _views(*small, sizes)
     joined = _agglomerations(views[0], sizes)
     return rows, checked, small, views, {size: tuple(one[size] for one in joined if size in one) for size in sizes}
@@ -169,7 +169,7 @@ def _partitions(views: list[View], k: int, rng: np.random.Generator) -> tuple[Ar
     held = views[0].held
     kept: list[Array] = []
     for codes in (codes for view in views for codes in view.partitions(k, rng)):
-        if not any(_agreement(codes, one, held) > AGREE for one in kept):
+        if not any(_agreement(codes, one, held) > SAME_PARTITION for one in kept):
             kept.append(codes)
     return tuple(kept)
 
@@ -188,7 +188,7 @@ def searched(group: Group) -> list[Found]:
         return _search_group(group)
     except DataError:
         group.candidates[0].mixture.for_data(group.rows).components.suffstats(group.rows, group.weights)
-        raise  # what names the row of the data was raised before, not that of the picture
+        raise  # what names the row of the data was raised before, not that of the subsample
 
 
 def _search_group(group: Group) -> list[Found]:

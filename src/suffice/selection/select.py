@@ -17,7 +17,7 @@ from suffice.display.values import count
 from suffice.em.fit import named_fit
 from suffice.em.result import Fit
 from suffice.errors import ParameterError
-from suffice.models.collapse import collapsed_columns
+from suffice.models.spurious_components import collapsed_columns
 from suffice.selection.candidates import candidates
 from suffice.selection.search import Groups, search
 from suffice.selection.trials import Found

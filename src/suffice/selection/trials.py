@@ -10,7 +10,7 @@ import numpy as np
 from suffice.core.distribution import Distribution
 from suffice.em.fit import fit
 from suffice.em.init.short_runs import ShortRuns
-from suffice.em.init.starts import blurred, floors_of, for_all
+from suffice.em.init.starts import floors_of, soften_labels, widen_to_all_rows
 from suffice.em.loop import EMResult
 from suffice.em.restarts import discarded
 from suffice.em.result import Fit
@@ -75,8 +75,8 @@ class Trials:
     def __init__(self, group: Group, candidate: Candidate) -> None:
         self.group, self.candidate = group, candidate
         small, w = group.subsample_rows
-        shaped = candidate.mixture.for_data(group.rows)  # the picture may lack a rare label
-        self.model = replace(shaped, floors=floors_of(shaped, small, w))
+        prototype = candidate.mixture.for_data(group.rows)  # the subsample may lack a rare label
+        self.model = replace(prototype, floors=floors_of(prototype, small, w))
         self.rng = np.random.default_rng(group.seed)
         self.short_runs = ShortRuns(self.model, small, w, group.prior)
         self.best: EMResult | None = None
@@ -85,29 +85,29 @@ class Trials:
     def begin(self) -> None:
         """Short runs from every partition, of which the most promising go on; the agglomeration; the start of `fit`.
 
-        From the agglomeration it is plain EM that climbs, as mclust does: leaps may lead to another place, and this is
+        From the agglomeration it is plain EM that runs, as in mclust: leaps may lead to another place, and this is
         not to end below. Among many candidates the solutions of others take the place of the start of `fit`, which
         costs as much as all others.
         """
         k = self.model.n
-        paths = [self._run_from(blurred(codes, k), FIRST, FLAT) for codes in self.group.codes]
+        paths = [self._run_from(soften_labels(codes, k), FIRST, FLAT) for codes in self.group.codes]
         paths.sort(key=lambda path: path.robust_objective, reverse=True)
-        paths = [self._climb(path.distribution, SHORT, FLAT) for path in paths[:KEPT]]
+        paths = [self._run_em(path.distribution, SHORT, FLAT) for path in paths[:KEPT]]
         paths.sort(key=lambda path: path.robust_objective, reverse=True)
         for path in paths[:FINISHED]:
             self._finish(path.distribution)
         for joined in self.group.joined:
-            path = self._run_from(blurred(joined, k, 0.0), PLAIN, COARSE, accelerate=False)
+            path = self._run_from(soften_labels(joined, k, 0.0), PLAIN, COARSE, accelerate=False)
             self._finish(path.distribution)
         if k > 1 and len(self.group.candidates) <= FEW:
             rng = np.random.default_rng(self.group.first)
             mixture, rows = self.candidate.mixture, self.group.rows
             first = mixture.initialize(rows, self.group.weights, rng, None, self.group.prior)[0]
-            self._keep(self._climb(first, PATIENT, FINE / 10))  # not judged on its way: no worse than fit
+            self._keep(self._run_em(first, PATIENT, FINE / 10))  # not judged on its way: no worse than fit
 
     def resume(self, learned: Any) -> None:
         """Go on from what was learned before."""
-        self.best = self._climb(learned, 1, FLAT)
+        self.best = self._run_em(learned, 1, FLAT)
 
     def borrow(self, responsibilities: Array) -> None:
         """An EM run from another candidate's responsibilities, which goes on where it promises more."""
@@ -115,7 +115,7 @@ class Trials:
         if self._promises(path) and not self._same(path):
             self._finish(path.distribution)
 
-    def _climb(self, first: Distribution, passes: int, tol: float) -> EMResult:
+    def _run_em(self, first: Distribution, passes: int, tol: float) -> EMResult:
         """A short EM run on the subsample."""
         return self.short_runs.run_em(first, passes, tol).raise_if_interrupted()
 
@@ -127,11 +127,11 @@ class Trials:
 
     def _finish(self, first: Distribution) -> None:
         """Climb on as long as that may lead above the best, and is no way to the same place."""
-        there = self._climb(first, STRETCH, FINE)
+        there = self._run_em(first, STRETCH, FINE)
         for _ in range(STRETCHES - 1):
             if there.converged or not self._promises(there) or self._same(there):
                 break
-            there = self._climb(there.distribution, STRETCH, FINE)
+            there = self._run_em(there.distribution, STRETCH, FINE)
         self._keep(there)
 
     def _keep(self, there: EMResult) -> None:
@@ -163,16 +163,16 @@ class Trials:
         )
 
     def responsibilities(self) -> Array:
-        """Responsibilities of the picture's rows, with the components in canonical order."""
+        """Responsibilities of the subsample's rows, with the components in canonical order."""
         assert self.best is not None  # noqa: S101 (begin comes first)
         return np.asarray(self.best.distribution.ordered().predict_proba(self.group.subsample_rows[0]))
 
     def learned(self, start: Any = None) -> Fit:
-        """The fit to all rows from a start, or from the best solution on the picture."""
+        """The fit to all rows from a start, or from the best solution on the subsample."""
         assert self.best is not None  # noqa: S101 (begin comes first)
         group, best = self.group, self.best
         begin = (
-            for_all(best.distribution, group.rows, group.weights, *group.subsample_rows).ordered()
+            widen_to_all_rows(best.distribution, group.rows, group.weights, *group.subsample_rows).ordered()
             if start is None
             else start
         )

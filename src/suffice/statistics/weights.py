@@ -11,7 +11,7 @@ from suffice import kernels
 from suffice.arguments import has_complex
 from suffice.engines.once import cached_property
 from suffice.errors import DataError
-from suffice.messages import Cell
+from suffice.message_parts import Cell
 from suffice.types import Array
 
 LEAST = np.finfo(float).tiny / np.finfo(float).eps  # of the sum of weights: parts of it have all their digits

@@ -3,8 +3,8 @@
 A JSON array is a tuple. An object has one of the tags below, or is a value of the library, which ``inner`` knows.
 
 Two kinds of files rest on this. A model file (`suffice.io`) may come from anyone: its numbers can be read,
-its values are made by their constructors, and it means the same wherever it is opened. A checkpoint (`core.encoding`)
-is for the one fit that goes on with it, to the bit and several times a second: arrays are bytes with their layout in
+its values are made by their constructors, and it means the same wherever it is opened. A checkpoint
+(`em.checkpoint_encoding`) is for the one fit that goes on with it, to the bit and several times a second: arrays are bytes with their layout in
 memory, along which sums are taken, values are their fields as they stood, the caller's own families among them, and a
 function is its place in the prototype. Those few forms are its own; all others are these.
 """
@@ -20,7 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from suffice.errors import ModelFileError
-from suffice.storage import budget
+from suffice.storage import read_budget
 from suffice.types import Array
 
 NUMBERS = frozenset(
@@ -155,8 +155,10 @@ def _refuse_giants(labels: list[Any], path: str) -> None:
 
 def _distinguishable(labels: Any, path: str) -> Any:
     """The labels, unless so many of them share a hash that a set of them takes forever."""
-    if len(labels) > budget.SAME_HASH and budget.share_a_hash(labels):
-        raise refused(path, f"more than {budget.SAME_HASH} different labels share a hash, which none of a table do.")
+    if len(labels) > read_budget.SAME_HASH and read_budget.share_a_hash(labels):
+        raise refused(
+            path, f"more than {read_budget.SAME_HASH} different labels share a hash, which none of a table do."
+        )
     return labels
 
 
@@ -250,7 +252,7 @@ def _read_array(node: dict[str, Any], path: str, inner: Reader) -> Array:
     room = 0 if cells else ALIKE * math.prod(size or 1 for size in shape)
     if math.prod(shape) != len(cells):
         raise refused(path, f"an array of the shape {shape!r:.60} does not have the {len(cells)} cells that are here.")
-    if not budget.takes("cells", room):
+    if not read_budget.takes("cells", room):
         raise refused(path, f"an array of the shape {shape!r:.60} asks for more memory than a file of this size may.")
     return _fill(cells, node["dtype"], path, inner).reshape(shape)
 
@@ -282,7 +284,7 @@ def _text(cells: list[str], width: int, path: str) -> Array:
     longest = max(map(len, cells), default=0)
     if longest > width:
         raise refused(path, f"an array of text of at most {width} letters has one of {longest}.")
-    if not budget.takes("letters", room):
+    if not read_budget.takes("letters", room):
         raise refused(path, f"texts of {width} letters each ask for more memory than a file of this size may.")
     return np.array(cells, dtype=f"<U{width}")
 

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from suffice.errors import ArgumentError, DataError, ParameterError, SufficeWarning
-from suffice.messages import Columns
+from suffice.message_parts import Columns
 from suffice.tables import frame
 from suffice.tables.rows import is_hashable
 from suffice.types import Array, Data

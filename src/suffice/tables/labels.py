@@ -16,7 +16,7 @@ from suffice import kernels
 from suffice.engines import local
 from suffice.engines.once import cached_property
 from suffice.errors import DataError
-from suffice.messages import Cell
+from suffice.message_parts import Cell
 from suffice.tables.frame import Coded, Frame
 from suffice.tables.label_matching import places_among
 from suffice.tables.rows import as_rows, cells, columns_of, is_hashable, listed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import DataError, naming
-from suffice.messages import Cell, Columns, Message
+from suffice.message_parts import Cell, Columns, Message
 from suffice.statistics.sums import Additive
 from suffice.tables import frame
 

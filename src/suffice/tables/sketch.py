@@ -221,7 +221,7 @@ def subsample_rows(rows: Rows, weights: Weights, size: int, seed: int) -> tuple[
 
 
 def starting_rows(rows: Rows, weights: Weights) -> tuple[Any, Weights]:
-    """The rows that a family of several passes begins from: all, or where they are many a picture of them."""
+    """The rows that a family of several passes begins from: all, or where they are many a subsample of them."""
     if len(rows) > OPENING:
         return subsample_rows(rows, weights, OPENING, 0)
     return rows[0 : len(rows)] if isinstance(rows, Streamed) else rows, weights[0 : len(rows)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice import kernels
 from suffice.errors import DataError
-from suffice.messages import Cell
+from suffice.message_parts import Cell
 from suffice.statistics.weights import Weights
 from suffice.types import Array
 

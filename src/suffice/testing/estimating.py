@@ -1,4 +1,4 @@
-"""Laws of learning: the estimate maximises, the loop climbs, shifts and scales pass through."""
+"""Laws of learning: the estimate maximises, the loop never falls, shifts and scales pass through."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def statistics_carry_the_likelihood(dist: Any, rng: np.random.Generator) -> None
             close(carried, (weights * scores).sum(axis=0), 1e-11, "the same at the estimate", size)
 
 
-@law("the loop climbs", "an M-step that lowers its objective")
+@law("the loop never falls", "an M-step that lowers its objective")
 def loop_climbs(dist: Any, rng: np.random.Generator) -> None:
     """Where fitting takes several passes, the likelihood never falls from one to the next."""
     learnable(dist)

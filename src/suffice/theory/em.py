@@ -13,7 +13,7 @@ from suffice.em.result import Fit
 from suffice.errors import DataError, ParameterError
 from suffice.models.mixture import Mixture
 from suffice.models.mixture_answers import Gain
-from suffice.models.mixture_steps import weighted_total
+from suffice.models.mixture_em_step import weighted_total
 from suffice.statistics.weights import OneHot, Weights
 from suffice.theory.models import as_distribution
 from suffice.types import Array, Data

@@ -8,7 +8,7 @@ import pytest
 import suffice as sf
 from suffice.em.init import short_runs as courses
 from suffice.em.init.short_runs import ShortRuns, tag_assignments
-from suffice.em.init.starts import blurred, floors_of
+from suffice.em.init.starts import floors_of, soften_labels
 from suffice.em.loop import run_em
 from suffice.em.training import TrainingData
 from suffice.statistics.weights import Weights
@@ -38,7 +38,7 @@ def test_a_climb_on_the_track_is_that_of_the_mixture(monkeypatch, kernels, weigh
     model, every = begun(x, 3, weights, floors)
     course = ShortRuns(model, x, every, None)
     assert course.packed is not None
-    shares = blurred(who, 3)
+    shares = soften_labels(who, 3)
     found = course.run_from(shares, None, 12, 0.0, accelerate=False)
     first = tag_assignments(model, x, shares * every.dense(), None)
     slow = run_em(first, TrainingData(x, every), max_iter=12, tol=0.0, accelerate=False, brief=True)
@@ -66,7 +66,7 @@ def test_a_structure_has_its_own_step_on_the_track(structure, floors):
     x, who = blobs(d=2, seed=4)
     x = (x - 50) * [1e3, 1e-3]
     model, every = begun(x, 3, None, floors, structure)
-    course, shares = ShortRuns(model, x, every, None), blurred(who, 3)
+    course, shares = ShortRuns(model, x, every, None), soften_labels(who, 3)
     found = course.run_from(shares, None, 10, 0.0, accelerate=False)
     first, data = tag_assignments(model, x, shares, None), TrainingData(x, every)
     slow = run_em(first, data, max_iter=10, tol=0.0, accelerate=False, brief=True)
@@ -80,7 +80,7 @@ def test_accelerated_steps_on_the_track_need_fewer_passes():
     rng = np.random.default_rng(3)
     x = np.concatenate([rng.normal(size=(500, 2)), rng.normal(size=(500, 2)) * 1.5 + [1.5, 0]])
     model, every = begun(x, 2)
-    course, shares = ShortRuns(model, x, every, None), blurred((x[:, 0] > 0.7).astype(int), 2)
+    course, shares = ShortRuns(model, x, every, None), soften_labels((x[:, 0] > 0.7).astype(int), 2)
     plain, fast = (course.run_from(shares, None, 300, 1e-9, accelerate=way) for way in (False, True))
     assert fast.converged
     assert len(fast.trace.objective) < len(plain.trace.objective) / 2
@@ -102,7 +102,7 @@ def test_a_mixture_that_is_restricted_climbs_by_itself(change):
     model, every = begun(x, 3)
     course = ShortRuns(change(model), x, every, None)
     assert course.packed is None
-    found = course.run_from(blurred(who, 3), None, 5, 0.0)
+    found = course.run_from(soften_labels(who, 3), None, 5, 0.0)
     assert found.trace.objective[-1] > found.trace.objective[0]
 
 
@@ -141,7 +141,7 @@ def test_a_climb_that_loses_a_component_to_its_floor_is_made_by_the_mixture(monk
         return real(first, *arguments, **options)
 
     monkeypatch.setattr(courses, "run_em", noted)
-    found = ShortRuns(model, x, every, None).run_from(blurred(owners, 3, 1e-3), None, 40, 0.0)
+    found = ShortRuns(model, x, every, None).run_from(soften_labels(owners, 3, 1e-3), None, 40, 0.0)
     assert calls[-1] == "Mixture"
     assert found.distribution.is_spurious(found.statistics)
     assert np.isfinite(found.trace.objective).all()

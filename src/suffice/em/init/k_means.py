@@ -19,11 +19,11 @@ from suffice.tables.scales import scale_of
 from suffice.tables.sketch import sketch, take_rows
 from suffice.types import Array
 
-CELLS = 1 << 21  # of the picture that a start is drawn from
+CELLS = 1 << 21  # of the subsample that a start is drawn from
 ROWS = 20000  # and its most rows
 TRIALS, FEW = 4, 5  # starts, of which the best goes on, and the passes that decide it
 ROUNDING = 1e-9  # of a sum of weights
-SHORT = 30  # passes over the picture before those over all rows
+SHORT = 30  # passes over the subsample before those over all rows
 NOWHERE, EXACTLY = np.broadcast_to(0.0, (0, 0)), np.broadcast_to(0.0, 1)  # read-only
 
 
@@ -58,7 +58,7 @@ class Apart(Additive):
 
 @dataclass(frozen=True, eq=False)
 class Centres:
-    """K centres (k, d): the limit of a mixture of equal spheres as they shrink, climbed by the same loop.
+    """K centres (k, d): the limit of a mixture of equal spheres as they shrink, learned by the same loop.
 
     ``rest`` is the sum of squared moves of the centres that counts as none.
     """

@@ -54,12 +54,12 @@ class PackedRows:
         plain = type(rows) is np.ndarray and len(rows) > 1 and weights.codes is None and not mixture.hard
         if not (plain and stack.is_quadratic and "weights" in mixture.free):
             return None
-        if not 0 < rows.shape[1] < (MANY_COLUMNS if stack.form.free else MANY_FOR_A_STRUCTURE):
+        if not 0 < rows.shape[1] < (MANY_COLUMNS if stack.form.unrestricted else MANY_FOR_A_STRUCTURE):
             return None
         x = np.asarray(rows, dtype=float)
         with np.errstate(all="ignore"):
             centre, spread = x.mean(axis=0), np.log2(x.std(axis=0))
-            scale = np.exp2(-np.round(spread if stack.form.free else np.full(len(spread), spread.mean())))
+            scale = np.exp2(-np.round(spread if stack.form.unrestricted else np.full(len(spread), spread.mean())))
             if not (np.isfinite(centre) & np.isfinite(scale**2) & (scale**2 > 0)).all():
                 return None
         d = len(centre)
@@ -90,7 +90,7 @@ class PackedRows:
 
     def estimate(self, sums: Array, before: Any) -> PackedMixture:
         """The mixture that the sums tell of; where a structure has the M-step, from the components ``before``."""
-        if not self.mixture.components.form.free:
+        if not self.mixture.components.form.unrestricted:
             stats = self.gathered(sums)
             seen = stats.weight > SEEN * stats.weight.sum()
             second = sums[:, triangle(len(self.centre) + 1)[2]].reshape(len(sums), len(self.centre) + 1, -1)[:, 1:, 1:]
@@ -129,7 +129,7 @@ class PackedRows:
         return replace(self.mixture, components=components, weights=swift.weights)
 
     def off(self, path: EMResult) -> EMResult:
-        """A climb on the track as one of the mixture."""
+        """A run over packed sums, as one of the mixture."""
         return replace(path, distribution=self.model(path.distribution), statistics=self.told(path.statistics))
 
     def told(self, stats: Products) -> Joint:

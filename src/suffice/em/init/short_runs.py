@@ -16,7 +16,7 @@ from suffice.types import Array
 
 
 class ShortRuns:
-    """Rows that one mixture climbs over again and again; on a track where there is one, else by itself."""
+    """Rows of many runs of one mixture: over packed sums where there are such, else by its own passes."""
 
     def __init__(self, model: Any, rows: Any, weights: Weights, prior: Any) -> None:
         self.model, self.small, self.weights, self.prior = model, rows, weights, prior
@@ -25,7 +25,7 @@ class ShortRuns:
         self.data = TrainingData(self.rows, weights, prior, belief(prior))
 
     def run_em(self, first: Any, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
-        """A climb of so many passes at most, or until the objective changes by less than ``tol`` relative."""
+        """A run of so many passes at most, or until the objective changes by less than ``tol`` relative."""
         if self.packed is not None:
             try:
                 return self._on(self.packed, self.packed.initialize(first), passes, tol, accelerate)

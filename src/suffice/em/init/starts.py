@@ -37,16 +37,16 @@ LABEL_TRIALS, FINALISTS, LONG = 12, 2, 36  # short runs over labels, of which so
 SPARE = "spare"  # the start of more components than are needed, of which some are to become empty
 MOVES = 9  # ways to make two components one and cut another that are tried
 STRETCHES, AHEAD = 6, 20  # short runs from each, and passes for which a run is trusted to rise as it does
-MOVED = 1 << 17  # rows × components of the picture up to which they are made: among many components so few do little
-FLAT = 1e-6  # relative change of the objective that ends a short climb
-BLUR = 0.05  # share of a row that its first owner gives to the others: no component begins without a spread
+MOVED = 1 << 17  # rows × components of the subsample up to which they are made: among many components so few do little
+FLAT = 1e-6  # relative change of the objective that ends a short run
+SOFTENED = 0.05  # share of a row that its first owner gives to the others: no component begins without a spread
 EQUAL = 1e-9  # relative difference of components that are the same
 FAR = 100  # interquartile ranges from the median: a row so far out has no say in the spread of all rows
-UNSEEN = 1e-4  # how far a start moves off a bound that it stands on, because the picture lacks what other rows have
+UNSEEN = 1e-4  # how far a start moves off a bound that it stands on, because the subsample lacks what other rows have
 SLACK = 1.02  # how much wider bounds are that may lack the ends of the rows
 DOUBLINGS = 1000  # of the distance of bounds, until they reach a row
-PER = 30  # rows of the picture for each component and column
-LEAST, MOST = 6000, 20000  # rows of the picture: of 2000 the highest maximum is often another than that of all rows
+PER = 30  # rows of the subsample for each component and column
+LEAST, MOST = 6000, 20000  # rows of the subsample: of 2000 the highest maximum is often another than that of all rows
 
 
 def initialize(
@@ -64,7 +64,7 @@ def initialize(
 def _name_row(stack: Any, rows: Any, weights: Weights) -> None:
     """Raise the error of a row that no component, or of a component that no row can be.
 
-    In the data, not in the picture.
+    In the data, not in the subsample.
     """
     if not stack.heterogeneous:
         stack.suffstats(rows, weights)
@@ -81,7 +81,7 @@ def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior:
         found = _floored(_given(model, start, rows), *_subsample(model, rows, weights, rng))
     else:
         found = _from_assignments(model, rows, weights, start, rng)
-    if not (found.is_symmetric or _even(found, rows, weights, start)):
+    if not (found.is_symmetric or _is_uniform(found, rows, weights, start)):
         return _split(found, rows, weights, rng)
     broken, _ = _from_subsample(model, rows, weights, rng, None, prior)
     text = (
@@ -91,7 +91,7 @@ def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior:
     return broken, (Alert("symmetric", text),)
 
 
-def _even(found: Any, rows: Any, weights: Weights, start: Any) -> bool:
+def _is_uniform(found: Any, rows: Any, weights: Weights, start: Any) -> bool:
     """Whether like components get every row in the same parts.
 
     Those that draw their own starts then differ by chance.
@@ -117,7 +117,9 @@ def _split(found: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, tupl
     for group in groups:
         total = shares[:, group].sum(axis=1)
         if total.sum() > 0:
-            shares[:, group] = total[:, None] * blurred(clusters(places, total, len(group), rng, draws), len(group))
+            shares[:, group] = total[:, None] * soften_labels(
+                clusters(places, total, len(group), rng, draws), len(group)
+            )
     text = (
         f"components {', '.join(map(str, groups[0]))} of the start are equal, and no pass of EM would ever make them "
         "different: their rows were split between them."
@@ -176,7 +178,7 @@ def shares_of(model: Any, rows: Any, owners: Any) -> Array:
 
 
 def _size(model: Any, rows: Any) -> int:
-    """Rows of a picture: some for each parameter of a place."""
+    """Rows of a subsample: some for each parameter of a location."""
     return int(np.clip(PER * model.n * (int(np.prod(np.shape(rows)[1:])) + 1), LEAST, MOST))
 
 
@@ -228,12 +230,12 @@ def _from_subsample(
         notes = (Alert("few rows", text),)
     with blas.one_thread():
         trusted = without_leverage(small, w) if sampled and model.components.is_quadratic else w
-        found = _tried(model, ShortRuns(model, small, w, prior), trusted, rng, how)
-    return (for_all(found, rows, weights, small, w) if len(small) < len(rows) else found), notes
+        found = _best_of_short_runs(model, ShortRuns(model, small, w, prior), trusted, rng, how)
+    return (widen_to_all_rows(found, rows, weights, small, w) if len(small) < len(rows) else found), notes
 
 
-def for_all(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -> Any:
-    """A start that was found on a picture, for all rows: none is impossible because the picture lacks its like.
+def widen_to_all_rows(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -> Any:
+    """A start that was found on a subsample, widened so that no other row has density 0.
 
     Components that learn their bounds rule out what lies beyond. No pass would ever give it to them, so that it would
     be impossible, or left to a component that is no good for it. So one pass over all rows is made from these bounds
@@ -242,13 +244,13 @@ def for_all(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -> 
     model = model.off_boundary(UNSEEN)
     if not model.components.learns_bounds:
         return model
-    model = _reaching(model, rows, weights, small, w)
+    model = _widen_bounds(model, rows, weights, small, w)
     wider = replace(model, components=model.components.with_wider_bounds(SLACK))
     after = [one.estimate(one.suffstats(rows, weights)) for one in (model, wider)]
     return max(after, key=lambda one: float(log_likelihood_of_rows(one, rows, weights))).off_boundary(UNSEEN)
 
 
-def _reaching(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -> Any:
+def _widen_bounds(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -> Any:
     """The start with wider bounds, so that every row can be: it goes to the component that reaches it first."""
     stack, held = model.components, weights.dense()[:, 0]
     total = local.fill(lambda part: model.log_density(rows[part]), len(rows), model.score_width(rows))[:, 0]
@@ -270,40 +272,40 @@ def _reaching(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -
     return replace(model, components=stack.m_step(stats, None, model.floors))
 
 
-def _tried(model: Any, course: ShortRuns, trusted: Weights, rng: Any, how: Any) -> Any:
-    """The best of several short runs of EM over the picture: the better ones go on, until one is left.
+def _best_of_short_runs(model: Any, short_runs: ShortRuns, trusted: Weights, rng: Any, how: Any) -> Any:
+    """The best of several short runs of EM over the subsample: the better ones go on, until one is left.
 
     They begin at estimates from rows with the weights ``trusted``.
     """
     several = how in (None, SPARE) and model.n > 1
-    labels = isinstance(course.small, Labels)
+    labels = isinstance(short_runs.small, Labels)
     paths: list[EMResult] = []
 
-    def climbed(first: Any, passes: int = SHORT) -> EMResult:
+    def run_from(first: Any, passes: int = SHORT) -> EMResult:
         if isinstance(first, np.ndarray):
-            path = course.run_from(first, rng, passes, FLAT)
+            path = short_runs.run_from(first, rng, passes, FLAT)
         else:
-            path = course.run_em(first, passes, FLAT)
+            path = short_runs.run_em(first, passes, FLAT)
         paths.append(path)  # kept, should the next be interrupted
         return path.raise_if_interrupted()
 
     def further(path: EMResult, passes: int = SHORT) -> EMResult:
-        return path if path.converged else climbed(path.distribution, passes)
+        return path if path.converged else run_from(path.distribution, passes)
 
     try:
         trials = LABEL_TRIALS if labels else TRIALS
-        first = _first_weights(course, trusted, trials if several else 1, rng, how)
-        runs = [climbed(shares, SHORT if several else 1) for shares in first]
+        first = _first_weights(short_runs, trusted, trials if several else 1, rng, how)
+        runs = [run_from(shares, SHORT if several else 1) for shares in first]
         if several:
             runs = [further(path) for path in _best(runs, KEPT)]
         if several and labels:  # maxima differ by little, and EM is slow: only long runs tell them apart
             runs = [further(path, LONG) for path in _best(runs, FINALISTS)]
         best = _best(runs, 1)[0]
         best = further(best) if several and not labels else best
-        needed = how is None and course.prior is None and not labels  # a prior may want components empty
-        cells = len(course.rows) * model.n
+        needed = how is None and short_runs.prior is None and not labels  # a prior may want components empty
+        cells = len(short_runs.rows) * model.n
         if needed and model.n > 2 and not model.components.heterogeneous and cells <= MOVED:
-            best = _regrouped(best, climbed, course)
+            best = _split_and_merge(best, run_from, short_runs)
     except KeyboardInterrupt:
         if not paths:
             raise KeyboardInterrupt from None  # a start of a component, if there is one, is none of all of them
@@ -322,10 +324,10 @@ def _best(runs: list[EMResult], count: int) -> list[EMResult]:
     return found
 
 
-def _first_weights(course: ShortRuns, weights: Weights, trials: int, rng: Any, how: Any) -> Iterator[Array]:
+def _first_weights(short_runs: ShortRuns, weights: Weights, trials: int, rng: Any, how: Any) -> Iterator[Array]:
     """Responsibilities (n, k) from which trials begin, of rows that have these weights in them."""
-    model = course.model
-    partitions = Partitions(course.small, weights, hard=bool(getattr(model, "hard", False)))
+    model = short_runs.model
+    partitions = Partitions(short_runs.small, weights, hard=bool(getattr(model, "hard", False)))
     some = partitions.held[:, None] > 0
     seen: set[tuple[bytes, bool]] = set()
     for index in range(trials):
@@ -338,7 +340,9 @@ def _first_weights(course: ShortRuns, weights: Weights, trials: int, rng: Any, h
         if mark in seen and model.components.is_single_cluster and not model.components.heterogeneous:
             continue  # where clusters are clear k-means ends at one partition, whatever its seeds
         seen.add(mark)
-        yield blurred(codes, model.n, BLUR if model.components.is_single_cluster and not apart else 0.0) * some
+        yield (
+            soften_labels(codes, model.n, SOFTENED if model.components.is_single_cluster and not apart else 0.0) * some
+        )
 
 
 def _unnumbered(codes: Array) -> bytes:
@@ -347,20 +351,20 @@ def _unnumbered(codes: Array) -> bytes:
     return np.asarray(np.argsort(np.argsort(first))[codes], np.int32).tobytes()
 
 
-def _regrouped(best: EMResult, climbed: Callable[[Any], EMResult], course: ShortRuns) -> EMResult:
-    """The climb, or as long as that leads higher, those from where two components are made one and another is cut.
+def _split_and_merge(best: EMResult, run_from: Callable[[Any], EMResult], short_runs: ShortRuns) -> EMResult:
+    """The best run after moves: two components are merged and another is split, while that raises the objective.
 
-    Climbs from seeds end where two components share a cluster and one has two, which no pass of EM would undo. A rise
+    Runs from seeds end where two components share a cluster and one has two, which no pass of EM would undo. A rise
     by less than the parameters of a component is what chance would do for so few rows.
     """
-    held = course.weights.dense()[:, 0]
-    left, places = MOVES, points(course.small, held)
-    chance = course.weights.unit * best.distribution.n_parameters / best.distribution.n
+    held = short_runs.weights.dense()[:, 0]
+    left, places = MOVES, points(short_runs.small, held)
+    chance = short_runs.weights.unit * best.distribution.n_parameters / best.distribution.n
     while left > 0:
-        shared, found = normalize(best.distribution.scores(course.small)), None
+        shared, found = normalize(best.distribution.scores(short_runs.small)), None
         for moved in islice(moves(shared.parts, places, held, shared.total), left):
             left -= 1
-            found = _higher(best, climbed, moved, chance)
+            found = _higher(best, run_from, moved, chance)
             if found is not None:
                 break
         if found is None:
@@ -369,9 +373,9 @@ def _regrouped(best: EMResult, climbed: Callable[[Any], EMResult], course: Short
     return best
 
 
-def _higher(best: EMResult, climbed: Callable[[Any], EMResult], moved: Array, chance: float) -> EMResult | None:
-    """The climb from these responsibilities as soon as it is higher than the best; None where it will not be."""
-    there = climbed(moved)
+def _higher(best: EMResult, run_from: Callable[[Any], EMResult], moved: Array, chance: float) -> EMResult | None:
+    """The run from these responsibilities as soon as it is higher than the best; None where it will not be."""
+    there = run_from(moved)
     for _ in range(STRETCHES):
         last, least = there.trace.objective, best.robust_objective + chance
         if there.objective > least and there.robust_objective > least:
@@ -383,11 +387,11 @@ def _higher(best: EMResult, climbed: Callable[[Any], EMResult], moved: Array, ch
             or there.robust_objective + AHEAD * slope <= least
         ):
             break
-        there = climbed(there.distribution)
+        there = run_from(there.distribution)
     return None
 
 
-def blurred(codes: Array, k: int, blur: float = BLUR) -> Array:
+def soften_labels(codes: Array, k: int, blur: float = SOFTENED) -> Array:
     """Shares (n, k) of rows whose owners give a part of them to the others."""
     if k == 1:
         return np.ones((len(codes), 1))

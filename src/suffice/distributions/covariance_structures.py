@@ -18,7 +18,7 @@ import numpy as np
 from suffice.core.parameters import surely_above
 from suffice.distributions import compact_covariance
 from suffice.distributions.compact_covariance import RELATIVE_FLOOR
-from suffice.distributions.covariance import (
+from suffice.distributions.covariance_algebra import (
     built,
     clipped,
     doubtful,
@@ -63,26 +63,26 @@ def structure(name: Any) -> Structure:
     return STRUCTURES[name]
 
 
-def over_axes(vectors: Array, v: Array, floor: Array) -> tuple[Array, Array]:
+def floor_ratio_along(vectors: Array, v: Array, floor: Array) -> tuple[Array, Array]:
     """How many times the floor the variances (k, d) along axes (k, d, d) are; and how far rounding blurs that."""
     least = np.einsum("kia,ij,kja->ka", vectors, floor, vectors)
-    height = v / least
-    return height, ROUNDING * height.max(axis=1, keepdims=True)
+    ratio = v / least
+    return ratio, ROUNDING * ratio.max(axis=1, keepdims=True)
 
 
 class Structure:
     """One model of the covariances of all components; the base class is any covariance for each component, VVV."""
 
     learned: ClassVar[bool] = True
-    keeps: ClassVar[str] = "full"  # of the scatter: "full", its "diagonal", or "pooled" over the components
+    scatter_kind: ClassVar[str] = "full"  # of the scatter: "full", its "diagonal", or "pooled" over the components
     compact: ClassVar[bool] = True  # takes matrices as `LowRank` too: else they come as arrays
-    marginal: ClassVar[str] = ""  # the name of the structure that some of the columns have, where it is another
+    marginal_structure: ClassVar[str] = ""  # the structure that some of the columns have, where it is another
 
     def __init__(self, letters: str = "VVV") -> None:
         """Take the letters of volume, shape and orientation."""
         self.letters = letters
         self.rule: Spectrum = SPECTRA[letters[:2]]  # what volume and shape may share
-        self.free = letters == "VVV"  # nothing restricts or links components: an inverse Wishart belief stays one
+        self.unrestricted = letters == "VVV"  # nothing links components: an inverse Wishart belief stays one
         self.coupled = self.rule.coupled or letters[2] == "E"  # a covariance depends on the rows of other components
         self.equal_volume = letters[0] == "E"
         self.shared = letters[:2] in {"EE", "EI"} and letters[2] != "V"  # all components have one covariance
@@ -92,12 +92,12 @@ class Structure:
         return f"<structure {self.letters}>"
 
     @property
-    def joint(self) -> Structure:
+    def tied_version(self) -> Structure:
         """The structure of one covariance for all components."""
         return STRUCTURES["EEE"]
 
     # ---- the M-step ---------------------------------------------------------------------------------------------
-    def project(self, scatter: Any, weight: Array, begin: Any = None, floor: Any = None) -> Any:
+    def m_step(self, scatter: Any, weight: Array, current: Any = None, floor: Any = None) -> Any:
         """The covariances that maximise −½ Σ (weight log|Σ| + tr Σ⁻¹ scatter).
 
         Parameters
@@ -105,30 +105,30 @@ class Structure:
         scatter, weight
             (k, d, d) and (k,). Where all components share one covariance, the scatter may be pooled, (1, d, d), and so
             is the answer always.
-        begin
+        current
             The present covariances (k, d, d), from which iterations set out and below which none ends. A component of
-            weight 0 keeps of them what it does not share.
+            weight 0 scatter_kind of them what it does not share.
         floor
             A matrix (d, d) which no covariance may fall under, in the sense of :meth:`apply_floor`.
         """
         seen = weight > 0
         if not seen.any():
             unit = diagonal(np.ones(scatter.shape[:2]), compact=isinstance(scatter, LowRank))
-            return unit if begin is None else begin[: len(scatter)]
+            return unit if current is None else current[: len(scatter)]
         if not (self.shared or seen.all()):
-            scatter, weight = with_unseen(scatter, weight, seen, begin)
+            scatter, weight = with_unseen(scatter, weight, seen, current)
         if floor is not None and not diagonals(floor).all():  # none in some column: what is told from none
             floor = floor + resolved(scatter, weight)
-        found = self.best(scatter, weight, begin, floor)
-        if begin is None or not self.coupled or self.shared:
+        found = self.maximise(scatter, weight, current, floor)
+        if current is None or not self.coupled or self.shared:
             return found
         try:
-            worse = objective(found, scatter, weight) < objective(begin, scatter, weight)
+            worse = objective(found, scatter, weight) < objective(current, scatter, weight)
         except np.linalg.LinAlgError:  # singular to rounding: a floor that float64 resolves is still to come
             worse = False
-        return begin if worse and (floor is None or self.above(begin, floor)) else found
+        return current if worse and (floor is None or self.above(current, floor)) else found
 
-    def best(self, scatter: Any, weight: Array, begin: Any, floor: Any) -> Any:
+    def maximise(self, scatter: Any, weight: Array, current: Any, floor: Any) -> Any:
         """The M-step where every component has rows."""
         cov = scatter / weight[:, None, None]
         if floor is None:
@@ -138,26 +138,26 @@ class Structure:
             if raised is not None:
                 return raised
         scatter, cov, floor = np.asarray(scatter), np.asarray(cov), np.asarray(floor)
-        begin = None if begin is None else np.asarray(begin)
+        current = None if current is None else np.asarray(current)
         least = invertible_floor(cov, floor)
         found = clipped(cov, least)
-        if begin is None or found is cov or len(least) < len(cov):
+        if current is None or found is cov or len(least) < len(cov):
             return found
-        return self.not_below(found, begin[: len(cov)], scatter, weight, floor)
+        return self.not_below(found, current[: len(cov)], scatter, weight, floor)
 
-    def not_below(self, found: Array, begin: Array, scatter: Array, weight: Array, floor: Array) -> Array:
-        """The covariances found, or those to ``begin`` with where they are above the floor and more likely.
+    def not_below(self, found: Array, current: Array, scatter: Array, weight: Array, floor: Array) -> Array:
+        """The covariances found, or those to ``current`` with where they are above the floor and more likely.
 
         The floor of a covariance that float64 hardly resolves moves with its variances, so that what is best above
         today's floor may be worse than what was above yesterday's.
         """
-        height, doubt = self.over(begin, floor)
-        allowed = np.asarray((height >= 1 - 1e-12 - doubt).all(axis=1))
+        ratio, rounding = self.floor_ratio(current, floor)
+        allowed = np.asarray((ratio >= 1 - 1e-12 - rounding).all(axis=1))
         if not allowed.any():
             return found
-        usable = np.where(allowed[:, None, None], begin, found)
+        usable = np.where(allowed[:, None, None], current, found)
         keep = np.asarray(allowed & (objectives(usable, scatter, weight) > objectives(found, scatter, weight)))
-        return np.where(keep[:, None, None], begin, found)
+        return np.where(keep[:, None, None], current, found)
 
     def apply_floor(self, cov: Any, floor: Any) -> Any:
         """The covariances of the structure nearest to ``cov`` (k, d, d) with none under ``floor`` (d, d).
@@ -168,31 +168,31 @@ class Structure:
         """
         if self.above(cov, floor):
             return cov
-        return broadcast(self.best(cov, np.ones(len(cov)), cov, floor), cov.shape)
+        return broadcast(self.maximise(cov, np.ones(len(cov)), cov, floor), cov.shape)
 
     def above(self, cov: Any, floor: Any) -> bool:
         """Whether no covariance is under the floor, but for rounding."""
-        height, doubt = self.over(cov, floor)
-        return bool((height >= 1 - 1e-12 - doubt).all())
+        ratio, rounding = self.floor_ratio(cov, floor)
+        return bool((ratio >= 1 - 1e-12 - rounding).all())
 
     def on_floor(self, cov: Any, floor: Any) -> Array:
         """Which components (k,) lie on the floor."""
-        height, doubt = self.over(cov, floor)
-        return np.asarray((height <= 1 + ON_FLOOR + doubt).any(axis=1))
+        ratio, rounding = self.floor_ratio(cov, floor)
+        return np.asarray((ratio <= 1 + ON_FLOOR + rounding).any(axis=1))
 
-    def over(self, cov: Any, floor: Any) -> tuple[Array, Array]:
+    def floor_ratio(self, cov: Any, floor: Any) -> tuple[Array, Array]:
         """How many times the floor each variance is (k, d), along the axes that are held; and the blur of rounding.
 
         Where a root tells that all are well above it, twice the floor is answer enough.
         """
         if isinstance(cov, LowRank):
-            height = compact_covariance.heights(cov, compact_covariance.least_variances(cov, floor))
-            if height is not None:
-                return height, np.zeros((len(cov), 1))
+            ratio = compact_covariance.heights(cov, compact_covariance.least_variances(cov, floor))
+            if ratio is not None:
+                return ratio, np.zeros((len(cov), 1))
         cov, floor = np.asarray(cov), np.asarray(floor)
         if len(cov) > 1 and cov.strides[0] == 0:  # one covariance for all
-            height, doubt = self.over(cov[:1], floor)
-            return np.repeat(height, len(cov), axis=0), np.repeat(doubt, len(cov), axis=0)
+            ratio, rounding = self.floor_ratio(cov[:1], floor)
+            return np.repeat(ratio, len(cov), axis=0), np.repeat(rounding, len(cov), axis=0)
         least = invertible_floor(cov, floor)
         if surely_above(cov - 2 * least, 0.0):
             return np.full(cov.shape[:2], 2.0), np.zeros((len(cov), 1))
@@ -223,7 +223,7 @@ class Structure:
         angles = d * (d - 1) // 2
         return self.rule.count(k, d) + {"I": 0, "E": 1, "V": k}[self.letters[2]] * angles
 
-    def common(self, least: Array) -> Array:
+    def equalize(self, least: Array) -> Array:
         """The least standard deviations (k, d), made equal where the structure makes variances equal."""
         return least
 
@@ -238,7 +238,7 @@ class Structure:
         return np.asarray(np.sqrt((cov**2 + variances[:, :, None] * variances[:, None, :]) / rows))
 
 
-class Composed(Structure):
+class EigenDecomposed(Structure):
     """Covariances that are known by their axes and the variances along them."""
 
     compact = False
@@ -248,7 +248,7 @@ class Composed(Structure):
         values, vectors = eigen(cov)
         return vectors, values
 
-    def turns(self, v: Array, weight: Array) -> Array:
+    def orientation_variance(self, v: Array, weight: Array) -> Array:
         """The variance of the covariance of each pair of axes, (k, d, d): what is not known of the orientation."""
         return np.asarray(v[:, :, None] * v[:, None, :] / weight[:, None, None])
 
@@ -256,7 +256,7 @@ class Composed(Structure):
         k, d = cov.shape[:2]
         weight = np.where(weight > 0, weight, np.nan)
         vectors, v = self.axes(cov)
-        about_axes = np.where(np.eye(d, dtype=bool), 0.0, self.turns(v, weight))
+        about_axes = np.where(np.eye(d, dtype=bool), 0.0, self.orientation_variance(v, weight))
         both = self.rule.spread(k, d, weight) * v[:, :, None] * v[:, None, :] + about_axes
         pairs = vectors[:, :, None, :] * vectors[:, None, :, :]  # entry (a, b) by axis
         variance = np.einsum("kabi,kabi->kab", (pairs.reshape(k, d * d, d) @ both).reshape(pairs.shape), pairs)
@@ -264,27 +264,27 @@ class Composed(Structure):
         return np.asarray(np.sqrt(variance + squares @ about_axes @ np.swapaxes(squares, 1, 2)))
 
 
-class Axes(Composed):
+class Diagonal(EigenDecomposed):
     """Uncorrelated columns."""
 
-    keeps = "diagonal"
+    scatter_kind = "diagonal"
     compact = True
 
     @property
-    def joint(self) -> Structure:
+    def tied_version(self) -> Structure:
         return STRUCTURES["EII" if self.letters[1] == "I" else "EEI"]
 
-    def project(self, scatter: Any, weight: Array, begin: Any = None, floor: Any = None) -> Any:
+    def m_step(self, scatter: Any, weight: Array, current: Any = None, floor: Any = None) -> Any:
         """On diagonals alone."""
-        start = None if begin is None else LowRank(diagonals(begin))
-        return super().project(LowRank(diagonals(scatter)), weight, start, floor)
+        start = None if current is None else LowRank(diagonals(current))
+        return super().m_step(LowRank(diagonals(scatter)), weight, start, floor)
 
-    def best(self, scatter: Any, weight: Array, begin: Any, floor: Any) -> Any:
+    def maximise(self, scatter: Any, weight: Array, current: Any, floor: Any) -> Any:
         s = np.maximum(diagonals(scatter), 0.0)
         if floor is None and self.rule.needs_least:
             floor = resolved(scatter, weight)
         least: Array | float = 0.0 if floor is None else diagonals(floor)
-        return LowRank(self.rule.fit(s, weight, least, None if begin is None else diagonals(begin)))
+        return LowRank(self.rule.fit(s, weight, least, None if current is None else diagonals(current)))
 
     def floored(self, cov: Any, least: Array) -> Any:
         v = diagonals(cov)
@@ -301,11 +301,11 @@ class Axes(Composed):
                 break
         return raised
 
-    def over(self, cov: Any, floor: Any) -> tuple[Array, Array]:
-        height = diagonals(cov) / self.rule.level(np.sqrt(diagonals(floor))[None]) ** 2
-        return height, np.zeros((len(cov), 1))
+    def floor_ratio(self, cov: Any, floor: Any) -> tuple[Array, Array]:
+        ratio = diagonals(cov) / self.rule.level(np.sqrt(diagonals(floor))[None]) ** 2
+        return ratio, np.zeros((len(cov), 1))
 
-    def common(self, least: Array) -> Array:
+    def equalize(self, least: Array) -> Array:
         return self.rule.level(least)
 
     def holds(self, cov: Any) -> bool:
@@ -319,17 +319,17 @@ class Axes(Composed):
     def axes(self, cov: Array) -> tuple[Array, Array]:
         return np.broadcast_to(np.eye(cov.shape[-1]), cov.shape), np.einsum("kii->ki", cov)
 
-    def turns(self, v: Array, weight: Array) -> Array:
+    def orientation_variance(self, v: Array, weight: Array) -> Array:
         return np.zeros((*v.shape, v.shape[1]))
 
 
-class OneSizeAxes(Axes):
+class DiagonalEqualVolume(Diagonal):
     """Uncorrelated columns, components of one volume, EVI: some of the columns have any volume."""
 
-    marginal = "VVI"
+    marginal_structure = "VVI"
 
 
-class Identity(Axes):
+class Identity(Diagonal):
     """Σ = I, never learned."""
 
     learned = False
@@ -340,10 +340,10 @@ class Identity(Axes):
         self.coupled = self.shared = False
 
     @property
-    def joint(self) -> Structure:
+    def tied_version(self) -> Structure:
         return self
 
-    def best(self, scatter: Any, weight: Array, begin: Any, floor: Any) -> Any:
+    def maximise(self, scatter: Any, weight: Array, current: Any, floor: Any) -> Any:
         return LowRank(np.ones(scatter.shape[:-1]))
 
     def count(self, k: int, d: int) -> int:
@@ -358,32 +358,32 @@ class Identity(Axes):
         return np.zeros_like(cov)
 
 
-class OwnAxes(Composed):
+class VariableOrientation(EigenDecomposed):
     """Each component has its own axes; EEV, VEV: the scatter's, the longest with the longest."""
 
-    marginal = "VVV"
+    marginal_structure = "VVV"
 
-    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+    def maximise(self, scatter: Array, weight: Array, current: Array | None, floor: Array | None) -> Array:
         floor = resolved(scatter, weight) if floor is None else floor
         s, vectors = eigen(scatter)
         least = np.einsum("kia,ij,kja->ka", vectors, floor, vectors)
-        guess = None if begin is None else eigen(begin)[0]
+        guess = None if current is None else eigen(current)[0]
         return built(vectors, self.rule.fit(np.maximum(s, 0.0), weight, least, guess))
 
     def holds(self, cov: Array) -> bool:
         v = np.linalg.eigvalsh(cov)
         return self.rule.holds(*doubtful(v))
 
-    def over(self, cov: Array, floor: Array) -> tuple[Array, Array]:
-        return over_axes(*self.axes(cov), floor)
+    def floor_ratio(self, cov: Array, floor: Array) -> tuple[Array, Array]:
+        return floor_ratio_along(*self.axes(cov), floor)
 
 
-class OwnShapes(OwnAxes):
+class EqualVolume(VariableOrientation):
     """Components of one volume and nothing else in common, EVV: whatever the units of the columns."""
 
-    over = Structure.over
+    floor_ratio = Structure.floor_ratio
 
-    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+    def maximise(self, scatter: Array, weight: Array, current: Array | None, floor: Array | None) -> Array:
         floor = resolved(scatter, weight) if floor is None else floor
         lower = np.linalg.cholesky(floor)
         inverse = np.linalg.inv(lower)
@@ -395,16 +395,16 @@ class OwnShapes(OwnAxes):
         return super().holds(cov / (unit[:, None] * unit))
 
 
-class CommonAxes(Composed):
+class EqualOrientation(EigenDecomposed):
     """All components have the same axes, EVE and VVE: common principal components."""
 
-    marginal = "VVV"
+    marginal_structure = "VVV"
 
-    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+    def maximise(self, scatter: Array, weight: Array, current: Array | None, floor: Array | None) -> Array:
         floor = resolved(scatter, weight) if floor is None else floor
         tiny = resolved(scatter, weight)
         within = positive(scatter) + weight[:, None, None] * tiny  # so that no axis has none
-        known = None if begin is None or is_round(begin) else generic_axes(begin)
+        known = None if current is None or is_round(current) else generic_axes(current)
         vectors = common_axes(Table(within, weight, self.rule, tiny), known)
         s = np.maximum(np.einsum("kij,ia,ja->ka", scatter, vectors, vectors), 0.0)
         least = np.einsum("ia,ij,ja->a", vectors, floor, vectors)
@@ -422,31 +422,31 @@ class CommonAxes(Composed):
         vectors = generic_axes(cov)
         return np.broadcast_to(vectors, cov.shape), np.einsum("kij,ia,ja->ka", cov, vectors, vectors)
 
-    def turns(self, v: Array, weight: Array) -> Array:
+    def orientation_variance(self, v: Array, weight: Array) -> Array:
         squares = (v[:, :, None] - v[:, None, :]) ** 2
         known = np.nansum(weight[:, None, None] * squares / (v[:, :, None] * v[:, None, :]), axis=0)
         return np.asarray(np.where(known > 0, squares / np.where(known > 0, known, 1.0), 0.0))
 
-    def over(self, cov: Array, floor: Array) -> tuple[Array, Array]:
-        return over_axes(*self.axes(cov), floor)
+    def floor_ratio(self, cov: Array, floor: Array) -> tuple[Array, Array]:
+        return floor_ratio_along(*self.axes(cov), floor)
 
 
-class Proportional(CommonAxes):
+class Proportional(EqualOrientation):
     """One covariance up to a factor for each component, VEE."""
 
-    marginal = ""
-    over = Structure.over
+    marginal_structure = ""
+    floor_ratio = Structure.floor_ratio
 
-    def best(self, scatter: Array, weight: Array, begin: Array | None, floor: Array | None) -> Array:
+    def maximise(self, scatter: Array, weight: Array, current: Array | None, floor: Array | None) -> Array:
         scatter, floor = positive(scatter), resolved(scatter, weight) if floor is None else floor
-        cov, exact = self.most_likely(scatter, weight, begin, np.sqrt(np.diag(floor)))
+        cov, exact = self.most_likely(scatter, weight, current, np.sqrt(np.diag(floor)))
         lower = np.linalg.cholesky(floor)
         inverse = np.linalg.inv(lower)
         inner, cov = (symmetric(inverse @ matrix @ inverse.T) for matrix in (scatter, cov))
         above = exact and bool((np.linalg.eigvalsh(cov) >= 1).all())
         return symmetric(lower @ (cov if above else proportional_above(inner, weight, cov)) @ lower.T)
 
-    def most_likely(self, scatter: Array, weight: Array, begin: Array | None, unit: Array) -> tuple[Array, bool]:
+    def most_likely(self, scatter: Array, weight: Array, current: Array | None, unit: Array) -> tuple[Array, bool]:
         """The M-step without a floor, in units (d,) of the least deviations; and whether it has a maximum.
 
         Where it has none, it is that of a scatter with a unit of deviation in each direction.
@@ -455,7 +455,7 @@ class Proportional(CommonAxes):
         inner = scatter / outer
         flat = np.linalg.eigvalsh(inner.sum(axis=0))[0] < weight.sum() or (np.einsum("kii->k", inner) < weight).any()
         inner = inner + weight[:, None, None] * one if flat else inner
-        first = inner.sum(axis=0) / weight.sum() if begin is None else begin[int(np.argmax(weight))] / outer
+        first = inner.sum(axis=0) / weight.sum() if current is None else current[int(np.argmax(weight))] / outer
         volume, shape = proportional(inner, weight, first)
         return np.asarray(volume[:, None, None] * shape * outer), not flat
 
@@ -468,15 +468,15 @@ class Proportional(CommonAxes):
         return bool((np.abs(shape - shape[0]) <= TOLERANCE).all())
 
 
-class Pooled(Structure):
+class Tied(Structure):
     """One covariance, any, for all components: EEE."""
 
-    keeps = "pooled"
+    scatter_kind = "pooled"
 
-    def best(self, scatter: Any, weight: Array, begin: Any, floor: Any) -> Any:
-        return super().best(summed(scatter), weight.sum(keepdims=True), begin, floor)
+    def maximise(self, scatter: Any, weight: Array, current: Any, floor: Any) -> Any:
+        return super().maximise(summed(scatter), weight.sum(keepdims=True), current, floor)
 
-    def common(self, least: Array) -> Array:
+    def equalize(self, least: Array) -> Array:
         return self.rule.level(least)
 
     def holds(self, cov: Any) -> bool:
@@ -493,13 +493,13 @@ class Pooled(Structure):
 
 
 MODELS: dict[type[Structure], str] = {
-    Axes: "EII VII EEI VEI VVI",
-    OneSizeAxes: "EVI",
-    Pooled: "EEE",
+    Diagonal: "EII VII EEI VEI VVI",
+    DiagonalEqualVolume: "EVI",
+    Tied: "EEE",
     Proportional: "VEE",
-    CommonAxes: "EVE VVE",
-    OwnAxes: "EEV VEV",
-    OwnShapes: "EVV",
+    EqualOrientation: "EVE VVE",
+    VariableOrientation: "EEV VEV",
+    EqualVolume: "EVV",
     Structure: "VVV",
 }
 _MADE = {letters: kind(letters) for kind, names in MODELS.items() for letters in names.split()}

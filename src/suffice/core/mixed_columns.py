@@ -50,7 +50,7 @@ class Part:
 
 
 def e_step(blocks: Sequence[Any], x: Sequence[Any], log_weights: Array, weights: Array | None) -> EStep | None:
-    """One E-step over the rows of several blocks: an Expectation with the statistics of each, as `Parts` has them.
+    """One E-step over the rows of several blocks: an `EStep` with the statistics of each, as `Parts` has them.
 
     None where no block has `in_cells`, or a row is impossible: then the general way can say more.
     """

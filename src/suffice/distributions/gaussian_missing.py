@@ -1,8 +1,8 @@
-"""Rows of which some cells are missing, where columns vary together: what the seen cells tell of the others.
+"""Missing cells under a covariance: they are integrated out, given the cells that are there.
 
 Rows are grouped by which cells they have: given those, what is expected of the others depends on the group alone. The
 arithmetic is the kernels' (`kernels.numpy.missing` defines it); here rows are sorted for it, once for many passes
-where they are `Staged`.
+where they are `Preprocessed`.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def _known() -> dict[str, type]:
     """The kinds of values that are written: distributions, statistics, and what the loop keeps of its way."""
     from suffice.core.distribution import Distribution
     from suffice.em import acceleration, loop, trace, training
-    from suffice.messages import Cell, Columns
+    from suffice.message_parts import Cell, Columns
     from suffice.numerics.low_rank import LowRank
     from suffice.statistics.sums import Additive
     from suffice.types import Alert

@@ -8,8 +8,8 @@ import pytest
 from scipy import optimize
 
 import suffice as sf
-from suffice.distributions.covariance import objective
-from suffice.distributions.structures import STRUCTURES
+from suffice.distributions.covariance_algebra import objective
+from suffice.distributions.covariance_structures import STRUCTURES
 
 NAMES = ["EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"]
 SIZES = [(1, 3), (2, 2), (3, 3), (4, 2), (3, 1)]
@@ -26,7 +26,7 @@ def problem(k, d, seed=0):
 
 
 def estimate(name, scatter, weight, **options):
-    return np.broadcast_to(STRUCTURES[name].project(scatter, weight, **options), scatter.shape)
+    return np.broadcast_to(STRUCTURES[name].m_step(scatter, weight, **options), scatter.shape)
 
 
 class Parametrised:
@@ -311,7 +311,7 @@ def test_without_rank_covariances_are_finite_invertible_and_of_the_structure(nam
         for begin in (None, np.broadcast_to(2.0 * np.eye(d), scatter.shape)):
             cov = np.asarray(estimate(name, scatter, weight, begin=begin))
             assert np.isfinite(cov).all()
-            cov = form.floored(cov, form.common(np.full((k, d), 1e-10)))
+            cov = form.floored(cov, form.equalize(np.full((k, d), 1e-10)))
             spread = np.sqrt(np.einsum("kii->ki", cov))
             np.linalg.cholesky(cov / (spread[:, :, None] * spread[:, None, :]))
             assert form.holds(cov)

@@ -11,7 +11,7 @@ import numpy as np
 
 from suffice.display.values import count
 from suffice.em.order import twins
-from suffice.messages import Columns
+from suffice.message_parts import Columns
 from suffice.models.boundary import on_boundary_if_near, without_rows
 from suffice.models.chance import chance_gain, log_choices
 from suffice.models.mixture_priors import LEAST_WEIGHT
