@@ -58,7 +58,7 @@ def _solved(x: np.ndarray, k: int, seed: int, rounds: int, gains: list[list[floa
     model = sf.GaussianMixture(k, random_state=seed)
     peer = GaussianMixture(k, n_init=5, random_state=seed)
     prototype = sf.Mixture(sf.MultivariateNormal(), k)
-    sf.fit(prototype, x[: len(x) // 10], random_state=seed)  # what is compiled is compiled
+    sf.fit(prototype, x[: len(x) // 10], random_state=seed)  # what is loaded is loaded
     tasks = (lambda: model.fit(x), lambda: sf.fit(prototype, x, random_state=seed), lambda: peer.fit(x))
     ours, fit, theirs = take_turns([timed(task) for task in tasks], rounds)
     best, high = peer.score(x), sf.fit(prototype, x, random_state=seed)

@@ -227,7 +227,7 @@ def _help(offers: SimpleQueue[_Job | None]) -> None:
 
 
 def _dismiss() -> None:
-    """At the end, let no helper be inside compiled loops when these are taken down."""
+    """At the end, let no helper be inside native loops when these are taken down."""
     for _ in _helpers:
         _offers.put(None)
     for helper in _helpers:

@@ -4,9 +4,9 @@ A JSON array is a tuple. An object has one of the tags below, or is a value of t
 
 Two kinds of files rest on this. A model file (`suffice.io`) may come from anyone: its numbers can be read,
 its values are made by their constructors, and it means the same wherever it is opened. A checkpoint
-(`em.checkpoint_encoding`) is for the one fit that goes on with it, to the bit and several times a second: arrays are bytes with their layout in
-memory, along which sums are taken, values are their fields as they stood, the caller's own families among them, and a
-function is its place in the prototype. Those few forms are its own; all others are these.
+(`em.checkpoint_encoding`) is for the one fit that goes on with it, to the bit and several times a second: arrays are
+bytes with their layout in memory, along which sums are taken, values are their fields as they stood, the caller's own
+families among them, and a function is its place in the prototype. Those few forms are its own; all others are these.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Who made a row, in NumPy: the component of the highest score, or −1 where no score is a number above −inf.
 
-These functions define what their compiled twins compute. Scores are log_weights (k,) plus a log density.
+These functions define what their native twins compute. Scores are log_weights (k,) plus a log density.
 """
 
 from __future__ import annotations

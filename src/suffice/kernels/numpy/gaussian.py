@@ -1,4 +1,4 @@
-"""One pass of EM over Gaussian components, in NumPy: these functions define what their compiled twins compute.
+"""One pass of EM over Gaussian components, in NumPy: these functions define what their native twins compute.
 
 With log densities as `gaussian_log_prob` has them, r = softmax(log_weights + log density) are the shares of the
 components in a row and w the row's weight: the answer is Σ w log Σ exp, the entropy −Σ w r log r, and the statistics of

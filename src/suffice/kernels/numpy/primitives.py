@@ -1,4 +1,4 @@
-"""The arithmetic over rows, in NumPy: these functions define what their compiled twins compute.
+"""The arithmetic over rows, in NumPy: these functions define what their native twins compute.
 
 Shapes: n rows, d columns, k components. ``weights`` is None, (n,) or (n, k); ``codes`` (n,) says which component each
 row belongs to (a one-hot that is never stored), a code outside 0 … k−1 meaning none. Answers lead with the component
