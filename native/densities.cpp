@@ -8,9 +8,8 @@ namespace {
 template <class T>
 void normal_log_prob(const T *x, int64_t n, int64_t d, const double *mean, const double *std, int64_t k, double *out) {
     const int64_t block = std::min<int64_t>(1024, std::max<int64_t>(64, 32768 / std::max<int64_t>(d, 1)));
-    Buffer<double> columns(d * block), value(block), constant(k * d), whole(k);
+    Buffer<double> columns(d * block), value(block), constant(k * d);
     for (int64_t i = 0; i < k * d; ++i) constant[i] = -0.5 * LOG_2PI - std::log(std[i]);
-    for (int64_t i = 0; i < k * d; ++i) whole[i / d] += constant[i];
     for (int64_t begin = 0; begin < n; begin += block) {
         const int64_t count = std::min(block, n - begin);
         transpose(x + begin * d, count, d, nullptr, columns, block);
@@ -20,7 +19,7 @@ void normal_log_prob(const T *x, int64_t n, int64_t d, const double *mean, const
             for (int64_t i = 0; i < count; ++i) sum += columns[j * block + i];
         const bool complete = is_finite(sum);
         for (int64_t c = 0; c < k; ++c) {
-            std::fill_n(value.get(), count, complete ? whole[c] : 0.0);
+            std::fill_n(value.get(), count, 0.0);
             for (int64_t j = 0; j < d; ++j) {
                 const double *column = columns + j * block, m = mean[c * d + j], precision = 1 / std[c * d + j];
                 const double height = constant[c * d + j];
@@ -29,7 +28,7 @@ void normal_log_prob(const T *x, int64_t n, int64_t d, const double *mean, const
 #pragma omp simd
                     for (int64_t i = 0; i < count; ++i) {
                         const double z = (column[i] - m) * precision;
-                        row[i] -= 0.5 * z * z;
+                        row[i] += height - 0.5 * z * z;  // as with holes: a row's bits do not depend on other rows
                     }
                 } else {
 #pragma omp simd

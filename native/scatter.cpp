@@ -85,7 +85,7 @@ void merge(double more, const double *pivot, const double *first, int64_t d, dou
     }
     for (int64_t i = 0; i < d; ++i)
         for (int64_t j = 0; j <= i; ++j)
-            squares[i * size + j] += weight * share * apart[i] * apart[j] - first[i] * first[j] / more;
+            squares[i * size + j] += weight * share * apart[i] * apart[j] - first[i] * (first[j] / more);
     weight += more;
 }
 

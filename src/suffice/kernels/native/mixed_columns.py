@@ -14,7 +14,7 @@ _columns = kernel(
     "columns",
     "n f64 n f64 f64 f64 f64 f64 n f64 i32 n i64 f64 f64 f64 f64 n f64 f64 f64 f64 f64 f64",
 )
-CANCELLED = 1e6  # of squares about a pivot, over those about the mean: the scatter keeps 10 digits
+CANCELLED = 1e4  # of squares about a pivot, over those about the mean: the scatter keeps 12 digits
 
 
 def columns_e_step(
