@@ -4,10 +4,15 @@ A wheel whose kernels cannot be compiled has none (pyproject.toml says so), and 
 editable installation builds the kernels in the source tree.
 """
 
+import base64
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import zipfile
+from pathlib import Path
 from typing import Any
 
 from compile import build_in_place, find_compiler
@@ -22,6 +27,8 @@ __all__ = [
     "get_requires_for_build_sdist",
     "get_requires_for_build_wheel",
 ]
+
+SOURCE = Path(__file__).parents[1] / "src"
 
 
 def get_requires_for_build_wheel(settings: Any = None) -> list[str]:
@@ -43,12 +50,31 @@ def build_wheel(folder: str, settings: Any = None, metadata: str | None = None) 
 
 
 def build_editable(folder: str, settings: Any = None, metadata: str | None = None) -> str:
-    """A wheel that points to the source tree, where the kernels are compiled."""
+    """A wheel that points to the source tree, where the kernels are compiled.
+
+    It holds a path and no import hook, as scikit-build-core would add: PYTHONPATH comes first, as usual.
+    """
     try:
         build_in_place()
     except (OSError, subprocess.CalledProcessError) as error:
         sys.stderr.write(f"{error}\n")
-    return core.build_editable(folder, settings, metadata)
+    with tempfile.TemporaryDirectory() as place:
+        wheel = core.build_editable(place, settings, metadata)
+        with zipfile.ZipFile(Path(place, wheel)) as built:
+            files = {name: built.read(name) for name in built.namelist() if ".dist-info/" in name}
+    record = next(name for name in files if name.endswith(".dist-info/RECORD"))
+    files["suffice.pth"] = f"{SOURCE}\n".encode()
+    del files[record]
+    lines = [f"{name},sha256={_digest(text)},{len(text)}\n" for name, text in files.items()]
+    files[record] = "".join([*lines, f"{record},,\n"]).encode()
+    with zipfile.ZipFile(Path(folder, wheel), "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return wheel
+
+
+def _digest(text: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(text).digest()).rstrip(b"=").decode()
 
 
 def _compiler() -> list[str]:

@@ -133,9 +133,9 @@ def test_no_m_step_falls_from_any_beginning(name):
     form, rng = Parametrised(name, 3, 3), np.random.default_rng(0)
     top = objective(estimate(name, scatter, weight), scatter, weight)
     for _ in range(10):
-        begin = form.cov(rng.normal(size=form.size))
-        reached = objective(estimate(name, scatter, weight, begin=begin), scatter, weight)
-        assert reached >= objective(begin, scatter, weight)
+        current = form.cov(rng.normal(size=form.size))
+        reached = objective(estimate(name, scatter, weight, current=current), scatter, weight)
+        assert reached >= objective(current, scatter, weight)
         assert reached <= top + 1e-9 * abs(top)
         if name[2] != "E" or name in ("EEE", "VEE"):  # one maximum: every beginning leads to it
             assert reached == pytest.approx(top, rel=1e-10)
@@ -145,9 +145,9 @@ def test_no_m_step_falls_from_any_beginning(name):
 def test_the_estimate_stays_where_it_is(name):
     scatter, weight = problem(4, 3, 2)
     once = estimate(name, scatter, weight)
-    np.testing.assert_allclose(estimate(name, scatter, weight, begin=once), once, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(estimate(name, scatter, weight, current=once), once, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(
-        estimate(name, weight[:, None, None] * once, weight, begin=once), once, rtol=1e-7, atol=1e-9
+        estimate(name, weight[:, None, None] * once, weight, current=once), once, rtol=1e-7, atol=1e-9
     )
 
 
@@ -254,8 +254,8 @@ def test_a_component_without_rows_changes_nothing_for_the_others(name):
     scatter, weight = problem(3, 3, 5)
     alone = estimate(name, scatter[:2], weight[:2])
     weight[2], scatter[2] = 0.0, 0.0
-    begin = estimate(name, *problem(3, 3, 6))
-    for options in ({}, {"begin": begin}):
+    current = estimate(name, *problem(3, 3, 6))
+    for options in ({}, {"current": current}):
         cov = estimate(name, scatter, weight, **options)
         if name not in ("EVE", "VVE") or not options:  # those may end at another maximum
             want = objective(alone, scatter[:2], weight[:2])
@@ -263,9 +263,9 @@ def test_a_component_without_rows_changes_nothing_for_the_others(name):
         assert STRUCTURES[name].holds(cov)
         assert (np.linalg.eigvalsh(cov) > 0).all()
     if name[0] == "V" and name[1] != "E" and name[2] != "E":  # it keeps the volume it had
-        assert np.linalg.det(cov[2]) == pytest.approx(np.linalg.det(begin[2]), rel=1e-6)
-    nothing = estimate(name, 0 * scatter, 0 * weight, begin=begin)
-    np.testing.assert_array_equal(nothing, begin)
+        assert np.linalg.det(cov[2]) == pytest.approx(np.linalg.det(current[2]), rel=1e-6)
+    nothing = estimate(name, 0 * scatter, 0 * weight, current=current)
+    np.testing.assert_array_equal(nothing, current)
 
 
 def degenerate(kind, k, d):
@@ -308,8 +308,8 @@ def test_without_rank_covariances_are_finite_invertible_and_of_the_structure(nam
     form = STRUCTURES[name]
     for k, d in [(3, 3), (2, 4), (1, 3), (3, 1)]:
         scatter, weight = degenerate(kind, k, d)
-        for begin in (None, np.broadcast_to(2.0 * np.eye(d), scatter.shape)):
-            cov = np.asarray(estimate(name, scatter, weight, begin=begin))
+        for current in (None, np.broadcast_to(2.0 * np.eye(d), scatter.shape)):
+            cov = np.asarray(estimate(name, scatter, weight, current=current))
             assert np.isfinite(cov).all()
             cov = form.floored(cov, form.equalize(np.full((k, d), 1e-10)))
             spread = np.sqrt(np.einsum("kii->ki", cov))
@@ -338,7 +338,7 @@ def test_raised_covariances_are_above_the_floor_and_keep_the_structure(name, kin
         assert (values >= 1e-3 * (1 - 1e-6) - 1e-15 * values[:, -1:]).all()  # as far as float64 resolves it
         assert form.holds(constrained)
         assert not resolved or objective(constrained, scatter, weight) >= objective(once, scatter, weight) - 1e-7
-        again = estimate(name, scatter, weight, begin=constrained, floor=floor)
+        again = estimate(name, scatter, weight, current=constrained, floor=floor)
         slack = 1e-9 * abs(objective(constrained, scatter, weight))
         assert objective(again, scatter, weight) >= objective(constrained, scatter, weight) - slack
     large = np.broadcast_to(9.0 * np.eye(2), (2, 2, 2))
@@ -444,7 +444,7 @@ def test_draws_scatter_as_the_standard_errors_say(name):
     for _ in range(250):
         z = [rng.standard_normal((int(w), 2)) @ r.T for w, r in zip(weight, root, strict=True)]
         scatter = np.stack([part.T @ part for part in z])
-        found.append(estimate(name, scatter, weight, begin=cov))
+        found.append(estimate(name, scatter, weight, current=cov))
     told = STRUCTURES[name].errors(cov, weight)
     seen = np.std(found, axis=0)
     np.testing.assert_allclose(seen, told, rtol=0.2, atol=1e-12)

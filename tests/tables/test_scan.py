@@ -18,7 +18,7 @@ import suffice as sf
 from suffice.engines import local
 from suffice.schema import column_facts, number_facts
 from suffice.selection import search
-from suffice.selection.search import PICTURE
+from suffice.selection.search import SUBSAMPLE
 from suffice.tables import csv, deferred_columns, parquet, streams
 
 N = 6000
@@ -363,9 +363,9 @@ def test_select_on_files_works_in_processes_too(tmp_path, whole, monkeypatch):
     assert np.allclose(mine.table["bic"], theirs.table["bic"], rtol=1e-10)
 
 
-def test_select_on_files_knows_labels_that_its_picture_lacks(tmp_path):
+def test_select_on_files_knows_labels_that_its_subsample_lacks(tmp_path):
     rng = np.random.default_rng(0)
-    n = 2 * PICTURE
+    n = 2 * SUBSAMPLE
     colour = [f"rare {i}" if i % 40 == 0 else "red" for i in range(n)]
     rows = pa.table({"size": rng.normal(np.arange(n) % 2 * 8, 1), "colour": colour})
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=n // 3)
