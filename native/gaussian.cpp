@@ -22,6 +22,8 @@ void write_products(const double *y, int64_t d, double *u) {
     }
 }
 
+}  // namespace
+
 // Add log-likelihood and entropy (2,), and sums (k, m) of the products of (1, y), under quadratic coefficients (k, m).
 template <class T>
 void gaussian(const T *x, int64_t n, int64_t d, const double *weights, const double *log_weights, const double *centre,
@@ -47,6 +49,13 @@ void gaussian(const T *x, int64_t n, int64_t d, const double *weights, const dou
     add_from_tiles(held, k, features, sums);
     add_score(all, score);
 }
+
+template void gaussian(const double *, int64_t, int64_t, const double *, const double *, const double *, const double *,
+                       const double *, int64_t, double *, double *);
+template void gaussian(const float *, int64_t, int64_t, const double *, const double *, const double *, const double *,
+                       const double *, int64_t, double *, double *);
+
+namespace {
 
 // Take the weight from rows that belong to nobody.
 void drop_impossible(const double *shares, int64_t k, int64_t stride, int64_t count, double *w) {

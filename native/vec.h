@@ -64,6 +64,10 @@ template <class T> class Buffer {
     T *get() { return data_; }
     int64_t size() const { return size_; }
     void fill(T value) { std::fill_n(data_, size_, value); }
+    void swap(Buffer &other) {
+        std::swap(size_, other.size_);
+        std::swap(data_, other.data_);
+    }
 
   private:
     static T *allocate(int64_t size) {

@@ -82,3 +82,39 @@ def test_what_sums_do_not_tell_is_said(twin):
     assert not step(twin, np.ones((1, 300)) @ products(far, np.zeros(2), np.ones(2)), 2, scale).sure  # digits lost
     assert not step(twin, sums * np.nan, 2, scale).sure
     assert not step(twin, -sums, 2, scale).sure
+
+
+@pytest.mark.parametrize("leaps", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("d", "k", "passes"), [(1, 2, 3), (3, 3, 16), (5, 9, 12), (2, 1, 4), (4, 3, 1)])
+def test_short_runs_are_those_of_the_definition(leaps, weighted, dtype, d, k, passes):
+    rng = np.random.default_rng(d + k)
+    centres = rng.normal(size=(k, d))
+    x = (rng.normal(size=(60 * k, d)) + 2 * centres[rng.integers(0, k, 60 * k)]).astype(dtype)
+    weights = rng.uniform(0.1, 3, len(x)) if weighted else None
+    centre, scale = x.mean(axis=0).astype(float), np.full(d, 0.5)
+    mean, cov = (centres - centre) * scale, np.tile(np.eye(d), (k, 1, 1))
+    log_scale = float(np.log(scale).sum())
+    form = np.tile(np.eye(d), (k, 1, 1))
+    constant = np.full(k, -np.log(k) - 0.5 * d * np.log(2 * np.pi) + log_scale)
+    start = np.full(k, 1 / k), mean, cov, numpy_quadratic.coefficients_of(mean, form, constant)
+    held = np.zeros((d, d)), np.full(d, 1e-6), log_scale
+    given = x, weights, centre, scale, start, held, (passes, 1e-5, 1.0, leaps)
+    ours, theirs = (twin.quadratic_run(*given) for twin in TWINS)
+    assert (ours.end, ours.passes, len(ours.trace)) == (theirs.end, theirs.passes, len(theirs.trace))
+    assert ours.end != "lost"
+    assert (np.diff(ours.trace[:, 0]) >= -1e-9 * np.abs(ours.trace[1:, 0])).all()
+    for one, other in zip(ours[1:6], theirs[1:6], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(ours.share.sum(), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_a_short_run_that_loses_a_component_says_so(twin):
+    x = np.concatenate([np.zeros(5), np.ones(40)])[:, None] * 1.0
+    start = np.array([0.5, 0.5]), np.array([[-0.5], [0.5]]), np.full((2, 1, 1), 0.01)
+    coefficients = numpy_quadratic.coefficients_of(start[1], np.full((2, 1, 1), 100.0), np.full(2, 0.5 * np.log(100)))
+    held = np.zeros((1, 1)), np.zeros(1), 0.0
+    found = twin.quadratic_run(x, None, np.full(1, 0.5), np.ones(1), (*start, coefficients), held, (9, 1e-7, 1.0, True))
+    assert found.end == "lost"

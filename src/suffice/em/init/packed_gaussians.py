@@ -6,6 +6,7 @@ statistics that could answer anything else. Of the many passes over few rows tha
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +15,11 @@ import numpy as np
 from suffice import kernels
 from suffice.core.responsibilities import Joint
 from suffice.core.value import replace_valid
+from suffice.em.convergence import FLAT, Convergence
 from suffice.em.linear_statistics import from_raw, pilot, raw
 from suffice.em.loop import EMResult
+from suffice.em.trace import Trace
+from suffice.em.training import TrainingData
 from suffice.engines.once import cached_property
 from suffice.errors import SufficeError
 from suffice.kernels.numpy.primitives import LOG_2PI
@@ -127,6 +131,29 @@ class PackedRows:
             stack, mean=self.centre + swift.mean / self.scale, cov=swift.cov / (self.scale[:, None] * self.scale)
         )
         return replace(self.mixture, components=components, weights=swift.weights)
+
+    def run(self, first: PackedMixture, data: TrainingData, passes: int, tol: float, *, leaps: bool) -> EMResult:
+        """A short run of a mixture without a structure, as one loop of a kernel."""
+        clock, w = time.perf_counter(), data.weights
+        found = kernels.quadratic_run(
+            data.rows,
+            w.values,
+            self.centre,
+            self.scale,
+            (first.weights, first.mean, first.cov, first.coefficients),
+            (self.floor, self.ridge, self.log_scale),
+            (passes, tol, data.unit, leaps),
+        )
+        if found.end == "lost":
+            raise LostError(UNTOLD)
+        value, entropy = found.trace.T
+        unknown = np.full(len(value), np.nan)
+        last = PackedMixture(self, found.share, found.mean, found.cov, found.coefficients)
+        seconds = np.full(len(value), (time.perf_counter() - clock) / len(value))
+        trace = Trace(value, unknown, unknown, entropy, seconds, value, found.passes)
+        stats = Products(found.sums, float(value[-1]), float(entropy[-1]), np.array([w.solid]))
+        end = FLAT if found.end == "flat" else Convergence(passes).out_of_passes()
+        return EMResult(last, stats, trace, end.converged, end.reason, unit=data.unit)
 
     def off(self, path: EMResult) -> EMResult:
         """A run over packed sums, as one of the mixture."""

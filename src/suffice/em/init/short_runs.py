@@ -14,6 +14,8 @@ from suffice.em.training import TrainingData
 from suffice.statistics.weights import Weights
 from suffice.types import Array
 
+BRIEF = 16  # passes up to which a run is one loop of a kernel: longer ones gain by combining passes
+
 
 class ShortRuns:
     """Rows of many runs of one mixture: over packed sums where there are such, else by its own passes."""
@@ -46,6 +48,8 @@ class ShortRuns:
         return self.run_em(tag_assignments(self.model, self.small, held, rng), passes, tol, accelerate=accelerate)
 
     def _on(self, track: PackedRows, first: Any, passes: int, tol: float, accelerate: bool) -> EMResult:  # noqa: FBT001
+        if passes <= BRIEF and track.mixture.components.form.unrestricted:
+            return track.off(track.run(first, self.data, passes, tol, leaps=accelerate))
         path = run_em(first, self.data, max_iter=passes, tol=tol, accelerate=accelerate, brief=True)
         return track.off(path)
 

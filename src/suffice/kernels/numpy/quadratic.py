@@ -20,6 +20,8 @@ LOST = 1e6  # the largest growth of rounding errors: components a thousand stand
 MANY_COLUMNS = 32  # from here on products of features would not stay in the cache
 SURE = 1e-9  # of a variance given the columns before, relative to what it is without: less may be rounding
 SEEN = 1e-8  # share of the rows that a component has at least
+FALL = 1e-9  # relative fall of the log-likelihood that rounding cannot explain
+LONGEST, GROWTH = 4.0, 4.0  # how far a leap goes at first, and how much farther after one that went so far
 
 QuadraticSums: TypeAlias = tuple[float, float, Array]
 
@@ -92,6 +94,121 @@ def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float) ->
     constant = np.log(weight / weight.sum()) - np.log(pivots).sum(axis=1) - 0.5 * d * LOG_2PI + log_scale
     sure = bool((pivots**2 > SURE * np.einsum("kii->ki", cov)).all() and growth <= LOST)
     return Members(sure, weight, mean, cov, coefficients_of(mean, form, constant))
+
+
+class QuadraticRun(NamedTuple):
+    """How a short run of EM went, and where it ended.
+
+    ``end`` is "flat", "passes" (there are no more), or "lost": sums do not tell the components, or a step lowered the
+    log-likelihood. The trace has log-likelihood and entropy of each step taken, (t, 2).
+    """
+
+    end: str
+    share: Array
+    mean: Array
+    cov: Array
+    coefficients: Array
+    sums: Array
+    trace: Array
+    passes: int
+
+
+def quadratic_run(
+    x: Real,
+    weights: Array | None,
+    centre: Array,
+    scale: Array,
+    start: tuple[Array, Array, Array, Array],
+    held: tuple[Array, Array, float],
+    rule: tuple[int, float, float, bool],
+) -> QuadraticRun:
+    """EM from ``start`` (shares, mean, cov, coefficients).
+
+    ``held`` (floor, ridge, log_scale) is as in `quadratic_step`.
+
+    The ``rule`` is (passes, tol, unit, leaps): at most so many passes, fewer where the log-likelihood changes twice by
+    no more than tol · (unit + its size). With ``leaps`` two steps in a row tell how far to go along them (SQUAREM,
+    Varadhan and Roland 2008), where that does not lower the log-likelihood.
+    """
+    most, tol, unit, leaps = rule
+
+    def e_step(share: Array, mean: Array, cov: Array, coefficients: Array) -> _Known:
+        return _Known(share, mean, cov, coefficients, *quadratic_e_step(x, weights, centre, scale, coefficients))
+
+    now, longest, made = e_step(*start), LONGEST, 1
+    end, trace = "passes" if np.isfinite(now.value) else "lost", [(now.value, now.entropy)]
+    chain: list[Array] = []  # sums in a row, before those of now
+    while end == "passes" and made < most:
+        if _is_flat([value for value, _ in trace[-3:]], tol, unit):
+            end = "flat"
+            break
+        found: _Known | None = None
+        if leaps and len(chain) == 2:
+            ahead, members, longest = _leap(chain[0], chain[1], now.sums, longest, held)
+            if members is not None:
+                there, made = e_step(*_described(members)), made + 1
+                found, chain = (there, [ahead]) if there.value >= now.value else (None, [])
+                longest = longest if found else max(longest / GROWTH, 1.5)
+        if found is None and made < most:
+            members = quadratic_step(now.sums, *held)
+            found = e_step(*_described(members)) if members.sure else None
+            made, chain = made + 1, [*chain, now.sums][-2:]
+            if found is None or not found.value >= now.value - FALL * (unit + abs(now.value)):
+                end = "lost"
+                break
+            if found.value < now.value:  # by rounding
+                end = "flat"
+                break
+        if found is not None:
+            now = found
+            trace.append((now.value, now.entropy))
+    return QuadraticRun(end, *now[:4], now.sums, np.array(trace), made)
+
+
+class _Known(NamedTuple):
+    """Parameters, and what a pass under them found."""
+
+    share: Array
+    mean: Array
+    cov: Array
+    coefficients: Array
+    value: float
+    entropy: float
+    sums: Array
+
+
+def _described(members: Members) -> tuple[Array, Array, Array, Array]:
+    return members.weight / members.weight.sum(), members.mean, members.cov, members.coefficients
+
+
+def _is_flat(last: list[float], tol: float, unit: float) -> bool:
+    """Whether the last three values differ twice by nearly nothing."""
+    return len(last) == 3 and max(abs(last[1] - last[0]), abs(last[2] - last[1])) <= tol * (unit + abs(last[2]))
+
+
+def _leap(
+    first: Array, second: Array, third: Array, longest: float, held: tuple[Array, Array, float]
+) -> tuple[Array, Members | None, float]:
+    """The sums at the end of the farthest leap that tells components, these components, and how long a leap may be."""
+    step = second - first
+    bend = (third - second) - step
+    turn = _norm(bend)
+    length = _norm(step) / turn if turn > 0 else np.inf
+    if length >= longest:
+        length, longest = longest, longest * GROWTH
+    ahead = first
+    while length > 1.01:
+        ahead = first + 2 * length * step + length**2 * bend
+        if (ahead[:, 0] >= 0).all() and (members := quadratic_step(ahead, *held)).sure:
+            return ahead, members, longest
+        length = (length + 1) / 2
+    return ahead, None, longest
+
+
+def _norm(a: Array) -> float:
+    """The length of sums in any unit: their squares may be more than numbers hold, or less."""
+    most = float(np.abs(a).max())
+    return most * float(np.sqrt(np.square(a / most).sum())) if most > 0 else 0.0
 
 
 def coefficients_of(mean: Array, form: Array, constant: Array) -> Array:
