@@ -20,8 +20,10 @@ from suffice.core.value import replace_valid
 from suffice.distributions import gaussian_missing, gaussian_pass
 from suffice.distributions.compact_covariance import Whitening
 from suffice.distributions.covariance_algebra import diagonal_whitening, whitening
-from suffice.distributions.covariance_structures import Structure, structure
-from suffice.distributions.floors import HALF_LOG_TAU, rounding_floor
+from suffice.distributions.covariance_structure import Structure
+from suffice.distributions.covariance_structures import structure
+from suffice.distributions.floors import rounding_floor
+from suffice.distributions.gaussian_natural import GaussianNatural
 from suffice.distributions.gaussian_pass import PASSES, e_step_blank, e_step_with_missing, without
 from suffice.distributions.normal import Normal
 from suffice.engines.once import cached_property
@@ -41,7 +43,7 @@ NOBODY = 1e-18  # a share of the rows that no sum of them can tell from none, an
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Gaussian(ExponentialFamily, register=False):
+class Gaussian(GaussianNatural, register=False):
     """Means and covariances (of a ``structure``) of components, as rows meet them: scored, shared out and gathered."""
 
     mean: Any = parameter(VECTOR, typical=(-3.0, 3.0))
@@ -140,58 +142,6 @@ class Gaussian(ExponentialFamily, register=False):
         if self.mean is not None and self.batch == stats.weight.shape:
             return self
         return super(Gaussian, self.of_width(stats.centre.shape[1])).for_statistics(stats)
-
-    # ---- the exponential family ---------------------------------------------------------------------------------
-    def statistic(self, x: Array) -> Array:
-        return np.concatenate([x, (x[..., :, None] * x[..., None, :]).reshape(*x.shape[:-1], -1)], axis=-1)
-
-    def log_base(self, x: Array) -> Array:
-        return np.full(np.shape(x)[:-1], -HALF_LOG_TAU * np.shape(x)[-1])
-
-    def natural(self) -> Array:
-        precision, mean = np.linalg.inv(self.cov), np.asarray(self.mean)
-        flat = -0.5 * precision.reshape(*mean.shape[:-1], -1)
-        return np.concatenate([(precision @ mean[..., None])[..., 0], flat], axis=-1)
-
-    def from_natural(self, eta: Array) -> Self:
-        d = int(self.columns or 0)
-        eta = np.asarray(eta, dtype=float)
-        precision = -2.0 * eta[..., d:].reshape(*eta.shape[:-1], d, d)
-        precision = 0.5 * (precision + np.swapaxes(precision, -2, -1))  # entries (i, j) and (j, i) of u are the same
-        cov = np.linalg.inv(precision)
-        return replace(self, mean=(cov @ eta[..., :d, None])[..., 0], cov=cov)
-
-    def covariance_statistic(self) -> Array:
-        mean, cov = np.asarray(self.mean), np.asarray(self.cov)
-        d, batch = mean.shape[-1], mean.shape[:-1]
-        half = np.einsum("...ij,...k->...ijk", cov, mean)
-        third = half + np.swapaxes(half, -1, -2)  # Cov(x_i, x_j x_k) = Σ_ij μ_k + Σ_ik μ_j
-        one = np.einsum("...ik,...jl->...ijkl", cov, cov + mean[..., :, None] * mean[..., None, :])
-        one = one + np.einsum("...jl,...i,...k->...ijkl", cov, mean, mean)
-        two = np.einsum("...il,...jk->...ijkl", cov, cov + mean[..., :, None] * mean[..., None, :])
-        fourth = one + two + np.einsum("...jk,...i,...l->...ijkl", cov, mean, mean)
-        out = np.empty((*batch, d + d * d, d + d * d))
-        out[..., :d, :d] = cov
-        out[..., :d, d:] = third.reshape(*batch, d, d * d)
-        out[..., d:, :d] = np.swapaxes(out[..., :d, d:], -1, -2)
-        out[..., d:, d:] = fourth.reshape(*batch, d * d, d * d)
-        return out
-
-    def log_partition(self) -> Array:
-        whiten, log_det = self.whitening
-        z = np.einsum("kij,kj->ki", whiten, np.asarray(self.stacked.mean))
-        return np.asarray((0.5 * (z**2).sum(axis=1) - log_det).reshape(self.batch))
-
-    def mean_statistic(self) -> Array:
-        mean = np.asarray(self.mean)
-        second = np.asarray(self.cov) + mean[..., :, None] * mean[..., None, :]
-        return np.concatenate([mean, second.reshape(*mean.shape[:-1], -1)], axis=-1)
-
-    def from_mean(self, mean: Array) -> Self:
-        d = int(self.columns or 0)
-        first = mean[..., :d]
-        second = mean[..., d:].reshape(*first.shape, d)
-        return replace(self, mean=first, cov=second - first[..., :, None] * first[..., None, :])
 
     @cached_property
     def roots(self) -> Whitening | None:
@@ -410,7 +360,7 @@ Gaussian.cov = OnDemand("cov")
 @cache
 def _form(name: str, tied: bool) -> Structure:  # noqa: FBT001
     form = structure(name)
-    return form.tied_version if tied else form
+    return structure(form.tied_version) if tied else form
 
 
 def _is_degenerate(found: EStep) -> Array:

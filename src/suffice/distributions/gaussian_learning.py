@@ -10,8 +10,8 @@ import numpy as np
 
 from suffice.core.value import replace_valid
 from suffice.core.variance_floor import no_worse
-from suffice.distributions.compact_covariance import RELATIVE_FLOOR
-from suffice.distributions.covariance_algebra import deficiency, flattest, symmetric, traces
+from suffice.distributions import gaussian_alerts
+from suffice.distributions.covariance_algebra import flattest, symmetric, traces
 from suffice.distributions.covariance_structures import structure
 from suffice.distributions.degeneracy import (
     ON_FLOOR,
@@ -35,9 +35,6 @@ from suffice.statistics.separation import Separation, of_columns, of_roots
 from suffice.statistics.sums import share
 from suffice.types import Alert, Array
 from suffice.uncertainty.information import Knowledge
-
-NEARLY_SINGULAR = 1e-4  # least eigenvalue of a correlation matrix from which on it is asked whether it falls for ever
-FALLING = 1e-3  # relative fall of it in one step, which is more than a maximum has
 
 
 @cache
@@ -317,7 +314,9 @@ class GaussianLearning(Gaussian, register=False):
         least = np.maximum(np.minimum(before, after), np.finfo(float).eps)
         blur = 100 * np.finfo(float).eps * int(self.columns or 0) / least
         change = np.abs(after - before) / least
-        return max(move, float(np.where((least < NEARLY_SINGULAR) & (change > blur), change, 0.0).max()))
+        return max(
+            move, float(np.where((least < gaussian_alerts.NEARLY_SINGULAR) & (change > blur), change, 0.0).max())
+        )
 
     def rounding(self, stats: Any) -> float:
         """What is lost where a covariance that is all but singular is inverted."""
@@ -361,70 +360,6 @@ class GaussianLearning(Gaussian, register=False):
 
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         if "cov" not in self.free:
-            return self._idle(stats)
+            return gaussian_alerts.constant_columns(self, stats)
         with blas.one_thread_for(int(self.columns or 0)):
-            return self._singular(stats) or self._idle(stats)
-
-    def _singular(self, stats: Any) -> tuple[Alert, ...]:
-        """Covariances of less than full rank, and columns of which too little is known."""
-        stack, found = self.stacked, list[Alert]()
-        found.extend(self._apart(stats))
-        least = self.form.equalize(rounding_floor(np.asarray(stack.mean)))
-        for index in np.flatnonzero(stats.weight > 0)[: 1 if self.shared else None]:
-            rank, columns = deficiency(stack.matrices[index], least[index])
-            if columns:
-                component = None if self.lone or self.shared else int(index)
-                who = "" if component is None else f"component {component}: "
-                rest = (
-                    f"{' are constant or follow from others' if columns[1:] else ' is constant'}. It was raised to the "
-                    "smallest that can be inverted. Drop a column, choose a simpler structure, or give a prior."
-                )
-                text = (f"{who}the covariance has rank {rank} of {stack.columns}: ", Columns(tuple(columns)), rest)
-                found.append(Alert("singular", text, component=component))
-        if not stats.exact and len(found) == 0:
-            found.extend(self._unbounded(stats))
-        return tuple(found)
-
-    def _unbounded(self, stats: Any) -> tuple[Alert, ...]:
-        """Columns that rows with holes bring ever nearer to a correlation of ±1: the likelihood has no maximum."""
-        if self.scatter_kind == "diagonal" or not self.lone:
-            return ()
-        now = flattest(np.asarray(self.stacked.cov))[0]
-        if (
-            not RELATIVE_FLOOR < now < NEARLY_SINGULAR
-            or flattest(self.estimate(stats).stacked.cov)[0] > (1 - FALLING) * now
-        ):
-            return ()
-        _, columns = deficiency(self.stacked.cov[0], np.zeros(int(self.columns or 0)), NEARLY_SINGULAR)
-        rest = (
-            " come ever nearer to following from each other: too few rows have them together, and it has no maximum. "
-            "Drop a column, choose a simpler structure, or give a prior."
-        )
-        return (Alert("singular", ("the likelihood still rises while ", Columns(tuple(columns)), rest)),)
-
-    def _apart(self, stats: Any) -> tuple[Alert, ...]:
-        """Columns that no row has together, where the structure has a covariance of them."""
-        if stats.exact or self.scatter_kind == "diagonal":
-            return ()
-        both = stats.pairs.sum(axis=0)
-        seen = np.diagonal(both) > 0
-        pairs = np.argwhere(np.triu((both == 0) & seen & seen[:, None], 1)).tolist()
-        if not pairs:
-            return ()
-        more = f", and so are {len(pairs) - 1} other pairs" if pairs[1:] else ""
-        rest = (
-            f" are never seen in one row{more}: nothing but the other columns tells how they vary together, and where "
-            "those do not, their covariance is that of the start."
-        )
-        return (Alert("unidentified", (Columns(tuple(pairs[0]), between=" and "), rest)),)
-
-    def _idle(self, stats: Any) -> tuple[Alert, ...]:
-        """Columns that tell the components nothing, where the structure takes no harm from them."""
-        whole = stats.pooled()
-        flat = whole.variances <= np.square(2 * rounding_floor(whole.mean)) * whole.weight
-        if self.lone or not whole.weight[0] > 0 or not flat.any():
-            return ()
-        where = tuple(np.flatnonzero(flat[0]).tolist())
-        says = "is constant: it tells" if len(where) == 1 else "are constant: they tell"
-        drop = "it" if len(where) == 1 else "them"
-        return (Alert("constant", (Columns(where), f" {says} no component from another. Drop {drop}.")),)
+            return gaussian_alerts.singular(self, stats) or gaussian_alerts.constant_columns(self, stats)

@@ -1,32 +1,30 @@
 """Rows made by components that are not seen.
 
-Over 400 lines: every verb of the contract, asked of hidden components; answers and beliefs are in files of their own.
+Rows are read and scored in `mixture_rows`, a step of EM is in `mixture_em_step`, priors are in `mixture_priors`,
+and questions are answered in `mixture_queries`.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Any, Self
 
 import numpy as np
 
-from suffice.arguments import check_count, generator
 from suffice.core.distribution import Distribution
 from suffice.core.family import Family
 from suffice.core.parameters import SIMPLEX, as_parameter
-from suffice.core.responsibilities import Joint, e_step, normalize, plus
+from suffice.core.responsibilities import Joint, e_step
 from suffice.core.value import replace_valid
-from suffice.engines import local
 from suffice.engines.once import cached_property
-from suffice.errors import ParameterError, SufficeWarning, UnsupportedError
+from suffice.errors import ParameterError, UnsupportedError
 from suffice.models.information import MixtureChart
 from suffice.models.mixture_answers import MixtureAnswers
-from suffice.models.mixture_components import alone, by_component, checked_components, joined, ridge, with_weights
+from suffice.models.mixture_components import alone, by_component, checked_components, ridge, with_weights
 from suffice.models.mixture_em_step import MixtureSteps
 from suffice.models.mixture_priors import MixturePriors
 from suffice.models.mixture_queries import COMPONENT, MixtureQueries
+from suffice.models.mixture_rows import MixtureRows
 from suffice.models.stack import Stack, shape_components, side_by_side, stacked_or_side_by_side
 from suffice.statistics.sums import picked
 from suffice.statistics.weights import Weights
@@ -39,7 +37,7 @@ ROWS: Any = object()  # nothing is given: the question is about rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Family, register=False):  # type: ignore[override]
+class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Family, register=False):  # type: ignore[override]
     r"""Each row comes from one of several components, and nobody says which: :math:`p(x) = \sum_j \pi_j p_j(x)`.
 
     Parameters
@@ -204,19 +202,7 @@ class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Famil
         found.flags.writeable = False
         return found
 
-    # ---- rows ---------------------------------------------------------------------------------------------------
-    def materialize(self, x: Any) -> Any:
-        return self.components.materialize(x)
-
-    def read(self, x: Any) -> Any:
-        return self.components.read(x)
-
-    def check_columns(self, rows: Any) -> None:
-        self.components.check_columns(rows)
-
-    def is_single(self, x: Any) -> bool:
-        return bool(self.components.is_single(x))
-
+    # ---- rows; the rest is in `mixture_rows` ------------------------------------------------------------------
     def for_data(self, rows: Any) -> Self:
         shaped = shape_components(self.components, rows, self.n)
         if shaped is self.components:
@@ -226,40 +212,6 @@ class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Famil
     def for_statistics(self, stats: Any) -> Self:
         components = self.components.for_statistics(stats.components)
         return self if components is self.components else replace(self, components=components)
-
-    def warn_about_rows(self, rows: Any, where: str = "") -> None:
-        self.components.warn_about_rows(rows, where)
-
-    def score_width(self, rows: Any) -> int:
-        """Work counts, not memory: a score takes longer than a cell of memory."""
-        return int(self.n * (8 + prod(np.shape(rows)[1:])) // 2)
-
-    def gather_width(self, rows: Any) -> int:
-        """Work counts, not memory: as many cells as take the time of a slice, for about so many components.
-
-        And columns.
-        """
-        columns = prod(rows.shape[1:])
-        return int(max(columns, self.n * (8 + columns) // 8))
-
-    def gather_effort(self, rows: Any) -> int:
-        """Where both halves take longer than the Python around them, which threads cannot share."""
-        return 2 * self.gather_width(rows)
-
-    def scores(self, x: Any) -> Array:
-        """Log π + log p of a block of rows under each component, (n, k)."""
-        return plus(self.components.log_density(x), self.log_weights)
-
-    def relative_scores(self, x: Any) -> Array:
-        """The scores of a block of rows, up to what is the same for all components of a row."""
-        return plus(self.components.relative_density(x), self.log_weights)
-
-    def best_of(self, x: Any) -> Array:
-        """The component of the highest score for each row of a block, (n,); −1 where nobody can have made it."""
-        return np.asarray(self.components.best(x, self.log_weights))
-
-    def log_density(self, x: Any) -> Array:
-        return normalize(self.scores(x)).total[:, None]
 
     def gather(self, x: Any, w: Weights) -> Joint:
         held = w.of_component(0)
@@ -272,32 +224,6 @@ class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Famil
             self.components.gather(x, replace(held, values=shares, n_components=self.n))
         evidence, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
         return Joint(found.count, found.statistics, evidence, entropy, solid=np.array([held.solid]))
-
-    def predict_proba(self, x: Any) -> Array:
-        """The probability that each component made a row, (n, k).
-
-        A row that no component can have made tells nothing of who did: it gets the weights, with a warning.
-        """
-        self.require_ready("tell who made a row")
-        if isinstance(x, Source):
-            return x.mapped(self.predict_proba)
-        x = self.materialize(with_all_columns(self, x))
-        rows = self._read_checked(x)
-        self.warn_about_rows(rows)
-        found = local.fill(
-            lambda part: normalize(self.relative_scores(rows[part])).parts, len(rows), self.score_width(rows)
-        )
-        lost = np.flatnonzero(~(found.sum(axis=1) > 0))
-        if len(lost):
-            found[lost] = self.shares_of_lost(rows, lost)
-        return found[0] if self.is_single(x) else found
-
-    def shares_of_lost(self, rows: Any, lost: Array) -> Array:
-        """The shares (m, k) in rows that no component can have made: the weights, with a warning."""
-        del rows
-        text = f"row {int(lost[0])} has probability 0 under every component; it gets their weights."
-        warnings.warn(text, SufficeWarning, stacklevel=3)
-        return np.tile(self.weights, (len(lost), 1))
 
     def predict(self, x: Any, given: Any = ROWS, *, level: float = 0.95) -> Any:
         """The most probable component of each row, (n,); or with ``given`` a column, predicted from the others.
@@ -315,23 +241,6 @@ class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Famil
         x = self.materialize(with_all_columns(self, x))
         best = self.most_probable(x)
         return int(best[0]) if self.is_single(x) else best
-
-    def most_probable(self, x: Any) -> Array:
-        """The number of the most probable component of each row, (n,)."""
-        self.require_ready("tell who made a row")
-        rows = self._read_checked(x)
-        self.warn_about_rows(rows)
-        best = local.fill(lambda part: self.best_of(rows[part]), len(rows), self.score_width(rows))
-        lost = np.flatnonzero(best < 0)
-        if len(lost):
-            best[lost] = self.shares_of_lost(rows, lost).argmax(axis=1)
-        return best
-
-    def column_label(self, column: int) -> str:
-        return str(self.components.column_label(column))
-
-    def seen_cells(self, stats: Any) -> Array:
-        return np.asarray(np.sum(self.components.seen_cells(stats.components), axis=0, keepdims=True))
 
     # ---- learning -----------------------------------------------------------------------------------------------
     def tag_family(self, stats: Any) -> Any:
@@ -413,28 +322,6 @@ class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Famil
         found: Self = replace_valid(self, components=components, weights=weights)
         return found
 
-    def measured_log_likelihood(self, stats: Any) -> float:
-        return float(stats.log_likelihood[0])
-
-    def log_likelihood(self, stats: Any) -> Any:
-        """G(Q, θ): the expected log-likelihood of rows and components, plus the entropy of who made them.
-
-        Under the parameters that gathered the statistics it is Σ w log p(x); under others it is a lower bound of that.
-        """
-        self.check_family(stats)
-        components = self.components.for_statistics(stats.components)
-        with np.errstate(invalid="ignore"):  # a probability that rounds to 1 leaves −∞ of next to no rows
-            made = components.likelihood_cells(stats.components).sum()
-        return float(self._chosen(stats.count) + made + stats.entropy[0])
-
-    def _chosen(self, count: Array) -> float:
-        """Σ count log π: what it takes that these components made the rows; one that made none may be impossible."""
-        some = count != 0
-        return float((count[some] * self.log_weights[some]).sum())
-
-    def likelihood_cells(self, stats: Any) -> Array:
-        return np.array([[self.log_likelihood(stats)]])
-
     @property
     def n_parameters(self) -> int:
         return (0 if "weights" in self.fixed else self.n - 1) + int(self.components.n_parameters)
@@ -483,22 +370,6 @@ class Mixture(MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Famil
         if (order == np.arange(self.n)).all():
             return self
         return replace(self, components=self.components.take_components(order), weights=self.weights[order])
-
-    # ---- asking -------------------------------------------------------------------------------------------------
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
-        """Draw rows, each from a component drawn by the weights."""
-        return self.sample_with_components(n, random_state)[0]
-
-    def sample_with_components(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
-        """Draw rows, and who made each of them."""
-        self.require_ready("draw rows")
-        check_count(n)
-        rng = generator(random_state)
-        who = rng.choice(self.n, size=n, p=self.weights)
-        order = np.argsort(np.argsort(who, kind="stable"), kind="stable")
-        counts = np.bincount(who, minlength=self.n)
-        drawn = [one.sample(int(count), rng) for one, count in zip(self.parts, counts, strict=True)]
-        return joined(drawn, order), who
 
     def __eq__(self, other: object) -> bool:
         """Equal when of equal components with equal weights."""

@@ -35,6 +35,7 @@ class MixtureSteps:
     scores: Any
     is_single: Any
     require_ready: Any
+    check_family: Any
 
     def suffstats(self, x: Any, weights: Any = None) -> Joint:
         """Statistics of the rows: the E-step, or what given responsibilities make of it.
@@ -155,6 +156,28 @@ class MixtureSteps:
 
         found = local.fill(part, len(rows), self.n + 8)
         return float(found[0]) if self.is_single(x) else found
+
+    def measured_log_likelihood(self, stats: Any) -> float:
+        return float(stats.log_likelihood[0])
+
+    def log_likelihood(self, stats: Any) -> Any:
+        """G(Q, θ): the expected log-likelihood of rows and components, plus the entropy of who made them.
+
+        Under the parameters that gathered the statistics it is Σ w log p(x); under others it is a lower bound of that.
+        """
+        self.check_family(stats)
+        components = self.components.for_statistics(stats.components)
+        with np.errstate(invalid="ignore"):  # a probability that rounds to 1 leaves −∞ of next to no rows
+            made = components.likelihood_cells(stats.components).sum()
+        return float(self._chosen(stats.count) + made + stats.entropy[0])
+
+    def _chosen(self, count: Array) -> float:
+        """Σ count log π: what it takes that these components made the rows; one that made none may be impossible."""
+        some = count != 0
+        return float((count[some] * self.log_weights[some]).sum())
+
+    def likelihood_cells(self, stats: Any) -> Array:
+        return np.array([[self.log_likelihood(stats)]])
 
 
 def component_codes(component: Any, length: int, n: int) -> Array:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from suffice.arguments import check_count, generator
 from suffice.core.combinators import make_mixture
 from suffice.core.responsibilities import normalize
 from suffice.engines import local
 from suffice.errors import ParameterError
+from suffice.models.mixture_components import joined
 from suffice.models.monte_carlo import DRAWS, Simulated
 from suffice.queries.condition_warnings import warn_of_unusual
 from suffice.queries.conditional import ConditionalColumn
@@ -37,7 +39,7 @@ class MixtureQueries:
     log_prob: Any
     predict_proba: Any
     marginal: Any
-    sample: Any
+    require_ready: Any
     read: Any
     score_width: Any
 
@@ -205,6 +207,21 @@ class MixtureQueries:
         with np.errstate(all="ignore"):
             gains = score((*left, *right)) - score(left) - score(right)
         return Simulated(float(np.mean(gains)), float(np.std(gains) / np.sqrt(DRAWS)))
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """Draw rows, each from a component drawn by the weights."""
+        return self.sample_with_components(n, random_state)[0]
+
+    def sample_with_components(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
+        """Draw rows, and who made each of them."""
+        self.require_ready("draw rows")
+        check_count(n)
+        rng = generator(random_state)
+        who = rng.choice(self.n, size=n, p=self.weights)
+        order = np.argsort(np.argsort(who, kind="stable"), kind="stable")
+        counts = np.bincount(who, minlength=self.n)
+        drawn = [one.sample(int(count), rng) for one, count in zip(self.parts, counts, strict=True)]
+        return joined(drawn, order), who
 
 
 def outcomes_of(one: Any) -> list[Any]:

@@ -1,13 +1,12 @@
 """Independent columns of different kinds.
 
-Over 400 lines: every verb of the contract, asked of each part; `columns` reads the rows.
+Rows are read in `product_rows`, priors in `product_priors`, questions answered in `product_queries`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -20,34 +19,27 @@ from suffice.core.distribution import Distribution
 from suffice.core.family import WITHIN
 from suffice.core.responsibilities import EStep
 from suffice.engines.once import cached_property
-from suffice.errors import DataError, ParameterError, UnsupportedError, naming
+from suffice.errors import ParameterError, UnsupportedError
 from suffice.message_parts import Columns
 from suffice.models.columns import (
     ByColumn,
-    beside,
-    by_name,
-    by_position,
-    is_single,
-    keyed,
-    materialize,
     names_of,
     naming_columns,
-    numbered,
 )
 from suffice.models.compound import Compound, Table, filled, width_of
-from suffice.models.product_posterior import ProductPosterior
+from suffice.models.product_priors import ProductPriors
 from suffice.models.product_queries import ProductQueries
+from suffice.models.product_rows import ProductRows
 from suffice.models.stack import stacked_or_side_by_side
 from suffice.statistics.sums import Parts
 from suffice.statistics.weights import Weights
-from suffice.tables.frame import Frame
-from suffice.tables.rows import axes_of, is_hashable, is_several, refuse_what_is_no_data
+from suffice.tables.rows import is_hashable, is_several
 from suffice.tables.streams import read
 from suffice.types import Alert, Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Product(ProductQueries, Compound, register=False):  # type: ignore[override]
+class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=False):  # type: ignore[override]
     r"""Independent blocks of columns: :math:`p(x) = \prod_b p_b(x_b)`.
 
     Parameters
@@ -170,89 +162,7 @@ class Product(ProductQueries, Compound, register=False):  # type: ignore[overrid
             return super().stack(k)
         return self.rebuilt(stacked_or_side_by_side(block, k) for block in self.blocks.values())
 
-    # ---- rows ---------------------------------------------------------------------------------------------------
-    def materialize(self, x: Any) -> Any:
-        """Data in a form that can be read more than once; rows with names become columns with names."""
-        return numbered(self.blocks, materialize(x)) if self.named else materialize(x)
-
-    def read(self, x: Any) -> Table:
-        x = self.materialize(x)
-        if not keyed(x) and not isinstance(x, Table):
-            refuse_what_is_no_data(x, self.name)
-        columns = x.parts if isinstance(x, Table) else self._cut(x)
-        parts = []
-        for (key, block), column in zip(self.blocks.items(), columns, strict=True):
-            with nullcontext() if isinstance(column, Frame) else naming(self._columns_of(key)):
-                parts.append(block.read(column))
-        lengths = {key: len(part) for key, part in zip(self.blocks, parts, strict=True)}
-        if len(set(lengths.values())) > 1:
-            msg = f"the columns have different lengths: {lengths}; give as many values in each."
-            raise DataError(msg)
-        return Table(tuple(parts), len(parts[0]))
-
-    def _cut(self, x: Any) -> list[Any]:
-        """The rows of each part."""
-        if keyed(x) and (self.named or not isinstance(x, Frame)):
-            if not self.named:
-                there = ", ".join(map(repr, x.keys()))
-                msg = (
-                    f"Product has {len(self.blocks)} parts by position, but the data have the columns {there} by name. "
-                    "Name the parts, as in Product({'age': Normal()}), or give an array."
-                )
-                raise DataError(msg)
-            return by_name(self.blocks, x, single=self.is_single(x))
-        shape = axes_of(x, self.name)
-        widths = self._widths(shape[1] if len(shape) == 2 else None)
-        return by_position(widths, x, single=self.is_single(x))
-
-    def is_single(self, x: Any) -> bool:
-        if isinstance(x, Table) or keyed(x):
-            return is_single(self.blocks, x)
-        return len(axes_of(x, self.name)) == 1 and self.columns not in (None, 1) and len(x) == self.columns
-
-    def for_data(self, rows: Any) -> Self:
-        return self.rebuilt(block.for_data(part) for block, part in zip(self.blocks.values(), rows.parts, strict=True))
-
-    def check_columns(self, rows: Any) -> None:
-        for (key, block), part in zip(self.blocks.items(), rows.parts, strict=True):
-            if block.row_vector or not isinstance(key, tuple):  # ("a", "b"): Normal() has two columns by its names
-                with naming_columns(self._columns_of(key)):
-                    block.check_columns(part)
-
-    def warn_about_rows(self, rows: Any, where: str = "") -> None:
-        for (key, block), part in zip(self.blocks.items(), rows.parts, strict=True):
-            block.warn_about_rows(part, f"{where}column {key!r}: ")
-
-    def log_density(self, x: Any) -> Array:
-        out = np.zeros((len(x), self.n_components))
-        for block, part in zip(self.blocks.values(), x.parts, strict=True):
-            out += block.log_density(part)
-        return out
-
-    def log_prob_by_column(self, x: Any) -> list[tuple[Any, Array]]:
-        return self._by_column(x, lambda block, part: block.log_prob_by_column(part))
-
-    def log_odds_by_column(self, x: Any, first: int, second: int) -> list[tuple[Any, Array]]:
-        return self._by_column(x, lambda block, part: block.log_odds_by_column(part, first, second))
-
-    def unseen_levels(self, x: Any) -> list[tuple[Any, Array]]:
-        return self._by_column(x, lambda block, part: block.unseen_levels(part))
-
-    def _by_column(self, x: Any, ask: Callable[[Any, Any], list[tuple[Any, Array]]]) -> list[tuple[Any, Array]]:
-        """What blocks answer by their columns, by the columns of the whole."""
-        found, start = [], 0
-        for (key, block), part in zip(self.blocks.items(), x.parts, strict=True):
-            names = names_of(key) if self.named else None
-            width = 0
-            for columns, scores in ask(block, part):
-                width = max(width, max(columns) + 1)
-                if names is None:
-                    found.append((tuple(start + column for column in columns), scores))
-                else:
-                    found.append((names if len(names) < width else tuple(names[column] for column in columns), scores))
-            start += width
-        return found
-
+    # ---- statistics -----------------------------------------------------------------------------------------------
     def gather(self, x: Any, w: Weights) -> Parts:
         parts = []
         for (key, block), part in zip(self.blocks.items(), x.parts, strict=True):
@@ -394,81 +304,6 @@ class Product(ProductQueries, Compound, register=False):  # type: ignore[overrid
             several = isinstance(key, tuple) and not block.support.core
             labels += map(str, key if several else [key] * (1 if block.support.core else int(block.columns or 1)))
         return labels[column] if self.named and column < len(labels) else super().column_label(column)
-
-    # ---- believing ----------------------------------------------------------------------------------------------
-    def priors(self, prior: Any) -> dict[Any, Any]:
-        """The prior of each part."""
-        if prior is None:
-            return {}
-        if isinstance(prior, str):
-            return dict.fromkeys(self.blocks, prior)
-        if isinstance(prior, ProductPosterior):
-            return prior.beliefs
-        if isinstance(prior, (list, tuple)) and not self.named and len(prior) == len(self.blocks):
-            return dict(enumerate(prior))
-        if not isinstance(prior, Mapping):
-            msg = f"a product's prior is {{column: prior}}; got {prior!r:.60}."
-            raise UnsupportedError(msg)
-        given, found = dict(prior), {}
-        for key in self.blocks:
-            if key in given:
-                found[key] = given.pop(key)
-            elif isinstance(key, tuple) and not given.keys().isdisjoint(key):
-                found[key] = beside(key, [given.pop(name, None) for name in key])
-        if given:
-            there = ", ".join(map(repr, self.blocks))
-            msg = f"the prior speaks of {next(iter(given))!r}, but the product has {there}. Name them alike."
-            raise ParameterError(msg)
-        return found
-
-    def posterior(self, stats: Any, prior: Any) -> ProductPosterior:
-        """What to believe of each part's parameters; independent parts have independent beliefs."""
-        self.check_family(stats)
-        priors = self.priors(prior)
-        silent = [key for key in self.blocks if priors.get(key) is None]
-        if silent:
-            msg = f"the prior says nothing of column {silent[0]!r}; give each part one, or 'weak'."
-            raise UnsupportedError(msg)
-        paired = zip(self.blocks.items(), stats.parts, strict=True)
-        beliefs = {key: block.posterior(part, priors[key]) for (key, block), part in paired}
-        return ProductPosterior(self, beliefs)
-
-    def weak_prior(self, stats: Any, part: float = 1.0) -> dict[Any, Any]:
-        paired = zip(self.blocks.items(), stats.parts, strict=True)
-        return {key: block.weak_prior(own, part) for (key, block), own in paired}
-
-    def log_prior(self, prior: Any) -> Array:
-        priors = self.priors(prior)
-        given = {key: belief for key, belief in priors.items() if belief is not None}
-        return np.asarray(sum(np.sum(self.blocks[key].log_prior(belief)) for key, belief in given.items()))
-
-    def default_prior(self, rows: Any, weights: Any, part: float = 1.0) -> Any:
-        found = {key: block.default_prior(own, weights, part) for (key, block), own in self._each_row_part(rows)}
-        return None if all(one is None for one in found.values()) else found
-
-    def resolve_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
-        """As each part does; a name is a prior of each part that has one."""
-        named = any(isinstance(one, str) for one in self.priors(prior).values())
-        return self._settled("resolve_block_prior" if named else "resolve_prior", prior, rows, weights)
-
-    def resolve_block_prior(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
-        return self._settled("resolve_block_prior", prior, rows, weights, part)
-
-    def _settled(self, how: str, prior: Any, rows: Any, weights: Any, *part: float) -> Any:
-        beliefs, settled = self.priors(prior), {}
-        for (key, block), own in self._each_row_part(rows):
-            with naming(self._columns_of(key), UnsupportedError):
-                settled[key] = getattr(block, how)(beliefs.get(key), own, weights, *part)
-        same = all(settled[key] is beliefs.get(key) for key in settled)
-        return prior if same else settled
-
-    def _each_row_part(self, rows: Any) -> Iterator[tuple[tuple[Any, Any], Any]]:
-        return zip(self.for_data(rows).blocks.items(), rows.parts, strict=True)
-
-    def blocks_without_prior(self, prior: Any) -> tuple[str, ...]:
-        beliefs = self.priors(prior)
-        found = {key: block.blocks_without_prior(beliefs.get(key)) for key, block in self.blocks.items()}
-        return tuple(f"column {key!r} ({name})" for key, names in found.items() for name in names)
 
     # ---- asking -------------------------------------------------------------------------------------------------
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
