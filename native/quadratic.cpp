@@ -93,7 +93,7 @@ int64_t quadratic_step(const double *sums, int64_t k, int64_t d, const double *f
 
 // -- short runs --------------------------------------------------------------------------------------------------------
 
-constexpr double FALL = 1e-9;  // relative fall of the log-likelihood that rounding cannot explain
+constexpr double FALL = 1e-7;  // relative fall of the log-likelihood that rounding cannot explain
 constexpr double LONGEST = 4, GROWTH = 4;
 
 // Parameters and what a pass under them found.

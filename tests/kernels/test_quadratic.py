@@ -78,7 +78,7 @@ def test_what_sums_do_not_tell_is_said(twin):
     x = np.random.default_rng(0).normal(size=(300, 2))
     flat = np.column_stack([x[:, 0], x[:, 0]])
     assert not step(twin, np.ones((1, 300)) @ products(flat, np.zeros(2), np.ones(2)), 2, scale).sure  # singular
-    far = x + 1e4
+    far = x + 1e6
     assert not step(twin, np.ones((1, 300)) @ products(far, np.zeros(2), np.ones(2)), 2, scale).sure  # digits lost
     assert not step(twin, sums * np.nan, 2, scale).sure
     assert not step(twin, -sums, 2, scale).sure

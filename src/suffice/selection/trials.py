@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.core.distribution import Distribution
 from suffice.em.fit import fit
+from suffice.em.init.packed_gaussians import unpacked
 from suffice.em.init.short_runs import ShortRuns
 from suffice.em.init.starts import floors_of, soften_labels, widen_to_all_rows
 from suffice.em.loop import EMResult
@@ -117,13 +118,12 @@ class Trials:
 
     def _run_em(self, first: Distribution, passes: int, tol: float) -> EMResult:
         """A short EM run on the subsample."""
-        return self.short_runs.run_em(first, passes, tol).raise_if_interrupted()
+        return unpacked(self.short_runs.run_em(first, passes, tol)).raise_if_interrupted()
 
     def _run_from(self, responsibilities: Array, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
         """An EM run from the estimate of responsibilities."""
-        return self.short_runs.run_from(
-            responsibilities, self.rng, passes, tol, accelerate=accelerate
-        ).raise_if_interrupted()
+        path = self.short_runs.run_from(responsibilities, self.rng, passes, tol, accelerate=accelerate)
+        return unpacked(path).raise_if_interrupted()
 
     def _finish(self, first: Distribution) -> None:
         """Climb on as long as that may lead above the best, and is no way to the same place."""

@@ -1,7 +1,8 @@
 """Mixtures that run by nothing but sums of products: those of Gaussian components.
 
-`Swift` is such a mixture as the loop of EM sees it: the same steps, floors and acceleration, without the values and
-statistics that could answer anything else. Of the many passes over few rows that a start takes, these would cost most.
+`PackedMixture` is such a mixture as the loop of EM sees it: the same steps, floors and acceleration, without the values
+and statistics that could answer anything else. Of the many passes over few rows that a start takes, these would cost
+most.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from suffice.em.training import TrainingData
 from suffice.engines.once import cached_property
 from suffice.errors import SufficeError
 from suffice.kernels.numpy.primitives import LOG_2PI
-from suffice.kernels.numpy.quadratic import LOST, MANY_COLUMNS, SEEN, coefficients_of, triangle
+from suffice.kernels.numpy.quadratic import FALL, MANY_COLUMNS, ROUGH, SEEN, coefficients_of, triangle
 from suffice.statistics.moments import Scatter
 from suffice.statistics.sums import share
 from suffice.statistics.weights import Weights
@@ -53,7 +54,7 @@ class PackedRows:
 
     @classmethod
     def of(cls, mixture: Any, rows: Any, weights: Weights) -> PackedRows | None:
-        """The track of complete rows; None where the mixture, or what it is fitted to, needs more than sums."""
+        """Complete rows; None where the mixture, or what it is fitted to, needs more than sums."""
         stack, floors = mixture.components, mixture.floors
         plain = type(rows) is np.ndarray and len(rows) > 1 and weights.codes is None and not mixture.hard
         if not (plain and stack.is_quadratic and "weights" in mixture.free):
@@ -71,8 +72,10 @@ class PackedRows:
         floor = np.zeros((d, d)) if floors is None or isinstance(floors, float) else floors * (scale[:, None] * scale)
         return cls(mixture, centre, scale, floor, ridge)
 
-    def initialize(self, mixture: Any) -> PackedMixture:
-        """The mixture on the track."""
+    def pack(self, mixture: Any) -> PackedMixture:
+        """The mixture as the passes see it."""
+        if isinstance(mixture, PackedMixture):
+            return mixture
         stack = mixture.components
         mean = (np.asarray(stack.mean) - self.centre) * self.scale
         return self._described(
@@ -98,7 +101,7 @@ class PackedRows:
             stats = self.gathered(sums)
             seen = stats.weight > SEEN * stats.weight.sum()
             second = sums[:, triangle(len(self.centre) + 1)[2]].reshape(len(sums), len(self.centre) + 1, -1)[:, 1:, 1:]
-            kept = np.einsum("kii->ki", second) <= LOST * np.einsum("kii->ki", stats.scatter)
+            kept = np.einsum("kii->ki", second) <= ROUGH * np.einsum("kii->ki", stats.scatter)
             if not (seen.all() and kept.all()):
                 raise LostError(UNTOLD)
             floor = self.mixture.floors
@@ -114,7 +117,7 @@ class PackedRows:
         whiten, log_det = stack.whitening
         mean, cov, form = np.asarray(stack.mean), np.asarray(stack.cov), whiten.swapaxes(1, 2) @ whiten
         deviation = np.sqrt(mean**2 + np.einsum("kii->ki", cov))
-        if not (deviation[:, None] @ np.abs(form) @ deviation[:, :, None]).max() <= LOST or not weights.all():
+        if not (deviation[:, None] @ np.abs(form) @ deviation[:, :, None]).max() <= ROUGH or not weights.all():
             raise LostError(UNTOLD)
         constant = np.log(weights) + log_det - 0.5 * len(self.centre) * LOG_2PI + self.log_scale
         return PackedMixture(self, weights, mean, cov, coefficients_of(mean, form, constant), stack)
@@ -123,14 +126,6 @@ class PackedRows:
     def log_scale(self) -> float:
         """What the scale adds to a log density."""
         return float(np.log(self.scale).sum())
-
-    def model(self, swift: PackedMixture) -> Any:
-        """The mixture off the track."""
-        stack = self.mixture.components
-        components = replace_valid(
-            stack, mean=self.centre + swift.mean / self.scale, cov=swift.cov / (self.scale[:, None] * self.scale)
-        )
-        return replace(self.mixture, components=components, weights=swift.weights)
 
     def run(self, first: PackedMixture, data: TrainingData, passes: int, tol: float, *, leaps: bool) -> EMResult:
         """A short run of a mixture without a structure, as one loop of a kernel."""
@@ -155,11 +150,7 @@ class PackedRows:
         end = FLAT if found.end == "flat" else Convergence(passes).out_of_passes()
         return EMResult(last, stats, trace, end.converged, end.reason, unit=data.unit)
 
-    def off(self, path: EMResult) -> EMResult:
-        """A run over packed sums, as one of the mixture."""
-        return replace(path, distribution=self.model(path.distribution), statistics=self.told(path.statistics))
-
-    def told(self, stats: Products) -> Joint:
+    def statistics(self, stats: Products) -> Joint:
         """The statistics as the mixture gathers them."""
         here = self.gathered(stats.sums)
         components = replace(
@@ -195,7 +186,7 @@ class Products:
 
 @dataclass(frozen=True, eq=False)
 class PackedMixture:
-    """A mixture on its track: what the loop of EM asks for, in units of the scale."""
+    """A mixture as passes over packed sums see it: what the loop of EM asks for, in units of the scale."""
 
     packed: PackedRows
     weights: Array
@@ -203,6 +194,18 @@ class PackedMixture:
     cov: Array
     coefficients: Array
     stack: Any = None  # the components, where a structure has the M-step
+
+    @cached_property
+    def unpacked(self) -> Any:
+        """The mixture, in units of the rows."""
+        packed, mixture = self.packed, self.packed.mixture
+        mean, cov = packed.centre + self.mean / packed.scale, self.cov / (packed.scale[:, None] * packed.scale)
+        components = replace_valid(mixture.components, mean=mean, cov=cov)
+        return replace_valid(mixture, components=components, weights=self.weights)
+
+    def spurious_gain(self, stats: Products) -> float:
+        """As of the mixture itself."""
+        return float(self.unpacked.spurious_gain(self.packed.statistics(stats)))
 
     @property
     def is_monotone(self) -> bool:
@@ -243,7 +246,7 @@ class PackedMixture:
         return float(max(moved.max(), turned.max(), np.abs(other.weights - self.weights).max()))
 
     def rounding(self, stats: Products) -> float:
-        return 1e-12 * abs(stats.log_likelihood)
+        return FALL * abs(stats.log_likelihood)
 
     def is_spurious(self, stats: Products) -> bool:
         del stats
@@ -271,3 +274,11 @@ def _(stats: Products, vector: Array, about: Any) -> Any:
     del about
     sums = vector.reshape(stats.sums.shape)
     return None if (sums[:, 0] < 0).any() else replace(stats, sums=sums)
+
+
+def unpacked(path: EMResult) -> EMResult:
+    """A run over packed sums as one of the mixture; any other as it is."""
+    last = path.distribution
+    if not isinstance(last, PackedMixture):
+        return path
+    return replace(path, distribution=last.unpacked, statistics=last.packed.statistics(path.statistics))

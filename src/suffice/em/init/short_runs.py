@@ -27,12 +27,15 @@ class ShortRuns:
         self.data = TrainingData(self.rows, weights, prior, belief(prior))
 
     def run_em(self, first: Any, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
-        """A run of so many passes at most, or until the objective changes by less than ``tol`` relative."""
+        """A run of so many passes at most, or until the objective changes by less than ``tol`` relative.
+
+        Its end may be packed: runs go on from it as it is, and :func:`unpacked` makes it one of the mixture.
+        """
         if self.packed is not None:
             try:
-                return self._on(self.packed, self.packed.initialize(first), passes, tol, accelerate)
+                return self._run_packed(self.packed.pack(first), passes, tol, accelerate)
             except LostError:
-                pass
+                first = getattr(first, "unpacked", first)
         return run_em(first, self.data, max_iter=passes, tol=tol, accelerate=accelerate, brief=True)
 
     def run_from(self, shares: Array, rng: Any, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
@@ -40,18 +43,18 @@ class ShortRuns:
         if self.packed is not None:
             try:
                 first = self.packed.from_responsibilities(self.rows, shares, self.weights)
-                return self._on(self.packed, first, passes, tol, accelerate)
+                return self._run_packed(first, passes, tol, accelerate)
             except LostError:
                 pass
         held = self.weights.dense()
         held = shares if (held == 1).all() else shares * held
         return self.run_em(tag_assignments(self.model, self.small, held, rng), passes, tol, accelerate=accelerate)
 
-    def _on(self, track: PackedRows, first: Any, passes: int, tol: float, accelerate: bool) -> EMResult:  # noqa: FBT001
-        if passes <= BRIEF and track.mixture.components.form.unrestricted:
-            return track.off(track.run(first, self.data, passes, tol, leaps=accelerate))
-        path = run_em(first, self.data, max_iter=passes, tol=tol, accelerate=accelerate, brief=True)
-        return track.off(path)
+    def _run_packed(self, first: Any, passes: int, tol: float, accelerate: bool) -> EMResult:  # noqa: FBT001
+        packed = first.packed
+        if passes <= BRIEF and packed.mixture.components.form.unrestricted:
+            return packed.run(first, self.data, passes, tol, leaps=accelerate)  # type: ignore[no-any-return]
+        return run_em(first, self.data, max_iter=passes, tol=tol, accelerate=accelerate, brief=True)
 
 
 def belief(prior: Any) -> Callable[[Any], float] | None:

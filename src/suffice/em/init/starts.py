@@ -14,6 +14,7 @@ from suffice.core.likelihood import log_likelihood_of_rows
 from suffice.core.responsibilities import normalize
 from suffice.display.values import count
 from suffice.em.alerts import refuse_large
+from suffice.em.init.packed_gaussians import unpacked
 from suffice.em.init.partitions import Partitions, clusters, without_leverage
 from suffice.em.init.short_runs import ShortRuns, tag_assignments
 from suffice.em.init.split_merge import moves
@@ -309,8 +310,8 @@ def _best_of_short_runs(model: Any, short_runs: ShortRuns, trusted: Weights, rng
     except KeyboardInterrupt:
         if not paths:
             raise KeyboardInterrupt from None  # a start of a component, if there is one, is none of all of them
-        raise InterruptedStart(max(paths, key=lambda path: path.robust_objective).distribution) from None
-    return best.distribution
+        raise InterruptedStart(unpacked(max(paths, key=lambda path: path.robust_objective)).distribution) from None
+    return unpacked(best).distribution
 
 
 def _best(runs: list[EMResult], count: int) -> list[EMResult]:
@@ -359,9 +360,9 @@ def _split_and_merge(best: EMResult, run_from: Callable[[Any], EMResult], short_
     """
     held = short_runs.weights.dense()[:, 0]
     left, places = MOVES, points(short_runs.small, held)
-    chance = short_runs.weights.unit * best.distribution.n_parameters / best.distribution.n
+    chance = short_runs.weights.unit * short_runs.model.n_parameters / short_runs.model.n
     while left > 0:
-        shared, found = normalize(best.distribution.scores(short_runs.small)), None
+        shared, found = normalize(unpacked(best).distribution.scores(short_runs.small)), None
         for moved in islice(moves(shared.parts, places, held, shared.total), left):
             left -= 1
             found = _higher(best, run_from, moved, chance)

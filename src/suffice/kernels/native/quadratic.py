@@ -8,7 +8,7 @@ from suffice.kernels import native
 from suffice.kernels.native.gaussian import fold
 from suffice.kernels.native.primitives import FLOATS, _plain
 from suffice.kernels.numpy.primitives import LOG_2PI, Array, Real
-from suffice.kernels.numpy.quadratic import LOST, SEEN, SURE, Members, QuadraticRun, QuadraticSums
+from suffice.kernels.numpy.quadratic import ROUGH, SEEN, SURE, Members, QuadraticRun, QuadraticSums
 
 _gaussian = native.kernel("gaussian", "real n n f64 f64 f64 f64 f64 n f64 f64")
 _quadratic_run = native.kernel(
@@ -34,7 +34,7 @@ def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float) ->
     mean, cov, out = np.empty((k, d)), np.empty((k, d, d)), np.empty(sums.shape)
     constant = log_scale - 0.5 * d * LOG_2PI
     plain = (np.ascontiguousarray(a, np.float64) for a in (floor, ridge))
-    sure = _quadratic_step(np.ascontiguousarray(sums), k, d, *plain, constant, LOST, SURE, SEEN, mean, cov, out)
+    sure = _quadratic_step(np.ascontiguousarray(sums), k, d, *plain, constant, ROUGH, SURE, SEEN, mean, cov, out)
     return Members(bool(sure), sums[:, 0], mean, cov, out)
 
 
@@ -56,7 +56,7 @@ def quadratic_run(
     rows = _plain(x, x.dtype if x.dtype in FLOATS else np.float64)
     end = _quadratic_run(
         *(rows, len(rows), d, None if weights is None else _plain(weights), _plain(centre), _plain(scale)),
-        *(_plain(floor), _plain(ridge), log_scale - 0.5 * d * LOG_2PI, LOST, SURE, SEEN),
+        *(_plain(floor), _plain(ridge), log_scale - 0.5 * d * LOG_2PI, ROUGH, SURE, SEEN),
         *(len(share), most, int(leaps), tol, unit, share, mean, cov, coefficients, sums, trace, counts),
     )
     taken, passes = counts.tolist()

@@ -17,10 +17,11 @@ from suffice.kernels.numpy.gaussian import softmax
 from suffice.kernels.numpy.primitives import LOG_2PI, Array, Integers, Real
 
 LOST = 1e6  # the largest growth of rounding errors: components a thousand standard deviations from the pilot
+ROUGH = 1e9  # the same in short runs: six digits of a log density are enough to tell where to begin
 MANY_COLUMNS = 32  # from here on products of features would not stay in the cache
 SURE = 1e-9  # of a variance given the columns before, relative to what it is without: less may be rounding
 SEEN = 1e-8  # share of the rows that a component has at least
-FALL = 1e-9  # relative fall of the log-likelihood that rounding cannot explain
+FALL = 1e-7  # relative fall of the log-likelihood that rounding cannot explain
 LONGEST, GROWTH = 4.0, 4.0  # how far a leap goes at first, and how much farther after one that went so far
 
 QuadraticSums: TypeAlias = tuple[float, float, Array]
@@ -77,7 +78,7 @@ def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float) ->
         second = whole[:, 1:, 1:] / weight[:, None, None]
         cov = second - mean[:, :, None] * mean[:, None]
         about, variances = np.einsum("kii->ki", second), np.einsum("kii->ki", cov)
-        sure = (weight > SEEN * weight.sum()).all() and (about <= LOST * variances).all()
+        sure = (weight > SEEN * weight.sum()).all() and (about <= ROUGH * variances).all()
         cov[:, range(d), range(d)] += ridge
         if not (sure and np.isfinite(cov).all()):
             return Members(False, weight, mean, cov, sums)  # noqa: FBT003 (as named above)
@@ -92,7 +93,7 @@ def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float) ->
         deviation = np.sqrt(about)
         growth = (deviation[:, None] @ np.abs(form) @ deviation[:, :, None]).max()
     constant = np.log(weight / weight.sum()) - np.log(pivots).sum(axis=1) - 0.5 * d * LOG_2PI + log_scale
-    sure = bool((pivots**2 > SURE * np.einsum("kii->ki", cov)).all() and growth <= LOST)
+    sure = bool((pivots**2 > SURE * np.einsum("kii->ki", cov)).all() and growth <= ROUGH)
     return Members(sure, weight, mean, cov, coefficients_of(mean, form, constant))
 
 
