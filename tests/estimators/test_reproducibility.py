@@ -51,6 +51,14 @@ def test_gaussian_mixture_keeps_its_labels_and_their_numbers(name, change):
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_noise_leads_to_the_same_of_many_maxima_that_are_nearly_as_good(seed):
+    x, k = DATA["iris in many clusters"]
+    changed = CHANGES["noise"](x, np.random.default_rng(seed))
+    ours, theirs = (sf.GaussianMixture(k, random_state=seed).fit(one) for one in (x, changed))
+    np.testing.assert_array_equal(ours.predict(x), theirs.predict(changed))
+
+
 @pytest.mark.parametrize("name", DATA)
 def test_k_means_heeds_neither_order_nor_repetition(name):
     x, k = DATA[name]

@@ -10,8 +10,9 @@ import numpy as np
 from suffice.core.distribution import Distribution
 from suffice.em.fit import fit
 from suffice.em.init.packed_gaussians import unpacked
+from suffice.em.init.partitions import soften_labels
 from suffice.em.init.short_runs import ShortRuns
-from suffice.em.init.starts import floors_of, soften_labels, widen_to_all_rows
+from suffice.em.init.starts import floors_of, widen_to_all_rows
 from suffice.em.loop import EMResult
 from suffice.em.restarts import discarded
 from suffice.em.result import Fit

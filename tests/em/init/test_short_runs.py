@@ -7,8 +7,9 @@ import pytest
 
 import suffice as sf
 from suffice.em.init import short_runs as courses
+from suffice.em.init.partitions import soften_labels
 from suffice.em.init.short_runs import ShortRuns, tag_assignments
-from suffice.em.init.starts import floors_of, soften_labels
+from suffice.em.init.starts import floors_of
 from suffice.em.loop import run_em
 from suffice.em.training import TrainingData
 from suffice.statistics.weights import Weights

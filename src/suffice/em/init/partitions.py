@@ -23,6 +23,9 @@ from suffice.types import Array
 ROUNDS = 10  # of k-means, and in which rows of high leverage are sought
 LEVERAGE = 0.2  # of a row: more is too much (Huber 1981, Robust Statistics, chapter 7)
 WIDEST = 128  # columns up to which rows are whitened: beyond, it would take longer than the runs of EM
+SOFTENED = 0.05  # share of a row that its first owner gives to the others: no component begins without a spread
+BITS = 30  # of the values that starts see
+FAR = 1e4  # spreads of a column from 0 to its mean: beyond it so few do not tell the rest
 SCALED, WHITENED, PLAIN, RANDOM, SOFT = "scaled", "whitened", "plain", "random", "soft"
 NUMBERS = (  # coordinates, and rounds of k-means from seeds by k-means++, of one initial partition after the other
     (SCALED, 0),
@@ -67,6 +70,13 @@ class Partitions:
         return self._known[kind]
 
 
+def soften_labels(codes: Array, k: int, blur: float = SOFTENED) -> Array:
+    """Shares (n, k) of rows whose owners give a part of them to the others."""
+    if k == 1:
+        return np.ones((len(codes), 1))
+    return np.where(codes[:, None] == np.arange(k), 1 - blur, blur / (k - 1))
+
+
 def whitened(places: Array, held: Array) -> Array | None:
     """Points whose covariance is the identity, without directions that hardly vary; None where that is nothing new."""
     n, d = places.shape
@@ -81,6 +91,21 @@ def _whitened(places: Array, held: Array) -> Array:
     values, vectors = np.linalg.eigh((centred * weight[:, None]).T @ centred)
     kept = values > 1e-9 * max(float(values[-1]), 1e-300)
     return np.ascontiguousarray(centred @ (vectors[:, kept] / np.sqrt(values[kept])))
+
+
+def without_last_digits(rows: Any) -> Any:
+    """Rows of numbers to nine digits, where these tell their spread: noise in the last ones leads to the same start.
+
+    Runs part ways after some passes however little their rows differ, and where several ends are nearly as good each
+    leads to another. A value next to an edge of the rounding is one in a million.
+    """
+    if not (type(rows) is np.ndarray and rows.dtype == np.float64 and np.isfinite(rows).all()):
+        return rows
+    with np.errstate(all="ignore"):
+        if not (np.abs(rows.mean(axis=0)) <= FAR * rows.std(axis=0)).all():
+            return rows
+    mantissa, exponent = np.frexp(rows)
+    return np.ldexp(np.rint(np.ldexp(mantissa, BITS)), exponent - BITS)
 
 
 def without_leverage(rows: Any, weights: Weights) -> Weights:

@@ -15,7 +15,14 @@ from suffice.core.responsibilities import normalize
 from suffice.display.values import count
 from suffice.em.alerts import refuse_large
 from suffice.em.init.packed_gaussians import unpacked
-from suffice.em.init.partitions import Partitions, clusters, without_leverage
+from suffice.em.init.partitions import (
+    SOFTENED,
+    Partitions,
+    clusters,
+    soften_labels,
+    without_last_digits,
+    without_leverage,
+)
 from suffice.em.init.short_runs import ShortRuns, tag_assignments
 from suffice.em.init.split_merge import moves
 from suffice.em.loop import EMResult, InterruptedStart
@@ -40,7 +47,6 @@ MOVES = 9  # ways to make two components one and cut another that are tried
 STRETCHES, AHEAD = 6, 20  # short runs from each, and passes for which a run is trusted to rise as it does
 MOVED = 1 << 17  # rows × components of the subsample up to which they are made: among many components so few do little
 FLAT = 1e-6  # relative change of the objective that ends a short run
-SOFTENED = 0.05  # share of a row that its first owner gives to the others: no component begins without a spread
 EQUAL = 1e-9  # relative difference of components that are the same
 FAR = 100  # interquartile ranges from the median: a row so far out has no say in the spread of all rows
 UNSEEN = 1e-4  # how far a start moves off a bound that it stands on, because the subsample lacks what other rows have
@@ -184,7 +190,11 @@ def _size(model: Any, rows: Any) -> int:
 
 
 def _subsample(model: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, Weights]:
-    return subsample_rows(rows, weights, _size(model, rows), int(rng.integers(1 << 62)))
+    size, quadratic = _size(model, rows), model.components.is_quadratic
+    if quadratic and len(rows) <= size:  # before equal rows become one: noise would tell them apart
+        rows = without_last_digits(rows)
+    small, held = subsample_rows(rows, weights, size, int(rng.integers(1 << 62)))
+    return without_last_digits(small) if quadratic and len(rows) > size else small, held
 
 
 def _floored(model: Any, rows: Any, weights: Weights) -> Any:
@@ -390,10 +400,3 @@ def _higher(best: EMResult, run_from: Callable[[Any], EMResult], moved: Array, c
             break
         there = run_from(there.distribution)
     return None
-
-
-def soften_labels(codes: Array, k: int, blur: float = SOFTENED) -> Array:
-    """Shares (n, k) of rows whose owners give a part of them to the others."""
-    if k == 1:
-        return np.ones((len(codes), 1))
-    return np.where(codes[:, None] == np.arange(k), 1 - blur, blur / (k - 1))
