@@ -69,10 +69,7 @@ def initialize(
 
 
 def _name_row(stack: Any, rows: Any, weights: Weights) -> None:
-    """Raise the error of a row that no component, or of a component that no row can be.
-
-    In the data, not in the subsample.
-    """
+    """Raise the error of a row, in the data, that no component can be, or of a component that no row can be."""
     if not stack.heterogeneous:
         stack.suffstats(rows, weights)
         return
