@@ -134,7 +134,7 @@ class Classes(Mixture, register=False):
     def exact(self) -> bool:
         return bool(self.components.exact)
 
-    def measured_log_likelihood(self, stats: Any) -> float:
+    def measured_log_likelihood(self, stats: Any, rows: Any = None, weights: Any = None) -> float:
         return float(self.log_likelihood(stats)) if stats.exact else super().measured_log_likelihood(stats)
 
     def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
