@@ -8,9 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from suffice import kernels
 from suffice.core.value import replace_valid
 from suffice.core.variance_floor import no_worse
 from suffice.distributions import gaussian_alerts
+from suffice.distributions.compact_covariance import RELATIVE_FLOOR
 from suffice.distributions.covariance_algebra import flattest, symmetric, traces
 from suffice.distributions.covariance_structures import structure
 from suffice.distributions.degeneracy import (
@@ -35,6 +37,8 @@ from suffice.statistics.separation import Separation, of_columns, of_roots
 from suffice.statistics.sums import share
 from suffice.types import Alert, Array
 from suffice.uncertainty.information import Knowledge
+
+FEW = 32  # columns: of more, LAPACK takes less time for a root
 
 
 @cache
@@ -129,6 +133,10 @@ class GaussianLearning(Gaussian, register=False):
             return replace(self, mean=mean)
         (k, d), form = mean.shape, self.form
         least = form.equalize(rounding_floor(mean))
+        if form.unrestricted and prior is None:
+            whitened = self._whitened(mean, scatter, divisor, floor, least)
+            if whitened is not None:
+                return whitened
         if form.shared:
             scatter, divisor = summed(scatter), divisor.sum(keepdims=True)
             least = least[:1]
@@ -143,6 +151,20 @@ class GaussianLearning(Gaussian, register=False):
             found: Self = replace_valid(self, mean=mean, cov=cov)
             return found
         return replace(self, mean=mean, cov=cov)
+
+    def _whitened(self, mean: Array, scatter: Any, weight: Array, floor: Any, least: Array) -> Self | None:
+        """As `solve` of few columns where nothing holds the covariances: with their whitening, which it costs nothing."""
+        if isinstance(scatter, LowRank) or mean.shape[1] >= FEW or mean.shape != np.shape(self.mean):
+            return None
+        floor = None if floor is None else np.asarray(floor)
+        found = kernels.whitened_covariances(scatter, weight, floor, least, RELATIVE_FLOOR)
+        if found is None:
+            return None
+        cov, whiten, log_det = found
+        whiten.flags.writeable = log_det.flags.writeable = False
+        model: Self = replace_valid(self, mean=mean, cov=cov)
+        model.__dict__["whitening"] = whiten, log_det
+        return model
 
     def choose(self, keep: Array, other: Self) -> Self:
         """The stack itself where ``keep`` (k,) holds, else ``other``; covariances that share anything: the other's."""

@@ -54,6 +54,8 @@ class Convergence:
 
     def is_flat(self, record: Recorder) -> bool:
         """Whether the objective has stopped to change."""
+        if self.tol is None and self.gain is None:
+            return False
         last = record.last(3)
         if self.gain is not None:
             earlier, now = [self.before, *last][-2:]

@@ -240,8 +240,8 @@ def _chunks(
 ) -> Iterator[tuple[NDArray[Any], Array, Integers]]:
     """All rows at once where they lie as the loops expect, else copies of some rows at a time."""
     n, dtype = len(x), x.dtype if x.dtype in dtypes else dtypes[0]
-    given = (a for a in (x, weights, codes) if a is not None)
-    ready = x.dtype == dtype and all(a.flags.c_contiguous for a in given) and (codes is None or codes.dtype == np.int64)
+    ready = x.dtype == dtype and x.flags.c_contiguous and (weights is None or weights.flags.c_contiguous)
+    ready = ready and (codes is None or (codes.flags.c_contiguous and codes.dtype == np.int64))
     step = max(n if ready else CHUNK_CELLS // max(x.shape[1], 1), 1)
     for start in range(0, n, step):
         rows = slice(start, start + step)
