@@ -50,7 +50,8 @@ class Model(Component):
 
     def measured_log_likelihood(self, stats: Any) -> float:
         """Σ w log p(x) of the rows under the parameters that gathered the statistics."""
-        return float(np.sum(self.log_likelihood(stats)))
+        found = self.log_likelihood(stats)
+        return found if isinstance(found, float) else float(np.sum(found))
 
     def distance(self, other: Any) -> float:
         """The largest relative move of a parameter; a location is measured against the spread."""
@@ -106,9 +107,10 @@ class Model(Component):
         del stats
         found, specs = [], self.specs()
         for name in self.free:
-            value, domain = np.asarray(getattr(self, name)), specs[name].domain
+            domain = specs[name].domain
             if not any(domain.closed):
                 continue
+            value = np.asarray(getattr(self, name))
             bounds = domain.on_boundary(value)
             if bounds.any():
                 at = float(value.flat[int(np.argmax(bounds))])

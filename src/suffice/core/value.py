@@ -305,8 +305,9 @@ def replace_valid(value: Any, **parameters: Any) -> Any:
 
 def replace_finite(value: Any, **parameters: Array) -> Any:
     """The same value with arrays of parameters that an estimate keeps in their domains, unless they are not finite."""
+    mine = value.__dict__
     for name, new in parameters.items():
-        if np.shape(new) != np.shape(value.__dict__[name]) or not np.isfinite(new).all():
+        if new.shape != np.shape(mine[name]) or not np.isfinite(new).all():
             return replace(value, **parameters)
     return replace_valid(value, **parameters)
 

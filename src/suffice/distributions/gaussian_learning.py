@@ -81,7 +81,6 @@ class GaussianLearning(Gaussian, register=False):
         found = stats.weight * constant - 0.5 * squares
         return np.asarray(found if stats.entropy is None else found + stats.entropy)[:, None]
 
-    @blas.one_thread()  # more threads than one wait for each other where matrices are small
     def estimate(self, stats: Any, prior: Any = None, floor: Array | None = None) -> Self:
         """As every family does; with a ``floor`` (d, d) that no covariance may fall under."""
         self.check_family(stats)
@@ -132,11 +131,12 @@ class GaussianLearning(Gaussian, register=False):
         if "cov" not in self.free:
             return replace(self, mean=mean)
         (k, d), form = mean.shape, self.form
-        least = form.equalize(rounding_floor(mean))
-        if form.unrestricted and prior is None:
+        least = rounding_floor(mean)
+        if form.closed_form and prior is None:
             whitened = self._whitened(mean, scatter, divisor, floor, least)
             if whitened is not None:
                 return whitened
+        least = form.equalize(least)
         if form.shared:
             scatter, divisor = summed(scatter), divisor.sum(keepdims=True)
             least = least[:1]
@@ -153,7 +153,7 @@ class GaussianLearning(Gaussian, register=False):
         return replace(self, mean=mean, cov=cov)
 
     def _whitened(self, mean: Array, scatter: Any, weight: Array, floor: Any, least: Array) -> Self | None:
-        """As `solve` of few columns where nothing holds the covariances: with their whitening, which it costs nothing."""
+        """As `solve`, and whitened already, where columns are few and nothing holds the covariances."""
         if isinstance(scatter, LowRank) or mean.shape[1] >= FEW or mean.shape != np.shape(self.mean):
             return None
         floor = None if floor is None else np.asarray(floor)

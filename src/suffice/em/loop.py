@@ -90,13 +90,14 @@ def run_em(
     state of the run after each step, and ``resumed`` is such a state to go on from.
     """
     rule, record = Convergence(max_iter, tol, gain, before, data.unit), Recorder(callback, bounds=not brief)
-    run = _Run(data, rule, record, brief=brief, monotone=start.is_monotone)
+    run = _Run(data, rule, record, keep, brief=brief, monotone=start.is_monotone)
     if resumed is None:
         run.begin(start, accelerate=accelerate)
     else:
         run.resume(resumed)
     try:
-        end = alternate(run, keep)
+        run.save()
+        end = alternate(run)
         run.finish(last_step=whole and end.ran_out)
     except KeyboardInterrupt:
         del record.seen[run.taken :]  # a pass whose callback interrupted
@@ -108,13 +109,11 @@ def run_em(
     )  # fmt: skip
 
 
-def alternate(run: _Run, keep: Callable[[dict[str, Any]], None] | None) -> End:
+def alternate(run: _Run) -> End:
     """The loop: an accelerated step where that does not lower the objective, else one of EM."""
     data, rule, record = run.data, run.rule, run.record
     while True:
         current, following = run.current, None
-        if keep is not None:
-            keep(run.state())
         if rule.is_flat(record):
             return FLAT
         if run.brief and record.passes >= rule.max_iter:
@@ -129,7 +128,8 @@ def alternate(run: _Run, keep: Callable[[dict[str, Any]], None] | None) -> End:
                 return FLAT
             if record.passes >= rule.max_iter:
                 return rule.out_of_passes()
-            run.retreat(refused=proposal is not None)
+            if run.accelerator is not None:
+                run.accelerator.stepped(refused=proposal is not None)
             following = run.e_step(model)
         if run.falls_to(following):
             return fallen(current, following, record)
@@ -142,19 +142,35 @@ class _Run:
     current: Iterate
     taken: int  # passes on record when it came there
 
-    def __init__(self, data: TrainingData, rule: Convergence, record: Recorder, *, brief: bool, monotone: bool) -> None:
-        self.data, self.rule, self.record, self.brief, self.monotone = data, rule, record, brief, monotone
+    def __init__(
+        self,
+        data: TrainingData,
+        rule: Convergence,
+        record: Recorder,
+        keep: Callable[[dict[str, Any]], None] | None,
+        *,
+        brief: bool,
+        monotone: bool,
+    ) -> None:
+        self.data, self.rule, self.record, self.keep = data, rule, record, keep
+        self.brief, self.monotone = brief, monotone
         self.accelerator: Accelerator | None = None
 
     def begin(self, start: Any, *, accelerate: bool) -> None:
         """Make the first pass."""
-        self.advance(self.e_step(start))
+        self.current, self.taken = self.e_step(start), 1
         if accelerate:
             self.accelerator = Accelerator(self.current.statistics, self.current.distribution)
 
     def advance(self, following: Iterate) -> None:
         """Stand at the parameters of the last pass."""
         self.current, self.taken = following, len(self.record.seen)
+        self.save()
+
+    def save(self) -> None:
+        """Keep the state where that is asked for."""
+        if self.keep is not None:
+            self.keep(self.state())
 
     def propose(self) -> Any:
         """Parameters ahead of the next step of EM; None where a plain one is due."""
@@ -162,11 +178,6 @@ class _Run:
         if self.accelerator is None or record.passes >= rule.max_iter or rule.may_be_at_rest(record):
             return None
         return self.accelerator.propose(self.current, self.data)
-
-    def retreat(self, *, refused: bool) -> None:
-        """Say to the accelerator that a plain step follows, and whether its proposal was refused."""
-        if self.accelerator is not None:
-            self.accelerator.stepped(refused=refused)
 
     def e_step(self, model: Any) -> Iterate:
         """Pass over the rows."""
@@ -210,4 +221,4 @@ class _Run:
         record = self.record
         record.seen, record.moves, record.passes = state["seen"], state["moves"], state["passes"]
         self.accelerator = state["speed"]
-        self.advance(state["iterate"])
+        self.current, self.taken = state["iterate"], len(record.seen)

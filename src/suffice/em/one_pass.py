@@ -30,7 +30,7 @@ def log_likelihood(learned: Family, stats: Any, rows: Any, weights: Weights) -> 
     Σ log p is of first order in that rounding from the statistics, and of second order from the rows, since the
     estimate is a maximum.
     """
-    found = float(np.sum(learned.log_likelihood(stats)))
+    found = learned.measured_log_likelihood(stats)
     if not np.isfinite(found) or learned.rounding(stats) <= LOST * max(1.0, abs(found)):
         return found
     return float(log_likelihood_of_rows(learned, rows, weights))

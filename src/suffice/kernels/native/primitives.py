@@ -80,7 +80,7 @@ def sums(features: Real, weights: Array | None = None, codes: Integers | None = 
     """Σ w f of every feature, (k, m)."""
     if weights is not None and codes is None:  # a matrix product
         return numpy_primitives.sums(features, weights)
-    if codes is None and features.shape[1] < NARROW and len(features) >= 64:
+    if codes is None and features.shape[1] < NARROW and features.size > AT_ONCE:
         wide, rest = _several_at_a_time(features)
         return np.add.reduce(sums(wide).reshape(-1, features.shape[1]), keepdims=True) + sums(rest)
     total = np.zeros((_n_components(weights, codes, n_components), features.shape[1]))
@@ -232,6 +232,7 @@ def _plain(a: NDArray[Any], dtype: DTypeLike = np.float64) -> NDArray[Any]:
     return np.ascontiguousarray(a, dtype)
 
 
+AT_ONCE = 1 << 12  # cells of narrow rows that are summed in less time than it takes to see them as wide ones
 NOTHING, NOBODY = _plain(np.empty((0, 1))), _plain(np.empty(0), np.int64)
 
 
@@ -246,4 +247,4 @@ def _chunks(
     for start in range(0, n, step):
         rows = slice(start, start + step)
         w = NOTHING if weights is None else _plain(weights[rows].reshape(len(weights[rows]), -1))
-        yield _plain(x[rows], dtype), w, NOBODY if codes is None else _plain(codes[rows], np.int64)
+        yield x if ready else _plain(x[rows], dtype), w, NOBODY if codes is None else _plain(codes[rows], np.int64)
