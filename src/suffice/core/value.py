@@ -139,7 +139,7 @@ class Value(Distribution):
     def columns(self) -> int | None:
         return int(self.batch[-1]) if len(self.batch) and self.batch[-1:] != (1,) else None
 
-    @property
+    @cached_property
     def ready(self) -> bool:
         """Whether every parameter has a value."""
         own = self.__dict__

@@ -102,15 +102,12 @@ class ConditionalColumn:
 
     def cdf(self, x: Array) -> Array:
         """P(X ≤ x) in each row, (n,), or for several x in each, (m, n)."""
-        return self._weighed(lambda leaf: leaf.cdf(x))
+        return self._weighed(lambda leaf: leaf.cumulative(x))
 
     def quantiles(self, *levels: float) -> Array:
         """The smallest x with P(X ≤ x) ≥ level in each row, for each level: (m, n)."""
-        shape, ends = (len(levels), self.n), []
-        for share, leaf in self.leaves:
-            there = [np.broadcast_to(np.asarray(leaf.quantile(q), dtype=float), (self.n,)) for q in levels]
-            ends.append(np.where(share > 0, there, np.nan))
-        wanted = np.broadcast_to(np.array(levels)[:, None], shape)
+        wanted = np.repeat(np.array(levels, dtype=float)[:, None], self.n, axis=1)
+        ends = [np.where(share > 0, leaf.quantile(wanted), np.nan) for share, leaf in self.leaves]
         return np.asarray(between(self.cdf, wanted, ends, whole=self.discrete))
 
     # ---- one value ----------------------------------------------------------------------------------------------

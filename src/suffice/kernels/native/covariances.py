@@ -17,5 +17,6 @@ def whitened_covariances(
     """Covariances (k, d, d) of scatter (k, d, d) and weight (k,), W with W Σ Wᵀ = I, and log|W| (k,)."""
     k, d = len(weight), scatter.shape[-1]
     cov, whiten, log_det = np.empty((k, d, d)), np.empty((k, d, d)), np.empty(k)
+    floor = None if floor is None else np.ascontiguousarray(floor, np.float64)
     given = (np.ascontiguousarray(scatter), np.ascontiguousarray(weight), k, d, floor, np.ascontiguousarray(least))
     return (cov, whiten, log_det) if _covariances(*given, relative, cov, whiten, log_det) else None

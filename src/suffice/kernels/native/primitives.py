@@ -80,7 +80,9 @@ def sums(features: Real, weights: Array | None = None, codes: Integers | None = 
     """Σ w f of every feature, (k, m)."""
     if weights is not None and codes is None:  # a matrix product
         return numpy_primitives.sums(features, weights)
-    if codes is None and features.shape[1] < NARROW and features.size > AT_ONCE:
+    if codes is None and features.size <= AT_ONCE:
+        return np.add.reduce(features, axis=0, keepdims=True, dtype=np.float64)
+    if codes is None and features.shape[1] < NARROW:
         wide, rest = _several_at_a_time(features)
         return np.add.reduce(sums(wide).reshape(-1, features.shape[1]), keepdims=True) + sums(rest)
     total = np.zeros((_n_components(weights, codes, n_components), features.shape[1]))
@@ -232,7 +234,7 @@ def _plain(a: NDArray[Any], dtype: DTypeLike = np.float64) -> NDArray[Any]:
     return np.ascontiguousarray(a, dtype)
 
 
-AT_ONCE = 1 << 12  # cells of narrow rows that are summed in less time than it takes to see them as wide ones
+AT_ONCE = 1 << 12  # cells that NumPy has summed before a kernel is called
 NOTHING, NOBODY = _plain(np.empty((0, 1))), _plain(np.empty(0), np.int64)
 
 
