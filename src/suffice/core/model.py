@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -59,8 +60,9 @@ class Model(Component):
         columns has lost their difference, which the estimate follows. The error of Σ log p is of first order in that
         rounding from the statistics, and of second order from the rows, since the estimate is a maximum.
         """
-        found = float(np.sum(self.log_likelihood(stats)))
-        if weights is None or self.is_latent or not np.isfinite(found):
+        found = self.log_likelihood(stats)
+        found = found if isinstance(found, float) else float(np.sum(found))
+        if weights is None or self.is_latent or not math.isfinite(found):
             return found
         lost = self.rounding(stats) > LOST * max(1.0, abs(found))
         return log_likelihood_of_rows(self, rows, weights) if lost else found
@@ -119,9 +121,10 @@ class Model(Component):
         del stats
         found, specs = [], self.specs()
         for name in self.free:
-            value, domain = np.asarray(getattr(self, name)), specs[name].domain
+            domain = specs[name].domain
             if not any(domain.closed):
                 continue
+            value = np.asarray(getattr(self, name))
             bounds = domain.on_boundary(value)
             if bounds.any():
                 at = float(value.flat[int(np.argmax(bounds))])

@@ -74,9 +74,11 @@ def never_together(family: Any, stats: Any) -> tuple[Alert, ...]:
 
 def constant_columns(family: Any, stats: Any) -> tuple[Alert, ...]:
     """Columns that tell the components nothing, where the structure takes no harm from them."""
+    if family.lone:
+        return ()
     whole = stats.pooled()
     flat = whole.variances <= np.square(2 * rounding_floor(whole.mean)) * whole.weight
-    if family.lone or not whole.weight[0] > 0 or not flat.any():
+    if not whole.weight[0] > 0 or not flat.any():
         return ()
     where = tuple(np.flatnonzero(flat[0]).tolist())
     says = "is constant: it tells" if len(where) == 1 else "are constant: they tell"

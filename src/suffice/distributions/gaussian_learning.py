@@ -8,9 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from suffice import kernels
 from suffice.core.value import replace_valid
 from suffice.core.variance_floor import no_worse
 from suffice.distributions import gaussian_alerts
+from suffice.distributions.compact_covariance import RELATIVE_FLOOR
 from suffice.distributions.covariance_algebra import flattest, symmetric, traces
 from suffice.distributions.covariance_structures import structure
 from suffice.distributions.degeneracy import (
@@ -35,6 +37,8 @@ from suffice.statistics.separation import Separation, of_columns, of_roots
 from suffice.statistics.sums import share
 from suffice.types import Alert, Array
 from suffice.uncertainty.information import Knowledge
+
+FEW = 32  # columns: of more, LAPACK takes less time for a root
 
 
 @cache
@@ -77,7 +81,6 @@ class GaussianLearning(Gaussian, register=False):
         found = stats.weight * constant - 0.5 * squares
         return np.asarray(found if stats.entropy is None else found + stats.entropy)[:, None]
 
-    @blas.one_thread()  # more threads than one wait for each other where matrices are small
     def estimate(self, stats: Any, prior: Any = None, floor: Array | None = None) -> Self:
         """As every family does; with a ``floor`` (d, d) that no covariance may fall under."""
         self.check_family(stats)
@@ -128,7 +131,12 @@ class GaussianLearning(Gaussian, register=False):
         if "cov" not in self.free:
             return replace(self, mean=mean)
         (k, d), form = mean.shape, self.form
-        least = form.equalize(rounding_floor(mean))
+        least = rounding_floor(mean)
+        if form.closed_form and prior is None:
+            whitened = self._whitened(mean, scatter, divisor, floor, least)
+            if whitened is not None:
+                return whitened
+        least = form.equalize(least)
         if form.shared:
             scatter, divisor = summed(scatter), divisor.sum(keepdims=True)
             least = least[:1]
@@ -143,6 +151,20 @@ class GaussianLearning(Gaussian, register=False):
             found: Self = replace_valid(self, mean=mean, cov=cov)
             return found
         return replace(self, mean=mean, cov=cov)
+
+    def _whitened(self, mean: Array, scatter: Any, weight: Array, floor: Any, least: Array) -> Self | None:
+        """As `solve`, and whitened already, where columns are few and nothing holds the covariances."""
+        if isinstance(scatter, LowRank) or mean.shape[1] >= FEW or mean.shape != np.shape(self.mean):
+            return None
+        floor = None if floor is None else np.asarray(floor)
+        found = kernels.whitened_covariances(scatter, weight, floor, least, RELATIVE_FLOOR)
+        if found is None:
+            return None
+        cov, whiten, log_det = found
+        whiten.flags.writeable = log_det.flags.writeable = False
+        model: Self = replace_valid(self, mean=mean, cov=cov)
+        model.__dict__["whitening"] = whiten, log_det
+        return model
 
     def choose(self, keep: Array, other: Self) -> Self:
         """The stack itself where ``keep`` (k,) holds, else ``other``; covariances that share anything: the other's."""

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.core.parameters import UNIT, Domain, described, parameter
+from suffice.core.value import replace_valid
 from suffice.distributions.indicators import Indicators, short, uniform
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError
@@ -97,9 +98,12 @@ class Levelled(Indicators, register=False):
         places = np.arange(len(self.named))[:, None] if self.batch else np.zeros(1, dtype=int)
         moved = change(np.broadcast_to(places, (*self.batch, 1)))[..., 0]
         names = [self.named[j] for j in np.atleast_2d(moved)[0]]
-        unseen = None if self.unseen is None else change(np.asarray(self.unseen))
-        named = tuple(names) if moved.ndim else names[0]
-        return replace(self, levels=named, probs=change(np.asarray(self.probs)), unseen=unseen)
+        unseen = self.unseen if self.unseen is None else change(np.asarray(self.unseen))
+        unseen = unseen if np.ndim(unseen) else None if unseen is None else float(unseen)
+        probs = change(np.asarray(self.probs))[..., : max(map(len, names))]
+        found: Self = replace_valid(self, levels=tuple(names) if moved.ndim else names[0], probs=probs, unseen=unseen)
+        found.__dict__["batch"] = probs.shape[:-1]
+        return found
 
     @cached_property
     def named(self) -> Levels:

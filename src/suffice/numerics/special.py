@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.numerics.lazy import special
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from suffice.types import Array
 
@@ -35,11 +35,24 @@ def _tail_gap(a: Array, n: Array, order: int) -> Array:
     return total
 
 
+def trigamma(z: Any) -> Any:
+    """The second derivative of log Γ, which is Hurwitz's ζ(2, z)."""
+    return special.zeta(2.0, z)
+
+
+def _stirling(coefficients: Sequence[float], z: Array) -> Array:
+    """Σ coefficient z⁻²ᵐ, by Horner's rule."""
+    square, total = np.square(1 / z), np.zeros(np.shape(z))
+    for coefficient in reversed(coefficients):
+        total = total * square + coefficient
+    return np.asarray(total)
+
+
 def stirling_rest(z: Array) -> Array:
     """Log Γ(z) less Stirling's (z − ½) log z − z + ½ log 2π: what is left of it in differences of large log Γ."""
     z = np.asarray(z, dtype=float)
     big = np.maximum(z, LARGE)
-    far = sum(c * big ** -(2 * m + 1) for m, c in enumerate(STIRLING))
+    far = _stirling(STIRLING, big) / big
     near = special.gammaln(z) - (z - 0.5) * np.log(z) + z - 0.5 * np.log(2 * np.pi)
     return np.where(z < LARGE, near, far)
 
@@ -57,7 +70,7 @@ def stirling_bend(z: Array) -> Array:
     z = np.asarray(z, dtype=float)
     big = np.maximum(z, LARGE)
     far = sum(c * (2 * m + 1) * (2 * m + 2) * big ** -(2 * m + 3) for m, c in enumerate(STIRLING))
-    return np.where(z < LARGE, special.polygamma(1, z) - 1 / z - 0.5 / np.square(z), far)
+    return np.where(z < LARGE, trigamma(z) - 1 / z - 0.5 / np.square(z), far)
 
 
 # ---- divergences: f(y) − f(x) − (y − x)·f′(x) without the cancellation of its three terms ---------------------------
