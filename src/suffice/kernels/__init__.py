@@ -38,7 +38,7 @@ __all__ = [
     "normal_e_step",
     "normal_log_prob",
     "quadratic_e_step",
-    "quadratic_run",
+    "quadratic_runs",
     "quadratic_step",
     "row_hash",
     "scatter",
@@ -80,7 +80,7 @@ gaussian_e_step = twins(gaussian.gaussian_e_step)
 tied_gaussian_e_step = twins(gaussian.tied_gaussian_e_step)
 quadratic_e_step = twins(quadratic.quadratic_e_step)
 quadratic_step = twins(quadratic.quadratic_step)
-quadratic_run = twins(quadratic.quadratic_run)
+quadratic_runs = twins(quadratic.quadratic_runs)
 holed_scatter = twins(missing.holed_scatter)
 missing_e_step = twins(missing.missing_e_step)
 nearest = twins(linear.nearest)

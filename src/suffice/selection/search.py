@@ -207,14 +207,14 @@ def _exchange(trials: list[Trials]) -> None:
     responsibilities = {id(one): one.responsibilities() for one in trials}
     held = trials[0].group.subsample_rows[1].dense()[:, 0]
     for borrower in trials:
-        known = [responsibilities[id(borrower)]]
+        known = [responsibilities[id(borrower)]]  # what need not be tried
         for lender in trials:
             if lender is borrower or not (lender in best or borrower.candidate.like(lender.candidate)):
                 continue
             given = responsibilities[id(lender)]
             if all(np.abs(given - one).sum(axis=1) @ held > ALIKE * held.sum() for one in known):
                 known.append(given)
-                borrower.borrow(given)
+        borrower.borrow(known[1:])
 
 
 # ---- all groups ------------------------------------------------------------------------------------------------------
