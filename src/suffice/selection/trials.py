@@ -11,8 +11,8 @@ from suffice.core.distribution import Distribution
 from suffice.em.fit import fit
 from suffice.em.init.packed_gaussians import is_packed, unpacked
 from suffice.em.init.partitions import soften_labels
-from suffice.em.init.short_runs import ShortRuns, best_of
-from suffice.em.init.starts import floors_of, widen_to_all_rows
+from suffice.em.init.short_runs import ShortRuns
+from suffice.em.init.starts import widen_to_all_rows
 from suffice.em.loop import EMResult
 from suffice.em.restarts import discarded
 from suffice.em.result import Fit
@@ -27,13 +27,13 @@ FIRST, KEPT = 4, 4  # passes from every partition, and how many of them go on
 SHORT = 8  # passes of a trial
 FLAT = 1e-6  # relative change of the objective that ends a trial
 PLAIN, COARSE = 200, 1e-5  # passes of plain EM from the agglomeration, and the relative change that ends them
-FINISHED = 2  # trials whose EM runs to the end
 STRETCH, STRETCHES, FINE = 45, 10, 1e-8  # passes before a run is judged again, how often, and what is its end
 LAST, STILL = 500, 1e-13  # passes of the best run before it is fitted to all rows, and the change that ends them
 PATIENT = 1000  # passes from the start of `fit`, as many as it would take itself
 FEW = 3  # candidates of a group that each try the start of `fit`
 AHEAD = 20  # passes for which a run is trusted to rise as it does
-NEAR = 1e-2  # relative distance of parameters that lead to the same place
+NEAR, SAME = 1e-2, 1e-4  # relative distances of parameters that lead to the same place, and that are there
+EQUAL = 1e-9  # relative difference of objectives that are the same
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class Group:
     seed: int
     first: int  # the seed of the start of `fit`
     folds: Any
+    floors: dict[str, Any]  # of the components, by structure
 
     @property
     def cells(self) -> int:
@@ -79,7 +80,7 @@ class Trials:
         self.group, self.candidate = group, candidate
         small, w = group.subsample_rows
         prototype = candidate.mixture.for_data(group.rows)  # the subsample may lack a rare label
-        self.model = replace(prototype, floors=floors_of(prototype, small, w))
+        self.model = replace(prototype, floors=group.floors[candidate.structure])
         self.rng = np.random.default_rng(group.seed)
         self.short_runs = ShortRuns(self.model, small, w, group.prior)
         self.best: EMResult | None = None
@@ -96,8 +97,9 @@ class Trials:
         paths = self._runs_from([soften_labels(codes, k) for codes in self.group.codes], FIRST)
         paths.sort(key=lambda path: path.objective, reverse=True)
         kept = [found for path in paths[:KEPT] if (found := self._run_on(path, SHORT, FLAT)) is not None]
-        for path in best_of(kept, FINISHED):
-            self._finish(path)
+        for path in sorted(kept, key=lambda path: path.objective, reverse=True):
+            if self.best is None or not self._same(path):
+                self._finish(path)
         joined = [soften_labels(codes, k, 0.0) for codes in self.group.joined]
         for path in self._runs_from(joined, PLAIN, COARSE, accelerate=False):
             self._finish(path)
@@ -154,27 +156,30 @@ class Trials:
 
     def _above(self, path: EMResult) -> bool:
         """Whether a run is better than the best; its objective is no less than what it is ranked by."""
-        least = -np.inf if self.best is None else self.best.robust_objective
-        return bool(path.objective > least and path.robust_objective > least)
-
-    def _promises(self, path: EMResult) -> bool:
-        """Whether a run is better than the best, or would be if it rose for long as it does now."""
         if self.best is None:
             return True
-        last, least = path.trace.objective, self.best.robust_objective
-        slope = last[-1] - last[-2] if len(last) > 1 else 0.0
-        ahead = max(AHEAD * slope, 0.0)
-        return bool(path.objective + ahead > least and path.robust_objective + ahead > least)
+        least = self.best.robust_objective
+        least += EQUAL * (path.unit + abs(least))
+        return bool(path.objective > least and not self._close(path, SAME) and path.robust_objective > least)
 
-    def _same(self, path: EMResult) -> bool:
-        """Whether the best is where this run is going."""
-        if self.best is None or self._above(path):
-            return False
+    def _close(self, path: EMResult, reach: float) -> bool:
+        """Whether a run and the best have nearly the same parameters."""
+        assert self.best is not None  # noqa: S101 (who asks has one)
         both = [path, self.best]
         if not all(is_packed(one.distribution) for one in both):
             both = [unpacked(one) for one in both]
         here, there = (one.distribution.ordered() for one in both)
-        return bool(here.distance(there) < NEAR)
+        return bool(here.distance(there) < reach)
+
+    def _promises(self, path: EMResult) -> bool:
+        """Whether a run may be better than the best, or would be if it rose for long as it does now."""
+        last = path.trace.objective
+        slope = last[-1] - last[-2] if len(last) > 1 else 0.0
+        return self.best is None or bool(path.objective + max(AHEAD * slope, 0.0) > self.best.robust_objective)
+
+    def _same(self, path: EMResult) -> bool:
+        """Whether the best is where this run is going."""
+        return self.best is not None and not self._above(path) and self._close(path, NEAR)
 
     @property
     def score(self) -> float:
@@ -199,10 +204,15 @@ class Trials:
             if start is None
             else start
         )
+        mixture = self.candidate.mixture
+        if group.subsample_rows[1].total == group.weights.total:  # of all rows: what holds the components is known
+            mixture = replace(mixture.for_data(group.rows), floors=self.model.floors)
         found = _whole(fit(
-            self.candidate.mixture, group.rows, weights=group.weights, prior=group.prior, start=begin,
+            mixture, group.rows, weights=group.weights, prior=group.prior, start=begin,
             random_state=group.seed,
         ))  # fmt: skip
+        if mixture is not self.candidate.mixture:
+            found = replace(found, distribution=replace(found.distribution, measured=True))
         if start is not None or len(self.ends) < 2:
             return found
         found = replace(found, alerts=(*discarded(self.ends, self.best), *found.alerts))

@@ -82,7 +82,9 @@ def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior:
     if start is None or isinstance(start, str):
         return _from_subsample(model, rows, weights, rng, start, prior)
     if isinstance(start, Distribution):
-        found = _floored(_given(model, start, rows), *_subsample(model, rows, weights, rng))
+        found = _given(model, start, rows)
+        if found.floors is None or found.measured:
+            found = _floored(found, *_subsample(model, rows, weights, rng))
     else:
         found = _from_assignments(model, rows, weights, start, rng)
     if not (found.is_symmetric or _is_uniform(found, rows, weights, start)):

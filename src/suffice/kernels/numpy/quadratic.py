@@ -145,8 +145,7 @@ def quadratic_runs(
         if begin is None and (members := quadratic_step(start[0], *held, structure)).sure:
             begin = _described(members)
         if begin is None or structure != "VVV":
-            lost = start if len(start) > 1 else (start[0][:, 0], centre, centre, start[0])
-            found.append(QuadraticRun("lost", *lost, start[-1], np.zeros((0, 2)), 0))
+            found.append(QuadraticRun("lost", start[0], start[0], start[0], start[-1], start[-1], np.zeros((0, 2)), 0))
         else:
             found.append(_run(x, weights, centre, scale, begin, held, rule))
     return found
