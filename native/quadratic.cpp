@@ -1,4 +1,5 @@
 // Gaussian components that are known by sums of products: their M-step, and short runs of EM.
+#include "run.h"
 #include "structures.h"
 
 namespace suffice {
@@ -98,9 +99,6 @@ int64_t quadratic_step(const double *sums, int64_t k, int64_t d, int64_t letters
 
 // -- short runs --------------------------------------------------------------------------------------------------------
 
-constexpr double FALL = 1e-7;  // relative fall of the log-likelihood that rounding cannot explain
-constexpr double LONGEST = 4, GROWTH = 4;
-
 // Parameters and what a pass under them found.
 struct State {
     Buffer<double> share, mean, cov, coefficients, sums;
@@ -122,24 +120,11 @@ struct State {
     }
 };
 
-double norm(const double *a, int64_t size) {  // of any unit: squares may be more than numbers hold, or less
-    double most = 0, sum = 0;
-    for (int64_t i = 0; i < size; ++i) most = std::max(most, std::abs(a[i]));
-    for (int64_t i = 0; i < size && most > 0; ++i) sum += (a[i] / most) * (a[i] / most);
-    return most * std::sqrt(sum);
-}
-
 // Rows about a centre and in units of the scale.
 template <class T> struct Rows {
     const T *x;
     int64_t n, d;
     const double *weights, *centre, *scale;
-};
-
-// When a run ends, and whether it leaps.
-struct Rule {
-    int64_t passes, leaps;
-    double tol, unit;
 };
 
 // One run of `quadratic_runs`.
@@ -148,30 +133,23 @@ int64_t run(const Rows<T> &rows, const Structure &structure, const Limits &limit
             bool begun, double *share, double *mean, double *cov, double *coefficients, double *sums, double *trace,
             int64_t *counts) {
     const int64_t d = rows.d, m = (d + 1) * (d + 2) / 2, size = k * m;
-    const double tol = rule.tol, unit = rule.unit;
     State now(k, d, m), next(k, d, m);
-    Buffer<double> first(size), second(size), bend(size), ahead(size), pace(size);
-    int64_t chain = 0, taken = 0, made = 0;  // sums in a row that are known before those of now
-    double longest = LONGEST;
     const auto e_step = [&](State &state) {
         std::fill_n(state.sums.get(), size, 0.0);
         state.score[0] = state.score[1] = 0;
         gaussian(rows.x, rows.n, d, rows.weights, static_cast<const double *>(nullptr), rows.centre, rows.scale,
                  state.coefficients.get(), k, state.sums.get(), state.score);
-        ++made;
         return is_finite(state.score[0]);
     };
     const auto m_step = [&](const double *from, State &state) {
         double total = 0;
-        for (int64_t c = 0; c < k; ++c) total += from[c * m];
+        for (int64_t c = 0; c < k; ++c) {
+            if (!(from[c * m] >= 0)) return false;
+            total += from[c * m];
+        }
         for (int64_t c = 0; c < k; ++c) state.share[c] = from[c * m] / total;
         if (!structure.unrestricted()) state.spectra.copy(now.spectra);
         return step(structure, limits, from, k, d, state.spectra, state.mean, state.cov, state.coefficients);
-    };
-    const auto record = [&] {
-        trace[2 * taken] = now.score[0];
-        trace[2 * taken + 1] = now.score[1];
-        ++taken;
     };
     if (begun) {
         std::copy_n(share, k, now.share.get());
@@ -182,74 +160,14 @@ int64_t run(const Rows<T> &rows, const Structure &structure, const Limits &limit
     } else if (!m_step(sums, now)) {
         return 0;
     }
-    if (!e_step(now)) return 0;
-    record();
-    int64_t status = 2;
-    while (made < rule.passes) {
-        const double *seen_last = trace + 2 * (taken - 1);
-        if (taken > 2 && std::max(std::abs(seen_last[0] - seen_last[-2]), std::abs(seen_last[-2] - seen_last[-4])) <=
-                             tol * (unit + std::abs(seen_last[0]))) {
-            status = 1;
-            break;
-        }
-        bool leapt = false;
-        if (rule.leaps && chain == 2) {
-            for (int64_t i = 0; i < size; ++i) {
-                pace[i] = second[i] - first[i];
-                bend[i] = (now.sums[i] - second[i]) - pace[i];
-            }
-            const double turn = norm(bend, size);
-            double length = turn > 0 ? norm(pace, size) / turn : INF;
-            if (length >= longest) {
-                length = longest;
-                longest *= GROWTH;
-            }
-            bool proposed = false;
-            for (; length > 1.01 && !proposed; length = (length + 1) / 2) {
-                for (int64_t i = 0; i < size; ++i)
-                    ahead[i] = first[i] + 2 * length * pace[i] + length * length * bend[i];
-                proposed = true;
-                for (int64_t c = 0; c < k; ++c) proposed = proposed && ahead[c * m] >= 0;
-                proposed = proposed && m_step(ahead, next);
-            }
-            if (proposed) {
-                leapt = e_step(next) && next.score[0] >= now.score[0];
-                if (leapt) {
-                    std::copy_n(ahead.get(), size, first.get());  // the parameters were estimated from these
-                    now.swap(next);
-                    chain = 1;
-                } else {
-                    longest = std::max(longest / GROWTH, 1.5);
-                    chain = 0;
-                    if (made >= rule.passes) break;
-                }
-            }
-        }
-        if (!leapt) {
-            if (!m_step(now.sums, next) || !e_step(next)) return 0;
-            if (!(next.score[0] >= now.score[0] - FALL * (unit + std::abs(now.score[0])))) return 0;
-            if (next.score[0] < now.score[0]) {  // by rounding
-                status = 1;
-                break;
-            }
-            if (chain == 2) {
-                first.swap(second);
-                chain = 1;
-            }
-            std::copy_n(now.sums.get(), size, chain == 0 ? first.get() : second.get());
-            ++chain;
-            now.swap(next);
-        }
-        record();
-    }
+    const int64_t end = run_em(now, next, size, rule, e_step, m_step, trace, counts);
+    if (end == LOST) return end;
     std::copy_n(now.share.get(), k, share);
     std::copy_n(now.coefficients.get(), size, coefficients);
     std::copy_n(now.mean.get(), k * d, mean);
     std::copy_n(now.cov.get(), k * d * d, cov);
     std::copy_n(now.sums.get(), size, sums);
-    counts[0] = taken;
-    counts[1] = made;
-    return status;
+    return end;
 }
 
 // EM of several starts, one after the other: each from shares (k,), mean, cov and coefficients (k, m), or where none has

@@ -21,6 +21,7 @@ __all__ = [
     "chosen",
     "column_keys",
     "columns_e_step",
+    "columns_run",
     "count_range",
     "counts",
     "extremes",
@@ -76,6 +77,7 @@ normal_e_step = twins(linear.normal_e_step)
 linear_e_step = twins(linear.linear_e_step)
 table_e_step = twins(linear.table_e_step)
 columns_e_step = twins(mixed_columns.columns_e_step)
+columns_run = twins(mixed_columns.columns_run)
 gaussian_e_step = twins(gaussian.gaussian_e_step)
 tied_gaussian_e_step = twins(gaussian.tied_gaussian_e_step)
 quadratic_e_step = twins(quadratic.quadratic_e_step)

@@ -165,10 +165,10 @@ class Trials:
     def _close(self, path: EMResult, reach: float) -> bool:
         """Whether a run and the best have nearly the same parameters."""
         assert self.best is not None  # noqa: S101 (who asks has one)
-        both = [path, self.best]
-        if not all(is_packed(one.distribution) for one in both):
-            both = [unpacked(one) for one in both]
-        here, there = (one.distribution.ordered() for one in both)
+        both = [path.distribution, self.best.distribution]
+        if not all(map(is_packed, both)):
+            both = [getattr(one, "unpacked", one) for one in both]
+        here, there = (one.ordered() for one in both)
         return bool(here.distance(there) < reach)
 
     def _promises(self, path: EMResult) -> bool:
@@ -190,8 +190,10 @@ class Trials:
     def responsibilities(self) -> Array:
         """Responsibilities of the subsample's rows, with the components in canonical order."""
         assert self.best is not None  # noqa: S101 (begin comes first)
-        best, rows = self.best.distribution.ordered(), self.group.subsample_rows[0]
-        return np.asarray(best.responsibilities(rows) if is_packed(best) else best.predict_proba(rows))
+        best, rows = self.best.distribution, self.group.subsample_rows[0]
+        if is_packed(best):
+            return np.asarray(best.ordered().responsibilities(rows))
+        return np.asarray(getattr(best, "unpacked", best).ordered().predict_proba(rows))
 
     def learned(self, start: Any = None) -> Fit:
         """The fit to all rows from a start, or from the best solution on the subsample."""

@@ -17,6 +17,7 @@ from suffice import kernels
 from suffice.core.responsibilities import Joint
 from suffice.core.value import replace_valid
 from suffice.em.convergence import FLAT, Convergence
+from suffice.em.init.packed_columns import PackedColumns
 from suffice.em.linear_statistics import from_raw, pilot, raw
 from suffice.em.loop import EMResult
 from suffice.em.order import by_place
@@ -330,6 +331,8 @@ def is_packed(mixture: Any) -> bool:
 def unpacked(path: EMResult) -> EMResult:
     """A run over packed sums as one of the mixture; any other as it is."""
     last = path.distribution
+    if isinstance(last, PackedColumns):
+        return replace(path, distribution=last.unpacked, statistics=last.statistics)
     if not isinstance(last, PackedMixture):
         return path
     return replace(path, distribution=last.unpacked, statistics=last.packed.statistics(path.statistics))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.em.init.packed_columns import ColumnRows
 from suffice.em.init.packed_gaussians import UNTOLD, LostError, PackedRows, is_packed
 from suffice.em.loop import EMResult, run_em
 from suffice.em.training import TrainingData
@@ -24,6 +25,8 @@ class ShortRuns:
         self.model, self.small, self.weights, self.prior = model, rows, weights, prior
         self.rows = model.preprocess(rows)
         self.packed = None if prior is not None else PackedRows.of(model, self.rows, weights)
+        columns = prior is None and self.packed is None
+        self.columns = ColumnRows.of(model, self.rows, weights) if columns else None
         self.data = TrainingData(self.rows, weights, prior, belief(prior))
 
     def run_em(self, first: Any, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
@@ -36,6 +39,11 @@ class ShortRuns:
                 return self._run_packed(self.packed.pack(first), passes, tol, accelerate)
             except LostError:
                 first = getattr(first, "unpacked", first)
+        if self.columns is not None:
+            found = self.columns.run(self.columns.pack(first), self.data, passes, tol, leaps=accelerate)
+            if found is not None:
+                return found
+            first = getattr(first, "unpacked", first)
         return run_em(first, self.data, max_iter=passes, tol=tol, accelerate=accelerate, brief=True)
 
     def run_from(self, shares: Array, rng: Any, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
