@@ -296,8 +296,8 @@ class GaussianLearning(Gaussian, register=False):
             var, unit = np.asarray(self.stacked.var)[:, kept], variances(whole)[None, kept]
             return of_columns(mean[:, kept], var, np.zeros(unit.shape), unit, own_degrees(letters, len(kept)))
         axes, cov = varying_axes(whole, floor), np.asarray(self.stacked.cov)
-        one = None if self.form.unrestricted else self.form.m_step(whole.scatter, whole.weight, cov[:1], None)[0]
-        background = None if one is None else roots_along(axes, one[None])[0]
+        one = None if self.form.unrestricted else whole.scatter / whole.weight[:, None, None]  # of any structure
+        background = None if one is None else roots_along(axes, one)[0]
         return of_roots(mean @ axes.T, roots_along(axes, cov), own_degrees(letters, len(axes)), background)
 
     # ---- how sure -----------------------------------------------------------------------------------------------
