@@ -37,6 +37,13 @@ def singular(family: Any, stats: Any) -> tuple[Alert, ...]:
     return tuple(found)
 
 
+def raised(family: Any) -> bool:
+    """Whether some covariance was raised to the smallest that can be inverted."""
+    if family.scatter_kind == "diagonal" or "cov" not in family.free:
+        return False
+    return bool((flattest(np.asarray(family.stacked.cov)) <= 2 * RELATIVE_FLOOR * int(family.columns or 0)).any())
+
+
 def unbounded(family: Any, stats: Any) -> tuple[Alert, ...]:
     """Columns that rows with holes bring ever nearer to a correlation of ±1: the likelihood has no maximum."""
     if family.scatter_kind == "diagonal" or not family.lone:

@@ -110,7 +110,10 @@ class GaussianLearning(Gaussian, register=False):
     def maximise(self, stats: Any, floor: Array | None = None) -> Self:
         mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
         scatter = stats.about(mean) if "mean" in self.fixed else stats.kept
-        current = self.choose(stats.weight == 0, self.solve(mean, scatter, stats.weight, None, floor))
+        found = self.solve(mean, scatter, stats.weight, None, floor)
+        if not stats.exact and floor is None and self.batch == found.batch and gaussian_alerts.raised(found):
+            found = no_worse(self, found, stats, None)  # that floor follows the variances, and may lower log L
+        current = self.choose(stats.weight == 0, found)
         if "mean" not in self.tied or "mean" in self.fixed or self.n_components == 1:
             return current
         for _ in range(200):  # a shared mean and the covariances take turns; each turn rises

@@ -12,6 +12,7 @@ from suffice.core.value import replace_valid
 from suffice.distributions.indicators import Indicators, short, uniform
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError
+from suffice.statistics.sums import check_pools
 from suffice.tables.labels import in_order, is_missing, plain
 from suffice.types import Array
 
@@ -120,8 +121,10 @@ class Levelled(Indicators, register=False):
 
     def for_statistics(self, stats: Any) -> Self:
         if self.levels is None:
+            check_pools("a Categorical", (stats.levels, self.pool), (stats.levels, stats.pool))
             return super(Levelled, self._over(tuple(map(in_order, stats.levels)))).for_statistics(stats)
         model = super().for_statistics(stats)
+        check_pools("a Categorical", (model.named, self.pool), (stats.levels, stats.pool))
         named = tuple(
             mine if mine == theirs else mine + in_order(set(theirs) - set(mine))
             for mine, theirs in zip(model.named, stats.levels, strict=True)
