@@ -30,7 +30,7 @@ def listen() -> None:
         signal.signal(signal.SIGINT, _hear)
 
 
-def _hear(number: int, _frame: Any) -> None:
+def _hear(number: int, _frame: object) -> None:
     _heard.append(number)
     raise KeyboardInterrupt
 
@@ -140,7 +140,7 @@ def _meant(word: str, known: Any) -> str:
 def _warnings_as_notes() -> Iterator[None]:
     """Show what the library warns of as notes; what other libraries warn of is for developers."""
 
-    def shown(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+    def shown(message: object, category: type[Warning], *place: Any, **more: Any) -> None:
         del place, more
         if category.__name__ in {"SufficeWarning", "ConvergenceWarning"} or _debugging():
             from suffice.cli.terminal import note
