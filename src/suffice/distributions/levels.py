@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from suffice.core.parameters import UNIT, Domain, described, parameter
 from suffice.distributions.indicators import Indicators, short, uniform
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError
+from suffice.statistics.sums import Counts
 from suffice.tables.labels import in_order, is_missing, plain
 from suffice.types import Array
 
@@ -90,7 +92,7 @@ class Levelled(Indicators, register=False):
         """The probability of each level of a single column."""
         return dict(zip(self.levels, np.asarray(self.probs).tolist(), strict=False))
 
-    def reshaped(self, change: Any) -> Self:
+    def reshaped(self, change: Callable[..., Any]) -> Self:
         """Apply ``change`` to the probabilities, and let the levels follow their columns."""
         if self.levels is None:
             return self
@@ -106,7 +108,7 @@ class Levelled(Indicators, register=False):
         """The levels of each column."""
         return () if self.levels is None else _columns(self.levels)
 
-    def column_levels(self, label: Any) -> tuple[Any, ...] | None:
+    def column_levels(self, label: int) -> tuple[Any, ...] | None:
         return self.named[label] if self.named else None
 
     def for_data(self, rows: Any) -> Self:
@@ -114,7 +116,7 @@ class Levelled(Indicators, register=False):
             return self.widened(rows.shape[1])
         return self._over(tuple(column.seen for column in rows.columns))
 
-    def for_statistics(self, stats: Any) -> Self:
+    def for_statistics(self, stats: Counts) -> Self:
         if self.levels is None:
             return super(Levelled, self._over(tuple(map(in_order, stats.levels)))).for_statistics(stats)
         model = super().for_statistics(stats)
@@ -182,7 +184,7 @@ def _nested(levels: Any) -> bool:
     return len(levels) > 0 and all(isinstance(one, (tuple, list, np.ndarray)) for one in levels)
 
 
-def _columns(levels: Any) -> Levels:
+def _columns(levels: object) -> Levels:
     """Levels as given, checked, one tuple for each column."""
     if isinstance(levels, str) or not hasattr(levels, "__iter__") or not hasattr(levels, "__len__"):
         msg = f"Categorical: levels is a list of labels, such as ['no', 'yes']; got {levels!r:.60}."
