@@ -139,11 +139,11 @@ class BernoulliNB(DiscreteShell):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: Data = 1.0,
         force_alpha: bool = True,
         binarize: float | None = 0.0,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: Data = None,
     ) -> None:
         """Keep the options."""
         self.alpha = alpha
@@ -152,7 +152,7 @@ class BernoulliNB(DiscreteShell):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _prototype(self, classes: Any) -> Any:
+    def _prototype(self, classes: Array) -> Any:
         del classes
         return Flags()
 
@@ -234,7 +234,7 @@ class MultinomialNB(DiscreteShell):
     _draws_rows = False  # how many words a row has is not learned
 
     def __init__(
-        self, *, alpha: Any = 1.0, force_alpha: bool = True, fit_prior: bool = True, class_prior: Any = None
+        self, *, alpha: Data = 1.0, force_alpha: bool = True, fit_prior: bool = True, class_prior: Data = None
     ) -> None:
         """Keep the options."""
         self.alpha = alpha
@@ -242,7 +242,7 @@ class MultinomialNB(DiscreteShell):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _prototype(self, classes: Any) -> Any:
+    def _prototype(self, classes: Array) -> Any:
         del classes
         return Tokens()
 
@@ -292,7 +292,7 @@ class MultinomialNB(DiscreteShell):
         return tags
 
 
-def normalise(log_probs: Any, name: str) -> Array:
+def normalise(log_probs: Array, name: str) -> Array:
     """Probabilities (k, levels) whose logarithms a caller set; refused where those of a class do not sum to 1."""
     probs = np.exp(np.array(log_probs, dtype=np.float64))
     total = probs.sum(axis=-1, keepdims=True)

@@ -29,7 +29,7 @@ COUNT = Interval(Integral, 0, None, closed="left")
 RANDOM_STATE: list[Any] = ["random_state", np.random.Generator]
 
 
-def validate_data(estimator: Any, X: Data, **rules: Any) -> Any:
+def validate_data(estimator: object, X: Data, **rules: Any) -> Any:
     """Rows as scikit-learn checks them, of frames whose columns have names of their own."""
     is_frame(X)  # or an error that says why it cannot be read
     try:
@@ -45,7 +45,7 @@ def validate_data(estimator: Any, X: Data, **rules: Any) -> Any:
 checked = _fit_context(prefer_skip_nested_validation=True)
 
 
-def rules_of(shell: Any, *without: str) -> dict[str, Any]:
+def rules_of(shell: type[Any], *without: str) -> dict[str, Any]:
     """The rules of a shell's options, for one that has them and more; ``without`` some."""
     return {name: rule for name, rule in shell._parameter_constraints.items() if name not in without}  # noqa: SLF001
 
@@ -90,7 +90,7 @@ def chosen_rows(X: Data, rows: Rows) -> Any:
     return _safe_indexing(X, rows)
 
 
-def refuse_infinite(rows: Any, name: str) -> None:
+def refuse_infinite(rows: Data, name: str) -> None:
     """Refuse infinite cells of a matrix, dense or sparse; NaN is a hole.
 
     One sum in all threads tells it of most data; cells are looked at where it is not finite.
@@ -132,7 +132,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def check_mergeable(mine: Any, other: object) -> None:
+def check_mergeable(mine: object, other: object) -> None:
     """Refuse to add a fit of another kind of estimator, or of other columns."""
     if type(other) is not type(mine):
         msg = f"merge adds two fits of {type(mine).__name__}; got {type(other).__name__}."
