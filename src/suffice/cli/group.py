@@ -20,7 +20,6 @@ Exit codes: 0 done; 1 refused, with the reason; 2 the command line is wrong;
 130 interrupted (Ctrl-C), the best so far is kept where there is one.
 NO_COLOR and SUFFICE_DEBUG (tracebacks) are respected."""
 REFUSED, INTERRUPTED = 1, 130
-SETTINGS = "SUFFICE_KERNELS "  # what is wrong with the environment is the user's to mend
 _heard: list[int] = []  # Ctrl-C, as long as nobody has answered
 
 
@@ -118,7 +117,7 @@ def explained(error: BaseException) -> str:
     from suffice.tables.frame import FrameError
 
     text = str(error)
-    if isinstance(error, (SufficeError, FrameError)) or text.startswith(SETTINGS):
+    if isinstance(error, (SufficeError, FrameError)):
         return text
     if isinstance(error, OSError):
         reason = error.strerror or text
