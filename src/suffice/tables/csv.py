@@ -142,8 +142,23 @@ class Text:
                 for batch in csv.open_csv(whole, csv.ReadOptions(block_size=BLOCK), parsed, options):
                     yield self.style.pointed(self._without_marks(batch))
             except pa.ArrowInvalid as error:
-                why = NOT_UTF8 if "invalid UTF8" in str(error) else _describe_uneven_row(file, parsed, error)
+                why = _describe_uneven_row(file, parsed, error) if self._is_utf8(file) else NOT_UTF8
                 raise pa.ArrowInvalid(why) from error
+
+    def _is_utf8(self, file: Path) -> bool:
+        """Whether all of the file, translated, is in UTF-8."""
+        import pyarrow as pa
+
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        with suppress(pa.ArrowException), pa.input_stream(str(file), compression="detect") as stream:
+            whole = self.style.translated(stream)
+            try:
+                while block := whole.read(BLOCK):
+                    decoder.decode(block)
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError:
+                return False
+        return True
 
     def _without_marks(self, batch: Any) -> Any:
         """Cells that hold a mark of missing ones made null."""
