@@ -23,9 +23,9 @@ from suffice.estimators.targets import Targets, check_priors, targets, warn_of_n
 from suffice.estimators.validation import (
     checked,
     generator,
+    locating_text,
     refuse_infinite,
     row_weights,
-    telling_text,
     validate_data,
 )
 from suffice.models.classifier import Classes
@@ -139,7 +139,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         if self._words:
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         kinds = [np.float64, np.float32]
-        with telling_text(X, type(self).__name__):
+        with locating_text(X, type(self).__name__):
             rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
         if reset:
             self._remember_precision(rows)

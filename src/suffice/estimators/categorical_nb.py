@@ -14,7 +14,7 @@ from suffice.distributions.categorical import Categorical
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.estimators import validation as checks
 from suffice.estimators.discrete_nb import DiscreteShell, normalise
-from suffice.estimators.validation import AT_LEAST_ZERO, interval, rules_of, telling_text
+from suffice.estimators.validation import AT_LEAST_ZERO, interval, locating_text, rules_of
 from suffice.statistics.weights import Weights
 from suffice.tables.labels import Whole
 from suffice.types import Array, Data
@@ -116,7 +116,7 @@ class CategoricalNB(DiscreteShell):
     def _validate(self, X: Data, *, reset: bool) -> Any:
         rows = checks.validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         if rows.dtype.kind not in "iuf":
-            with telling_text(X, type(self).__name__):
+            with locating_text(X, type(self).__name__):
                 rows = check_array(rows, dtype=np.float64, ensure_all_finite="allow-nan")
         if rows.dtype.kind == "f":
             rows = np.floor(rows) if np.isnan(rows.sum()) else rows.astype(np.int64)

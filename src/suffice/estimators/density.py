@@ -25,8 +25,8 @@ from suffice.estimators.validation import (
     check_mergeable,
     checked,
     generator,
+    locating_text,
     row_weights,
-    telling_text,
     validate_data,
 )
 from suffice.statistics.sums import Statistics
@@ -97,7 +97,7 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
             X = named
         else:
             kinds = None if takes_labels(self._given) else [np.float64, np.float32]
-            with telling_text(X, type(self).__name__, "give a prototype for every column, as sf.infer(X) makes one"):
+            with locating_text(X, type(self).__name__, "give a prototype for every column, as sf.infer(X) makes one"):
                 X = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite="allow-nan")
         return prototype.read(X)
 

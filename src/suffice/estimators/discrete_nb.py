@@ -17,7 +17,7 @@ from suffice.errors import ParameterError
 from suffice.estimators import validation as checks
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.to_sklearn import ToScikitLearn
-from suffice.estimators.validation import AT_LEAST_ZERO, interval, refuse_infinite, rules_of, telling_text
+from suffice.estimators.validation import AT_LEAST_ZERO, interval, locating_text, refuse_infinite, rules_of
 from suffice.types import Array, Data
 
 LEAST_ALPHA = 1e-10
@@ -162,7 +162,7 @@ class BernoulliNB(DiscreteShell):
 
     def _validate(self, X: Data, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
-        with telling_text(X, type(self).__name__):
+        with locating_text(X, type(self).__name__):
             rows = checks.validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
         refuse_infinite(rows, type(self).__name__)
         if hasattr(rows, "tocsr"):
@@ -253,7 +253,7 @@ class MultinomialNB(DiscreteShell):
 
     def _validate(self, X: Data, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
-        with telling_text(X, type(self).__name__):
+        with locating_text(X, type(self).__name__):
             rows = checks.validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
         if not reset:  # the family looks at what it learns from
             refuse_infinite(rows, type(self).__name__)

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -103,25 +104,35 @@ def refuse_infinite(rows: Data, name: str) -> None:
 
 
 @contextmanager
-def telling_text(X: Data, owner: str, instead: str = "use NaiveBayes") -> Iterator[None]:
+def locating_text(X: Data, owner: str, instead: str = "use NaiveBayes") -> Iterator[None]:
     """Say where text was found by an estimator that takes numbers."""
     try:
         yield
     except ValueError as error:
-        if not str(error).startswith("could not convert string to float") or np.ndim(X) != 2:
+        where = _first_text(X, owner)
+        if where is None:  # something else is wrong
             raise
-        opened = listed(X)
-        named = isinstance(opened, Frame)
-        columns = {name: opened[name] for name in opened} if named else dict(enumerate(np.asarray(X, dtype=object).T))
-        found = (
-            f"row {row}, column {name!r} holds {cell!r:.40}"
-            for name, values in columns.items()
-            for row, cell in enumerate(cells(values, owner).tolist())
-            if isinstance(cell, str) and not _is_number(cell)
-        )
-        where = next(found, str(error))
         msg = f"{owner} takes numbers, but {where}. Leave it out, make numbers of it, or {instead}."
         raise DataError(msg) from error
+
+
+def _first_text(X: Data, owner: str) -> str | None:
+    """The first cell of a table that is text and no number, in words."""
+    try:
+        if issparse(X) or np.ndim(X) != 2:
+            return None
+    except ValueError:  # rows of different lengths
+        return None
+    opened = listed(X)
+    named = isinstance(opened, Frame)
+    columns = {name: opened[name] for name in opened} if named else dict(enumerate(np.asarray(X, dtype=object).T))
+    found = (
+        f"row {row}, column {name!r} holds {cell!r:.40}"
+        for name, values in columns.items()
+        for row, cell in enumerate(cells(values, owner).tolist())
+        if isinstance(cell, str) and not _is_number(cell)
+    )
+    return next(found, None)
 
 
 def _is_number(text: str) -> bool:
