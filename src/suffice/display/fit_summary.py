@@ -161,7 +161,8 @@ def parameters(
             if not label:
                 continue
             ends = (float(low[place]), float(high[place])) if np.isfinite(error[place]) else (np.nan, np.nan)
-            found.append(Parameter(column, label, float(values[place]), float(error[place]), *ends, name in dist.fixed))
+            figures = (float(values[place]), float(error[place]), *ends)
+            found.append(Parameter(column, label, *figures, name in dist.fixed, level=dist.level_at(name, place)))
     return tuple(found)
 
 
@@ -199,14 +200,11 @@ def by_column(
     for one in numbers:
         parts[one.column].append(one)
     for column, own in parts.items():
-        pieces = tuple(f"{display_name(_bare(one.label), LEVEL)} {with_error(one)}" for one in own)
+        pieces = tuple(
+            f"{display_name(one.label if one.level is None else one.level, LEVEL)} {with_error(one)}" for one in own
+        )
         found.append(Row(column, (ColumnSummary(pieces, {one.label: one.value for one in own}),), family))
     return tuple(found)
-
-
-def _bare(label: str) -> str:
-    """The name of a level for its probability."""
-    return label[6:-1] if label.startswith("probs[") and label.endswith("]") else label
 
 
 def with_error(one: Parameter) -> str:

@@ -14,7 +14,7 @@ from suffice.engines.once import cached_property
 from suffice.errors import ParameterError
 from suffice.statistics.sums import Counts
 from suffice.tables.labels import in_order, is_missing, plain
-from suffice.types import Array
+from suffice.types import Array, Label
 
 Levels = tuple[tuple[Any, ...], ...]
 POOL = "(other)"  # what `sf.infer` calls the level that stands for all rare ones
@@ -165,6 +165,10 @@ class Levelled(Indicators, register=False):
         """One less than the levels of each column, for each component."""
         own = sum(max(len(column) - 1, 0) for column in self.named)
         return 0 if not self.free else own * (1 if self.tied else self.n_components)
+
+    def level_at(self, name: str, place: tuple[int, ...]) -> Label | None:
+        levels = self.named[place[-2] if len(place) > 1 else 0]
+        return levels[place[-1]] if place[-1] < len(levels) else None
 
     def label(self, name: str, place: tuple[int, ...]) -> str:
         levels = self.named[place[-2] if len(place) > 1 else 0]

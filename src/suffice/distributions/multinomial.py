@@ -20,7 +20,7 @@ from suffice.errors import DataError, ParameterError
 from suffice.numerics.lazy import special
 from suffice.numerics.special import ratio_excess
 from suffice.statistics.sums import Sums, share
-from suffice.types import Alert, Array, Data
+from suffice.types import Alert, Array, Data, Label
 
 STIRLING = 40.0  # from here on four terms of Stirling's series are exact
 REACH, POINTS = 12.0, 1 << 16  # standard deviations beyond which a count is negligible, and points of the grid
@@ -133,6 +133,9 @@ class Multinomial(ExponentialFamily):
             return super().alerts(stats)
         text = "every row counts 0 trials, so the data say nothing about probs; they were left as they were. Add data."
         return (*super().alerts(stats), Alert("unidentified", text))
+
+    def level_at(self, name: str, place: tuple[int, ...]) -> Label | None:
+        return place[-1] if self.levels is None else self.levels[place[-1]]
 
     def label(self, name: str, place: tuple[int, ...]) -> str:
         if self.levels is None:
