@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.family import Family
 from suffice.distributions.compact_covariance import RELATIVE_FLOOR
 from suffice.distributions.covariance_algebra import deficiency, flattest
 from suffice.distributions.floors import rounding_floor
 from suffice.message_parts import Columns
+from suffice.statistics.moments import Scatter
 from suffice.types import Alert
 
 NEARLY_SINGULAR = 1e-4  # least eigenvalue of a correlation matrix from which on it is asked whether it falls for ever
@@ -79,7 +81,7 @@ def never_together(family: Any, stats: Any) -> tuple[Alert, ...]:
     return (Alert("unidentified", (Columns(tuple(pairs[0]), between=" and "), rest)),)
 
 
-def constant_columns(family: Any, stats: Any) -> tuple[Alert, ...]:
+def constant_columns(family: Family, stats: Scatter) -> tuple[Alert, ...]:
     """Columns that tell the components nothing, where the structure takes no harm from them."""
     if family.lone:
         return ()

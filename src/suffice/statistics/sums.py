@@ -73,7 +73,7 @@ class Additive:
         """``factor * statistics``."""
         return cast("Self", cast("Any", self) * factor)
 
-    def __radd__(self, other: Any) -> Self:
+    def __radd__(self, other: int) -> Self:
         """Let ``sum`` begin with its 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
@@ -131,7 +131,7 @@ def refuse_negative(whole: Array, part: Array) -> Array:
     return np.where(left <= 1e-12 * whole, 0.0, left)
 
 
-def checked_factor(factor: Any) -> float:
+def checked_factor(factor: float) -> float:
     """A factor that statistics may be multiplied by: a finite number of at least 0."""
     if not (isinstance(factor, (int, float, np.number)) and 0 <= factor < np.inf):
         msg = f"statistics are multiplied by a finite number of at least 0; got {factor!r}. Use − to remove rows."
@@ -195,8 +195,8 @@ def check_pools(what: str, here: tuple[Levels, Any], there: tuple[Levels, Any]) 
     ]
     if unlike:
         msg = (
-            f"cannot combine {what} with {unlike[0][0]} and with {unlike[0][1]}: a pool counts every label that is none "
-            "of its levels, so that the same label is counted in different places. Gather both with the same prototype."
+            f"cannot combine {what} with {unlike[0][0]} and with {unlike[0][1]}: a pool counts every label that is "
+            "none of its levels, so that the same label is counted in different places. Gather both with the same prototype."
         )
         raise DataError(msg)
 
@@ -331,7 +331,7 @@ class Parts(Additive):
         return replace(self, parts=parts, weight=refuse_negative(self.weight, other.weight))
 
 
-def component_statistics(stats: Any, index: int) -> Any:
+def component_statistics(stats: object, index: int) -> Any:
     """The statistics of one component alone, still with a leading axis of length 1."""
     return picked(stats, np.array([index]))
 
