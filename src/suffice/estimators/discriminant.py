@@ -274,4 +274,7 @@ class Discriminant(BayesShell):
 def _before_regularising(alert: Alert) -> Alert:
     """A singular covariance that a shrinkage or ``reg_param`` hides, as EM over missing cells regards neither."""
     message = (alert.message,) if isinstance(alert.message, str) else alert.message
-    return replace(alert, message=("before it was regularised, ", *message, " EM knows of a prior, but not of shrinkage or reg_param."))
+    return replace(
+        alert,
+        message=("before it was regularised, ", *message, " EM knows of a prior, but not of shrinkage or reg_param."),
+    )

@@ -195,8 +195,9 @@ def check_pools(what: str, here: tuple[Levels, Any], there: tuple[Levels, Any]) 
     ]
     if unlike:
         msg = (
-            f"cannot combine {what} with {unlike[0][0]} and with {unlike[0][1]}: a pool counts every label that is none "
-            "of its levels, so that the same label is counted in different places. Gather both with the same prototype."
+            f"cannot combine {what} with {unlike[0][0]} and with {unlike[0][1]}: a pool counts every label that is "
+            "none of its levels, so that the same label is counted in different places. Gather both with the same "
+            "prototype."
         )
         raise DataError(msg)
 
