@@ -349,9 +349,8 @@ def test_shrinkage_of_columns_of_unlike_scale_does_not_hang_on_rounding():
 
 def test_a_singular_covariance_that_regularising_hides_is_told_where_cells_are_missing():
     """EM regards no reg_param: what it came to depends on the last digits, though what is shown can be inverted."""
-    rows = np.array(
-        [[4.4, 5, np.nan], [np.nan, 5, 4.5], [4.9, 0, 0.8], [3.9, np.nan, 4.0], [np.nan, 5, -1.0], [3.6, 1, 4]]
-    )
+    gone = np.nan
+    rows = np.array([[4.4, 5, gone], [gone, 5, 4.5], [4.9, 0, 0.8], [3.9, gone, 4.0], [gone, 5, -1.0], [3.6, 1, 4]])
     other = np.random.default_rng(0).normal(size=(20, 3))
     options = {"reg_param": 0.1}, {"shrinkage": 0.1}
     for option in options:

@@ -224,7 +224,9 @@ class EigenDecomposed(Structure):
         vectors, v = self.axes(cov)
         about_axes = np.where(np.eye(d, dtype=bool), 0.0, self.orientation_variance(v, weight))
         both = self.rule.spread(k, d, weight) * v[:, :, None] * v[:, None, :] + about_axes
-        pairs = vectors[:, :, None, :] * vectors[:, None, :, :]  # entry (a, b) by axis
-        variance = np.einsum("kabi,kabi->kab", (pairs.reshape(k, d * d, d) @ both).reshape(pairs.shape), pairs)
+        variance = np.empty_like(cov)
+        for a in range(d):  # entries (a, b) by axis, one row at a time: (k, d, d)
+            pairs = vectors[:, a, None, :] * vectors
+            variance[:, a] = np.einsum("kbi,kbi->kb", pairs @ both, pairs)
         squares = vectors**2
         return np.asarray(np.sqrt(variance + squares @ about_axes @ np.swapaxes(squares, 1, 2)))

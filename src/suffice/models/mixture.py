@@ -37,6 +37,9 @@ from suffice.uncertainty.information import chart
 ROWS: Any = object()  # nothing is given: the question is about rows
 
 
+MOST = 1_000_000  # components
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Family, register=False):  # type: ignore[override]
     r"""Each row comes from one of several components, and nobody says which: :math:`p(x) = \sum_j \pi_j p_j(x)`.
@@ -121,6 +124,9 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
     def _copies(self, prototype: Any, k: object) -> tuple[Any, int]:
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             msg = f"Mixture: n is the number of components, a whole number of at least 1; got {k!r}."
+            raise ParameterError(msg)
+        if k > MOST:
+            msg = f"Mixture: n={k} components are more than any rows tell apart; give at most {MOST:,}."
             raise ParameterError(msg)
         return (stacked_or_side_by_side(prototype, int(k)) if prototype.ready else prototype), int(k)
 
