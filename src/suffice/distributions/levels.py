@@ -98,8 +98,9 @@ class Levelled(Indicators, register=False):
         places = np.arange(len(self.named))[:, None] if self.batch else np.zeros(1, dtype=int)
         moved = change(np.broadcast_to(places, (*self.batch, 1)))[..., 0]
         names = [self.named[j] for j in np.atleast_2d(moved)[0]]
-        unseen = self.unseen if self.unseen is None else change(np.asarray(self.unseen))
-        unseen = unseen if np.ndim(unseen) else None if unseen is None else float(unseen)
+        unseen = None if self.unseen is None else change(np.asarray(self.unseen))
+        if unseen is not None and not unseen.ndim:
+            unseen = float(unseen)
         probs = change(np.asarray(self.probs))[..., : max(map(len, names))]
         found: Self = replace_valid(self, levels=tuple(names) if moved.ndim else names[0], probs=probs, unseen=unseen)
         found.__dict__["batch"] = probs.shape[:-1]

@@ -175,7 +175,7 @@ def names(frame: Any) -> list[Any]:
 def eager(x: Any) -> Any:
     """A frame or series behind narwhals' one interface; None where it is neither."""
     kind = type(x)
-    if not _is_foreign(kind):
+    if not _is_foreign(cast("Hashable", kind)):
         return None
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
@@ -199,7 +199,7 @@ def eager(x: Any) -> Any:
 
 
 @lru_cache
-def _is_foreign(kind: type) -> bool:
+def _is_foreign(kind: Any) -> bool:
     """Whether values of a class may be frames or series of one of the libraries."""
     return any(
         one.__module__.partition(".")[0] in LIBRARIES or "__narwhals_dataframe__" in vars(one) for one in kind.__mro__
