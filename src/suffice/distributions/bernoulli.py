@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 
 from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.mixed_columns import ClosedForm
 from suffice.core.parameters import BINARY, UNIT, parameter
+from suffice.core.value import replace_valid
 from suffice.display.values import ColumnSummary, chance
 from suffice.distributions.beta import Beta
 from suffice.distributions.weak_priors import shared_row
 from suffice.numerics.lazy import special
 from suffice.numerics.special import binary_divergence
+from suffice.statistics.sums import Sums
 from suffice.types import Array
 
 
@@ -55,17 +59,29 @@ class Bernoulli(ExponentialFamily):
     def from_mean(self, mean: Array) -> Self:
         return replace(self, p=np.clip(mean, 0.0, 1.0))
 
+    def closed_form(self, x: Array | None) -> ClosedForm | None:
+        if self.fixed or self.tied:
+            return None
+        p = np.asarray(self.p)
+        rows = np.empty((0, p.shape[1])) if x is None else x
+        none, levels = np.empty((len(p), 0)), np.where(np.isnan(rows), -1.0, rows).astype(np.int32)
+        tables = [np.stack([1 - column, column], axis=1) for column in p.T]
+        return ClosedForm(
+            lambda _mean, _std, probs: replace_valid(self, p=np.stack([one[:, 1] for one in probs], axis=1)),
+            np.empty((len(rows), 0)), none, none, levels, tables,
+        )  # fmt: skip
+
     def mean_statistic(self) -> Array:
         return np.asarray(self.p)
 
     def log_cell(self, x: Array) -> Array:
         return np.asarray(special.xlogy(x, self.p) + special.xlog1py(1 - x, -np.asarray(self.p)))
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Sums) -> Array:
         p = np.asarray(self.p)
         return np.asarray(special.xlogy(stats.total, p) + special.xlog1py(stats.weight - stats.total, -p))
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         if self.tied:
             return super().error_cells(stats)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -96,24 +112,24 @@ class Bernoulli(ExponentialFamily):
         """The variance p(1−p)."""
         return self.p * (1 - self.p)
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         return binary_divergence(self.p, other.p)
 
     def entropy_cell(self) -> Any:
         return special.entr(self.p) + special.entr(1 - np.asarray(self.p))
 
-    def update(self, stats: Any, prior: Any) -> Beta:
+    def update(self, stats: Sums, prior: Beta | SimpleNamespace) -> Beta:
         return Beta(prior.a + stats.total, prior.b + (stats.weight - stats.total))
 
-    def predict_with(self, belief: Any) -> Bernoulli:
+    def predict_with(self, belief: Beta) -> Bernoulli:
         return Bernoulli(belief.mean)
 
-    def expected_component(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Beta) -> tuple[Self, Array]:
         yes, no = np.moveaxis(belief.mean_statistic(), -1, 0)
         offset = np.logaddexp(yes, no)
         return replace(self, p=np.exp(yes - offset)), np.asarray(offset)
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> Beta:
+    def weak_prior(self, stats: Sums, part: float = 1.0) -> Beta:
         """One pseudo-example, half of each kind: the estimate is (½ + Σx)/(m + 1)."""
         del stats, part
         return Beta(shared_row(2), shared_row(2))

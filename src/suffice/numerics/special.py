@@ -262,13 +262,18 @@ def whole_quantile(cumulative: Callable[[Array], Array], q: Array, low: float, h
         short = (cumulative(above) < needed) & (above < top)
         step *= 2
     above = np.where(short, np.inf, above)
-    open_ = (above - below > 1) & np.isfinite(above)
+    open_ = _number_between(below, above)
     while open_.any():
         middle = np.where(open_, np.floor((below + above) / 2), above)
         enough = cumulative(middle) >= needed
         above, below = np.where(open_ & enough, middle, above), np.where(open_ & ~enough, middle, below)
-        open_ = (above - below > 1) & np.isfinite(above)
+        open_ = _number_between(below, above)
     return np.where(levels >= 1, np.where(np.isfinite(top), top, np.inf), above)
+
+
+def _number_between(below: Array, above: Array) -> Array:
+    """Whether float64 has a whole number between two; beyond 2⁵³ neighbours are farther apart than 1."""
+    return np.isfinite(above) & (above - below > np.maximum(1.0, np.spacing(above)))
 
 
 def t_quantile(df: Array, q: Array) -> Array:

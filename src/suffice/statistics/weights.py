@@ -12,7 +12,7 @@ from suffice.arguments import has_complex
 from suffice.engines.once import cached_property
 from suffice.errors import DataError
 from suffice.message_parts import Cell
-from suffice.types import Array
+from suffice.types import Array, Data
 
 LEAST = np.finfo(float).tiny / np.finfo(float).eps  # of the sum of weights: parts of it have all their digits
 
@@ -49,7 +49,7 @@ class Weights:
     offset: int = 0
 
     @classmethod
-    def of(cls, weights: Any, length: int) -> Weights:
+    def of(cls, weights: Data, length: int) -> Weights:
         """Accept None, an array of (n,) or (n, k), a :class:`OneHot`, or weights that were checked before."""
         if weights is None:
             return cls(length)
@@ -175,7 +175,7 @@ def solid(w: Array) -> float:
     return float(np.sum(w * np.minimum(w, 1.0)))
 
 
-def _checked(weights: Any, length: int, allowed: tuple[int, ...]) -> Array:
+def _checked(weights: Data, length: int, allowed: tuple[int, ...]) -> Array:
     if isinstance(weights, np.ndarray) and has_complex(weights):
         msg = "weights are numbers of at least 0, one per row; got complex numbers. Give their sizes, abs(weights)."
         raise DataError(msg)
