@@ -128,7 +128,9 @@ class Discriminant(BayesShell):
         found = stats.components
         within = found.variances.sum(axis=0) / found.weight.sum()
         flat = within <= np.square(rounding_floor(found.pooled().mean[0]))
-        floor = np.where(flat, diagonals(model.floors_from(stats)), len(within) * self.tol**2 * within)
+        floor = len(within) * self.tol**2 * within
+        if flat.any():
+            floor = np.where(flat, diagonals(model.floors_from(stats)), floor)
         return replace(model, floors=diagonal(floor, compact=isinstance(found.kept, LowRank)))
 
     def _regularise(self, stats: Any, seen: Any) -> Any:

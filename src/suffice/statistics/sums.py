@@ -58,6 +58,10 @@ class Additive:
                 own[name] = locked = value.view()
                 locked.flags.writeable = False
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, without what was computed from them."""
+        return {f.name: stored(self, f.name) for f in fields(self)}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Be read-only after a copy or a pickle, too."""
         self.__dict__.update(state)

@@ -203,7 +203,7 @@ def eager(x: Data) -> Any:
 
 
 @lru_cache
-def _is_foreign(kind: type) -> bool:
+def _is_foreign(kind: Any) -> bool:
     """Whether values of a class may be frames or series of one of the libraries."""
     return any(
         one.__module__.partition(".")[0] in LIBRARIES or "__narwhals_dataframe__" in vars(one) for one in kind.__mro__
