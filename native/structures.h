@@ -1,12 +1,9 @@
 // Small symmetric matrices, and the covariances of components that may share volume, shape or orientation.
 #pragma once
 
-#include "vec.h"
+#include "cholesky.h"
 
 namespace suffice {
-
-bool cholesky(const double *a, int64_t d, double *lower);
-void invert(const double *lower, int64_t d, double *inverse);
 
 // Σ = λ D A Dᵀ with |A| = 1: what volume λ, shape A and orientation D of the components are to each other.
 enum Letter : int64_t { EQUAL, VARIABLE, NONE };

@@ -13,6 +13,8 @@ from suffice.message_parts import Cell, Columns, Message, rendered, with_names
 
 Array = npt.NDArray[Any]  # of any dtype: rows, parameters, responsibilities
 Data = Any  # from outside: a list, an array, a table of any library, files; whoever reads it says what it cannot be
+Label = Hashable  # a column by its name or place, or a level of labels
+Prior = object  # a belief, a density, those by column or component, a name, or None: whoever takes it asks which it is
 Seed = int | np.integer[Any] | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
 
 

@@ -11,10 +11,11 @@ from suffice.bayes.mixed_posterior import is_mixed, mixed_posterior
 from suffice.bayes.posterior import ONLY_A_MODE, Posterior, at
 from suffice.core.family import Family
 from suffice.errors import UnsupportedError
-from suffice.types import Alert
+from suffice.statistics.sums import Statistics
+from suffice.types import Alert, Prior
 
 
-def conjugate_posterior(likelihood: Family, stats: Any, prior: Any) -> Any:
+def conjugate_posterior(likelihood: Family, stats: Statistics, prior: Prior) -> Any:
     """Pair a likelihood with its updated conjugate prior; the evidence follows from Bayes' rule at any one point."""
     alerts: tuple[Alert, ...] = ()
     if isinstance(prior, str):
@@ -48,7 +49,7 @@ def conjugate_posterior(likelihood: Family, stats: Any, prior: Any) -> Any:
     return Posterior(model, after.squeezed(axes), float(evidence[0]) if model.lone else evidence, alerts, prior)
 
 
-def _refusal(likelihood: Family, prior: Any) -> str:
+def _refusal(likelihood: Family, prior: Prior) -> str:
     kinds = likelihood.conjugates  # of a kind and its own sort, as Normal and NormalPrior, the sort is named
     accepted = [
         one.__name__ for one in kinds if not any(other is not one and issubclass(other, one) for other in kinds)

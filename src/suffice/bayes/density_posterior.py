@@ -17,7 +17,7 @@ from suffice.core.family import Family
 from suffice.display.posterior_summary import Belief
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Seed
 
 MOST = 3  # parameters that a density may speak of
 IMPROPER = (
@@ -159,7 +159,7 @@ class DensityPosterior(Belief):
         return self._integral.points(t), shares
 
     # ---- answers ----------------------------------------------------------------------------------------------------
-    def _answer(self, values: Any) -> Any:
+    def _answer(self, values: list[Any]) -> Any:
         return values[0] if self.space.size == 1 else dict(zip(self.names, values, strict=True))
 
     @property
@@ -260,7 +260,7 @@ class DensityPosterior(Belief):
             found.append((low, high))
         return self._answer(found)
 
-    def marginal_density(self, name: str, values: Any) -> Array:
+    def marginal_density(self, name: str, values: Array) -> Array:
         """The density of one parameter by itself, the others integrated out."""
         whole, axis = self._marginal(self.names.index(name)), self.space.axes[self.names.index(name)]
         u = np.array([axis.coordinate(float(value)) for value in np.ravel(values)])
@@ -270,7 +270,7 @@ class DensityPosterior(Belief):
         density = whole.rule.inner(t[:, None]) / float(whole.panels.masses.sum()) / stretch
         return np.asarray(density.reshape(np.shape(values)))
 
-    def cdf(self, t: Any = None, /, **named: Any) -> Any:
+    def cdf(self, t: float | None = None, /, **named: Any) -> Any:
         """P(θ ≤ t | data), of the only parameter, or by name of each by itself, the others integrated out."""
 
         def below(name: str, value: Array) -> Any:
@@ -285,7 +285,7 @@ class DensityPosterior(Belief):
 
         return by_parameter(below, self.names, t, named)
 
-    def prob(self, predicate: Any, random_state: Any = None) -> Probability:
+    def prob(self, predicate: object, random_state: Seed = None) -> Probability:
         """P(statement about θ | data), by quadrature; ``predicate`` takes the parameters by position, as arrays."""
         del random_state
         names = self.names
@@ -301,7 +301,7 @@ class DensityPosterior(Belief):
         error = max(self._integral.error, TOLERANCES[self.space.size][0])
         return Probability(float(np.exp(found.log_total - self._integral.log_total)), error)
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n: int = 1, random_state: Seed = None) -> Any:
         """Draw parameters: (n,), or a dictionary of (n,) arrays."""
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
             msg = f"sample needs a whole number of draws of at least 0; got {n!r}."
@@ -327,7 +327,7 @@ class DensityPosterior(Belief):
             out[inside] = self._log_joint(theta[inside]) - self._integral.log_total
         return out
 
-    def log_prob(self, parameter: Any) -> Any:
+    def log_prob(self, parameter: object) -> Any:
         """Log density of the belief at a parameter, or at a dictionary of them."""
         values = [parameter[name] for name in self.names] if isinstance(parameter, dict) else [parameter]
         if len(values) != self.space.size:
@@ -341,12 +341,12 @@ class DensityPosterior(Belief):
         """The density itself, the parameters by position: this belief as a prior."""
         return np.exp(self.log_prob(dict(zip(self.names, parameters, strict=True))))
 
-    def prior_density(self, values: Any) -> Array:
+    def prior_density(self, values: Array) -> Array:
         """The (normalised) prior of a belief about one parameter."""
         points = np.reshape(np.asarray(values, dtype=float), (-1, 1))
         return np.asarray(np.exp(self._log_prior(points) - self._log_prior_total).reshape(np.shape(values)))
 
-    def log_prior(self, learned: Any) -> float:
+    def log_prior(self, learned: Family) -> float:
         """Log density of the (normalised) prior at the parameters of a likelihood."""
         theta = np.array([float(getattr(learned, name)) for name in self.names])
         value = self._at_bound(theta) - float(self.log_likelihood(theta[None])[0])

@@ -15,10 +15,12 @@ from suffice.core.distribution import Distribution
 from suffice.core.family import Family
 from suffice.core.likelihood import score_of_rows, score_of_statistics
 from suffice.errors import ParameterError, SufficeError, UnsupportedError
-from suffice.types import Array
+from suffice.statistics.sums import Statistics
+from suffice.statistics.weights import Weights
+from suffice.types import Array, Prior
 
 
-def is_density(likelihood: Family, prior: Any) -> bool:
+def is_density(likelihood: Family, prior: Prior) -> bool:
     """Whether a prior is used as a density: a function, or for one parameter any distribution of a number."""
     if callable(prior):
         return True
@@ -43,7 +45,7 @@ def _about_a_number(belief: Any) -> bool:
     return not wide and not belief.discrete
 
 
-def density_posterior(likelihood: Family, stats: Any, prior: Any, *, mode_only: bool = False) -> Any:
+def density_posterior(likelihood: Family, stats: Statistics, prior: Prior, *, mode_only: bool = False) -> Any:
     """The posterior of a likelihood with exact statistics under any prior density.
 
     ``prior`` takes the free parameters by position (or all by their names), as arrays, and returns an array of
@@ -59,7 +61,7 @@ def density_posterior(likelihood: Family, stats: Any, prior: Any, *, mode_only: 
 
 
 def data_posterior(
-    prototype: Any, rows: Any, weights: Any, prior: Any, learn: Callable[[], Any], *, mode_only: bool = False
+    prototype: Family, rows: Array, weights: Weights, prior: Prior, learn: Callable[[], Any], *, mode_only: bool = False
 ) -> Any:
     """The posterior of a likelihood without finite statistics, by passes over the rows.
 
@@ -93,7 +95,7 @@ def _starts(space: Space, learn: Callable[[], Any]) -> list[Array]:
     return [space.coordinates(theta)]
 
 
-def _space(model: Any, prior: Any) -> Space:
+def _space(model: Family, prior: Prior) -> Space:
     """The free parameters as axes, or the reason why a density cannot speak of them."""
     names = model.free
     if not set(names) <= set(model.specs()):

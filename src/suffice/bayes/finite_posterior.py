@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,8 @@ from suffice.display.summary import Summary
 from suffice.errors import ParameterError, SufficeError, UnsupportedError
 from suffice.numerics.lazy import special
 from suffice.numerics.low_rank import replace
-from suffice.types import Alert, Array
+from suffice.statistics.weights import Weights
+from suffice.types import Alert, Array, Prior, Seed
 
 SHOWN = 8  # candidates that are shown with their probabilities
 
@@ -58,7 +60,7 @@ class FinitePosterior(Belief):
             raise UnsupportedError(msg)
         return np.stack([np.asarray(getattr(one, name), dtype=float) for one in self.candidates])
 
-    def _answer(self, of: Any) -> Any:
+    def _answer(self, of: Callable[..., Any]) -> Any:
         found = {name: of(self.values(name)) for name in self.names}
         found = {name: float(value) if np.ndim(value) == 0 else value for name, value in found.items()}
         return next(iter(found.values())) if len(found) == 1 else found
@@ -108,14 +110,14 @@ class FinitePosterior(Belief):
             found[name] = (float(low), float(high)) if np.ndim(low) == 0 else (low, high)
         return next(iter(found.values())) if len(found) == 1 else found
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n: int = 1, random_state: Seed = None) -> Any:
         """Draw parameters."""
         check_count(n)
         which = np.random.default_rng(random_state).choice(len(self.weights), n, p=self.weights)
         found = {name: self.values(name)[which] for name in self.names}
         return next(iter(found.values())) if len(found) == 1 else found
 
-    def log_prob(self, parameter: Any) -> Any:
+    def log_prob(self, parameter: float) -> Any:
         """Log probability of the candidates that have this parameter, or these by name; −inf where none has."""
         given = parameter if isinstance(parameter, dict) else {self.names[0]: parameter}
         if set(given) != set(self.names):
@@ -128,7 +130,7 @@ class FinitePosterior(Belief):
         with np.errstate(divide="ignore"):
             return float(np.log(self.weights[same].sum()))
 
-    def cdf(self, t: Any = None, /, **named: Any) -> Any:
+    def cdf(self, t: object = None, /, **named: Any) -> Any:
         """P(θ ≤ t | data) of each number by itself: the sum over the candidates that are no greater."""
 
         def below(name: str, value: Array) -> Any:
@@ -141,7 +143,7 @@ class FinitePosterior(Belief):
 
         return by_parameter(below, self.names, t, named)
 
-    def prob(self, predicate: Any, random_state: Any = None) -> Probability:
+    def prob(self, predicate: Callable[..., Any], random_state: Seed = None) -> Probability:
         """P(statement about θ | data): the sum over the candidates of which it holds.
 
         ``predicate`` takes the parameters by position, as arrays with the candidates first, and returns booleans.
@@ -179,7 +181,7 @@ class FinitePosterior(Belief):
         return f"Posterior({len(self.weights)} candidates, {about}, log_evidence {self.log_evidence:.6g})"
 
 
-def is_finite(prior: Any) -> bool:
+def is_finite(prior: Prior) -> bool:
     """Whether a prior is one over finitely many distributions: numbers as labels, or distributions with weights."""
     if isinstance(prior, FinitePosterior):
         return True
@@ -188,7 +190,7 @@ def is_finite(prior: Any) -> bool:
     return isinstance(prior, Distribution) and hasattr(prior, "levels") and hasattr(prior, "probs")
 
 
-def finite_posterior(likelihood: Family, rows: Any, weights: Any, prior: Any) -> FinitePosterior:
+def finite_posterior(likelihood: Family, rows: Array, weights: Weights, prior: Prior) -> FinitePosterior:
     """Bayes' rule over the candidates of a prior: each has its prior probability times its likelihood."""
     candidates, before = _candidates(likelihood, prior)
     scores = []

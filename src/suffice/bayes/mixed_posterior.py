@@ -22,7 +22,7 @@ from suffice.display.posterior_summary import Belief
 from suffice.display.summary import Summary
 from suffice.errors import UnsupportedError
 from suffice.numerics.lazy import special
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Prior, Seed
 
 HALVINGS = 200  # of the interval between the components' quantiles
 GRID = 2001  # points between the components' modes at which the highest is looked for
@@ -93,7 +93,7 @@ class MixedPosterior(Belief):
         parts = [np.asarray(cumulative(one.belief, name, t)) for one in self.components]
         return sum(w * part for w, part in zip(self.weights, parts, strict=True))
 
-    def cdf(self, t: Any = None, /, **named: Any) -> Any:
+    def cdf(self, t: Array | float | None = None, /, **named: Any) -> Any:
         """P(θ ≤ t | data) of each parameter by itself; arguments are those of :meth:`suffice.Posterior.cdf`."""
         return by_parameter(lambda name, value: plain(self._cumulative(name, value)), self.names, t, named)
 
@@ -123,13 +123,13 @@ class MixedPosterior(Belief):
             found.append(plain(0.5 * (low + high)))
         return found[0], found[1]
 
-    def prob(self, predicate: Any, random_state: Any = None) -> Probability:
+    def prob(self, predicate: Callable[..., Any], random_state: Seed = None) -> Probability:
         """P(statement about θ | data); arguments are those of :meth:`suffice.Posterior.prob`."""
         parts = [one.prob(predicate, random_state) for one in self.components]
         total = sum(w * float(part) for w, part in zip(self.weights, parts, strict=True))
         return Probability(total, sum(w * part.error for w, part in zip(self.weights, parts, strict=True)))
 
-    def log_prob(self, parameter: Any) -> Any:
+    def log_prob(self, parameter: Array | float) -> Any:
         """Log density of the belief at a parameter."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.weights)
@@ -141,14 +141,14 @@ class MixedPosterior(Belief):
         parts = [w * one.marginal_density(name, values) for w, one in zip(self.weights, self.components, strict=True)]
         return sum(parts)
 
-    def prior_density(self, values: Any) -> Array:
+    def prior_density(self, values: Array) -> Array:
         """The density of the prior."""
         parts = [
             w * np.exp(one.prior.log_prob(values)) for w, one in zip(self.prior_weights, self.components, strict=True)
         ]
         return np.asarray(sum(parts))
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n: int = 1, random_state: Seed = None) -> Any:
         """Draw parameters: of each draw the component, then the parameter."""
         check_count(n)
         rng = np.random.default_rng(random_state)
@@ -206,7 +206,7 @@ class MixedPosterior(Belief):
         return f"Posterior({parts} about {' and '.join(self.names)}, log_evidence {self.log_evidence:.6g})"
 
 
-def is_mixed(likelihood: Family, prior: Any) -> bool:
+def is_mixed(likelihood: Family, prior: Prior) -> bool:
     """Whether a prior is a mixture of the family's conjugate priors, or the posterior under one."""
     if isinstance(prior, MixedPosterior):
         return True

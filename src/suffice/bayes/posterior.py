@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.bayes.probability import Probability, by_parameter, conjugate_probability, cumulative
 from suffice.display.posterior_summary import Belief
-from suffice.types import Alert
+from suffice.types import Alert, Array, Seed
 
 if TYPE_CHECKING:
     from suffice.core.family import Family
@@ -62,7 +62,7 @@ class Posterior(Belief):
         """The central credible interval (low, high)."""
         return plain(self.belief.interval(level))
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n: int = 1, random_state: Seed = None) -> Any:
         """Draw parameters."""
         return self.belief.sample(n, random_state)
 
@@ -71,7 +71,7 @@ class Posterior(Belief):
         """The parameters that the belief speaks of."""
         return tuple(getattr(self.belief, "speaks_of", ())) or (self.likelihood.belief_about,)
 
-    def cdf(self, t: Any = None, /, **named: Any) -> Any:
+    def cdf(self, t: object = None, /, **named: Any) -> Any:
         r"""P(θ ≤ t | data) of each parameter by itself, :math:`\int_{-\infty}^t p(\theta \mid x)\,d\theta`.
 
         Parameters
@@ -92,7 +92,7 @@ class Posterior(Belief):
         """
         return by_parameter(lambda name, value: plain(cumulative(self.belief, name, value)), self.names, t, named)
 
-    def marginal_density(self, name: str, values: Any) -> Any:
+    def marginal_density(self, name: str, values: Array) -> Any:
         """The density of one parameter by itself, the others integrated out; of a vector, of each of its entries.
 
         Parameters
@@ -109,7 +109,7 @@ class Posterior(Belief):
         own = getattr(self.belief, "marginal_density", None)
         return np.exp(self.belief.log_prob(values)) if own is None else own(name, np.asarray(values, dtype=float))
 
-    def prob(self, predicate: Any, random_state: Any = None) -> Probability:
+    def prob(self, predicate: object, random_state: Seed = None) -> Probability:
         r"""P(statement about θ | data), :math:`\int 1[\text{predicate}(\theta)]\,p(\theta \mid x)\,d\theta`.
 
         Parameters
@@ -131,7 +131,7 @@ class Posterior(Belief):
         """
         return conjugate_probability(self, predicate, random_state)
 
-    def log_prob(self, parameter: Any) -> Any:
+    def log_prob(self, parameter: object) -> Any:
         """Log density of the belief at a parameter."""
         return self.belief.log_prob(parameter)
 
@@ -159,7 +159,7 @@ class Posterior(Belief):
         """D(posterior‖prior) of each component, (k,): what was learned, in nats."""
         return self.belief.stacked.divergence_cells(self.prior.stacked).sum(axis=-1)
 
-    def take_components(self, order: Any) -> Posterior:
+    def take_components(self, order: Array) -> Posterior:
         """The beliefs about some components of a stack, in this order."""
         likelihood, belief = self.likelihood.take_components(order), self.belief.take_components(order)
         return replace(self, likelihood=likelihood, belief=belief, log_evidence=self.log_evidence[order])
@@ -202,7 +202,7 @@ def _short(value: Any) -> str:
     return f"{value:.6g}" if np.ndim(value) == 0 else np.array2string(value, precision=6, separator=", ", threshold=6)
 
 
-def at(likelihood: Family, point: Any) -> Any:
+def at(likelihood: Family, point: object) -> Any:
     """The likelihood with the parameters that a belief speaks of set to ``point``."""
     values = point if isinstance(point, dict) else {likelihood.belief_about: point}
     return replace(likelihood, **values)

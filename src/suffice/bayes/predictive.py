@@ -31,7 +31,7 @@ class Averaged(Family, register=False):
         """What is averaged."""
         return f"averaged {self.nodes.name}"
 
-    def log_density(self, x: Any) -> Array:
+    def log_density(self, x: Array) -> Array:
         """Log Σ share · p(x), (n, 1)."""
         step = max(CELLS // len(self.shares), 1)
         with np.errstate(divide="ignore"):

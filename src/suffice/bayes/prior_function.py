@@ -12,6 +12,7 @@ import numpy as np
 
 from suffice.bayes.coordinates import LogDensity, Space
 from suffice.bayes.integral import ImproperError
+from suffice.core.family import Family
 from suffice.core.likelihood import Score
 from suffice.errors import ParameterError, SufficeError
 from suffice.types import Array
@@ -120,7 +121,7 @@ def called(prior: Callable[..., Any], columns: list[Array], names: tuple[str, ..
     raise ParameterError(msg)
 
 
-def of_candidates(model: Any, score: Score) -> LogDensity:
+def of_candidates(model: Family, score: Score) -> LogDensity:
     """The log-likelihood as a function of the free parameters."""
 
     def log_likelihood(theta: Array) -> Array:
@@ -134,6 +135,6 @@ def of_candidates(model: Any, score: Score) -> LogDensity:
     return log_likelihood
 
 
-def at_points(model: Any, theta: Array) -> Any:
+def at_points(model: Family, theta: Array) -> Any:
     """The likelihood as a stack, one component for each row of parameters."""
     return replace(model.stack(len(theta)), **{name: theta[:, i, None] for i, name in enumerate(model.free)})

@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.bayes.prior_function import in_order
+from suffice.core.family import Family
 from suffice.errors import ParameterError, SufficeError, UnsupportedError
 from suffice.numerics.adaptive_quadrature import Nested
-from suffice.types import Array
+from suffice.types import Array, Seed
 
 # Where the quantiles of a belief are looked at first, of one and of two parameters.
 LEVELS = np.concatenate([[0, 1e-9, 1e-6, 1e-4, 1e-3], np.linspace(0.005, 0.995, 100), [0.999, 0.9999, 1 - 1e-6, 1]])
@@ -46,7 +47,7 @@ class Probability(float):
         return Probability, (float(self), self.error)
 
 
-def by_parameter(answer: Callable[[str, Any], Any], names: tuple[str, ...], t: Any, named: dict[str, Any]) -> Any:
+def by_parameter(answer: Callable[[str, Any], Any], names: tuple[str, ...], t: object, named: dict[str, Any]) -> Any:
     """The answer about a value of one parameter, or about values by name."""
     given = {**t, **named} if isinstance(t, dict) else named
     if not given:
@@ -66,7 +67,7 @@ def by_parameter(answer: Callable[[str, Any], Any], names: tuple[str, ...], t: A
     return next(iter(found.values())) if len(found) == 1 else found
 
 
-def _number(name: str, value: Any) -> Array:
+def _number(name: str, value: object) -> Array:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -77,7 +78,7 @@ def _number(name: str, value: Any) -> Array:
     return array
 
 
-def holds(predicate: Any, names: tuple[str, ...], columns: list[Array]) -> Array:
+def holds(predicate: object, names: tuple[str, ...], columns: list[Array]) -> Array:
     """Where a statement about the parameters holds, (n,), or an error that shows how to write it."""
     signature = f"({', '.join(names)})"
     remedy = "It gets arrays of the parameters and returns an array of True and False: write & for and, | for or."
@@ -98,7 +99,7 @@ def holds(predicate: Any, names: tuple[str, ...], columns: list[Array]) -> Array
     return np.broadcast_to(found, (count,))
 
 
-def conjugate_probability(post: Any, predicate: Any, random_state: Any) -> Probability:
+def conjugate_probability(post: Any, predicate: object, random_state: Seed) -> Probability:
     """P(statement) under a conjugate belief: by quadrature over its quantiles, or by sampling where it is a vector."""
     belief, names = post.belief, post.names
     transform = getattr(belief, "from_uniform", None)
@@ -122,7 +123,7 @@ def conjugate_probability(post: Any, predicate: Any, random_state: Any) -> Proba
     return Probability(float(panels.masses.sum()), TOLERANCES[len(names)][0])
 
 
-def sampled_probability(post: Any, predicate: Any, names: tuple[str, ...], random_state: Any) -> Probability:
+def sampled_probability(post: Any, predicate: object, names: tuple[str, ...], random_state: Any) -> Probability:
     """P(statement) by drawing parameters, with its standard error."""
     drawn = post.sample(DRAWS, 0 if random_state is None else random_state)
     columns = [drawn[name] for name in names] if isinstance(drawn, dict) else [drawn]
@@ -130,7 +131,7 @@ def sampled_probability(post: Any, predicate: Any, names: tuple[str, ...], rando
     return Probability(share, np.sqrt(max(share * (1 - share), 1 / DRAWS) / DRAWS))
 
 
-def cumulative(belief: Any, name: str, t: Array) -> Any:
+def cumulative(belief: Family, name: str, t: Array) -> Any:
     """P(θ ≤ t) of a belief's parameter, element by element."""
     own = getattr(belief, "marginal_cdf", None)
     if own is not None:

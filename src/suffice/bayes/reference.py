@@ -29,10 +29,11 @@ import numpy as np
 from suffice.bayes.posterior import Posterior
 from suffice.core.family import Family
 from suffice.errors import ParameterError, UnsupportedError
+from suffice.statistics.sums import Statistics
 from suffice.types import Alert
 
 
-def reference_posterior(likelihood: Family, stats: Any) -> Posterior:
+def reference_posterior(likelihood: Family, stats: Statistics) -> Posterior:
     """The posterior under the reference prior of a family, or the reason why it is improper."""
     if likelihood.blocks or not likelihood.conjugates or not likelihood.free:
         msg = (

@@ -11,6 +11,9 @@ from suffice.cli.rows import JSON, LEVEL, MODEL
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from suffice.cli.model import Model
+    from suffice.core.family import Family
+
 SHOWN = 20  # levels on a page
 CURVE = 48  # places of the drawn density
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -48,7 +51,7 @@ def ask(model: str, column: str, given: tuple[str, ...], level: float, as_json: 
         _page(asked, answer)
 
 
-def _who(found: Any, known: dict[Any, Any]) -> dict[str, Any]:
+def _who(found: Model, known: dict[Any, Any]) -> dict[str, Any]:
     """The probability of each component."""
     from suffice.cli.model import row_of
     from suffice.queries.condition_warnings import warn_of_unusual
@@ -60,7 +63,7 @@ def _who(found: Any, known: dict[Any, Any]) -> dict[str, Any]:
     return {"probabilities": {str(component): float(p) for component, p in enumerate(probabilities)}}
 
 
-def _answer(found: Any, one: Any, name: Hashable, level: float) -> dict[str, Any]:
+def _answer(found: Model, one: Family, name: Hashable, level: float) -> dict[str, Any]:
     """What the distribution of one column says."""
     import numpy as np
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +32,12 @@ def opened(files: Sequence[str], *, learned: bool = False) -> Any:
     return found
 
 
-def frames(data: Data, columns: Any = None) -> Iterator[Any]:
+def frames(data: Data, columns: list[Hashable] | None = None) -> Iterator[Any]:
     """The rows, one table of Arrow after the other, with the types of the files; NaN is a missing cell."""
     return map(without_nan, data.tables(columns))
 
 
-def without_nan(rows: Any) -> Any:
+def without_nan(rows: Data) -> Any:
     """A table of Arrow in which NaN is null."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from suffice.cli.learn import Learned
     from suffice.types import Data
 
 LISTED = 5  # columns that a note names
@@ -17,7 +18,7 @@ CRITERIA = {"bic": "bic", "aic": "aic", "icl": "icl", "heldout": "held_out"}
 class Criterion(click.Choice):  # type: ignore[type-arg]
     """What chooses, also in the spelling of Python: held_out."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Find the choice that a word means."""
         return super().convert(value.replace("_", "").replace("-", ""), param, ctx)
 
@@ -80,7 +81,7 @@ def fit(ctx: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
         ctx.exit(INTERRUPTED)
 
 
-def _notes_on_columns(learned: Any, rows: int) -> None:
+def _notes_on_columns(learned: Learned, rows: int) -> None:
     """Say which columns are left out, are copies, are pooled, or have so many levels that what they say is chance."""
     from suffice.cli.model import Model
     from suffice.cli.terminal import note
@@ -185,7 +186,7 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
     return asked, target
 
 
-def _save(learned: Any, options: dict[str, Any], data: Data) -> None:
+def _save(learned: Learned, options: dict[str, Any], data: Data) -> None:
     """Write the model and the report, and say so."""
     from suffice.cli.model import saved
     from suffice.cli.show import reported
@@ -200,7 +201,7 @@ def _save(learned: Any, options: dict[str, Any], data: Data) -> None:
         reported(learned.model, data, options["report"], options["seed"], **learned.around)
 
 
-def _show(learned: Any, options: dict[str, Any]) -> None:
+def _show(learned: Learned, options: dict[str, Any]) -> None:
     from suffice.cli.model import Model
     from suffice.cli.show import described, page
     from suffice.cli.terminal import document, paged, say, width

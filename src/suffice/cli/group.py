@@ -20,7 +20,6 @@ Exit codes: 0 done; 1 refused, with the reason; 2 the command line is wrong;
 130 interrupted (Ctrl-C), the best so far is kept where there is one.
 NO_COLOR and SUFFICE_DEBUG (tracebacks) are respected."""
 REFUSED, INTERRUPTED = 1, 130
-SETTINGS = "SUFFICE_KERNELS "  # what is wrong with the environment is the user's to mend
 _heard: list[int] = []  # Ctrl-C, as long as nobody has answered
 
 
@@ -30,7 +29,7 @@ def listen() -> None:
         signal.signal(signal.SIGINT, _hear)
 
 
-def _hear(number: int, _frame: Any) -> None:
+def _hear(number: int, _frame: object) -> None:
     _heard.append(number)
     raise KeyboardInterrupt
 
@@ -118,7 +117,7 @@ def explained(error: BaseException) -> str:
     from suffice.tables.frame import FrameError
 
     text = str(error)
-    if isinstance(error, (SufficeError, FrameError)) or text.startswith(SETTINGS):
+    if isinstance(error, (SufficeError, FrameError)):
         return text
     if isinstance(error, OSError):
         reason = error.strerror or text
@@ -140,7 +139,7 @@ def _meant(word: str, known: Any) -> str:
 def _warnings_as_notes() -> Iterator[None]:
     """Show what the library warns of as notes; what other libraries warn of is for developers."""
 
-    def shown(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+    def shown(message: object, category: type[Warning], *place: Any, **more: Any) -> None:
         del place, more
         if category.__name__ in {"SufficeWarning", "ConvergenceWarning"} or _debugging():
             from suffice.cli.terminal import note

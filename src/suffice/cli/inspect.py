@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from suffice.schema.rules import Finding
+
 
 LEVELS = 6  # that a line names
 
@@ -36,7 +40,7 @@ def inspect(
     _page(files, len(data), schema)
 
 
-def _entry(one: Any) -> dict[str, Any]:
+def _entry(one: Finding) -> dict[str, Any]:
     family = None if one.family is None else one.family.name
     levels = None if one.levels is None else list(one.levels)
     return {
@@ -49,7 +53,7 @@ def _entry(one: Any) -> dict[str, Any]:
     }
 
 
-def _page(files: Any, rows: int, schema: Any) -> None:
+def _page(files: tuple[Any, ...], rows: int, schema: Any) -> None:
     from rich.text import Text
 
     from suffice.cli.terminal import say, table
@@ -69,7 +73,7 @@ def _page(files: Any, rows: int, schema: Any) -> None:
     table(("column", "family", "missing", "what its values are"), lines, right=(2,))
 
 
-def _what(one: Any) -> str:
+def _what(one: Finding) -> str:
     from suffice.display.names import display_name
 
     why = display_name(one.why, 200)

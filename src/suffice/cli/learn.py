@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suffice.cli.data import column, without_nan
 from suffice.cli.progress import progress
+
+if TYPE_CHECKING:
+    from suffice.types import Array
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ def mixture(asked: Request) -> Learned:
     return Learned(selection.best, schema, selection, interrupted=any(alert.interrupted for alert in selection.alerts))
 
 
-def classifier(asked: Request, target: Any) -> Learned:
+def classifier(asked: Request, target: str) -> Learned:
     """A classifier of a column, from the others; rows whose class is missing take part where all fit into memory."""
     import suffice as sf
     from suffice.tables.frame import holes
@@ -110,7 +114,7 @@ def classifier(asked: Request, target: Any) -> Learned:
     return Learned(model, model.prototype_, target=classes)
 
 
-def _refuse_numbers(classes: Any, target: Any) -> None:
+def _refuse_numbers(classes: Array, target: Hashable) -> None:
     """Refuse a target of so many different numbers that it is an amount and no class."""
     import numpy as np
 

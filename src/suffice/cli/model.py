@@ -14,6 +14,9 @@ from suffice.engines.once import cached_property
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from suffice.em.result import Fit
+    from suffice.estimators.naive_bayes import NaiveBayes
+
 CLASS, MEMBER = "class", "component"
 TRUE, FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
 
@@ -125,7 +128,7 @@ def loaded(path: str) -> Model:
     return Model(path, sf.load(path))
 
 
-def saved(value: Any, path: str) -> None:
+def saved(value: Fit | NaiveBayes, path: str) -> None:
     """Write a model; how long its passes took is left out, so that the same rows give the same bytes."""
     import numpy as np
 
@@ -168,7 +171,7 @@ def _number(name: Hashable, text: str) -> Any:
     raise click.UsageError(msg)
 
 
-def _same_number(level: Any, text: str) -> bool:
+def _same_number(level: str, text: str) -> bool:
     try:
         return float(text) == float(level)
     except (TypeError, ValueError):

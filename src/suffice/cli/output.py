@@ -7,14 +7,18 @@ import io
 import json
 import os
 import sys
+from datetime import timedelta
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
 from suffice.cli.terminal import banks, is_terminal, note, plain, say
 from suffice.display.names import display_name
 from suffice.display.values import many
+
+if TYPE_CHECKING:
+    from suffice.types import Data
 
 KINDS = {".csv": "csv", ".parquet": "parquet", ".json": "json"}
 SHOWN = 10  # rows on a terminal
@@ -52,7 +56,7 @@ class Rows:
         self._schema = rows.schema
         self.count += len(rows)
 
-    def _csv(self, rows: Any) -> None:
+    def _csv(self, rows: Data) -> None:
         import pyarrow.csv as pc
 
         if self._schema is None:
@@ -65,14 +69,14 @@ class Rows:
         pc.write_csv(rows, lines, pc.WriteOptions(include_header=False, quoting_style=style))
         self._stream.write(lines.getvalue())
 
-    def _parquet(self, rows: Any) -> None:
+    def _parquet(self, rows: Data) -> None:
         import pyarrow.parquet as pq
 
         if self._parquet_file is None:
             self._parquet_file = pq.ParquetWriter(self.draft, rows.schema)
         self._parquet_file.write_table(rows)
 
-    def _json(self, rows: Any) -> None:
+    def _json(self, rows: Data) -> None:
         for number, row in enumerate(rows.to_pylist(), self.count):
             text = json.dumps(plain(row), ensure_ascii=False, allow_nan=False)
             self._stream.write((",\n" if number else "[\n").encode() + text.encode())
@@ -133,7 +137,7 @@ def arrow(columns: dict[Any, Any]) -> Any:
     return pa.table(arrays, names=[str(name) for name in columns])
 
 
-def in_words(rows: Any) -> Any:
+def in_words(rows: Data) -> Any:
     """A table of Arrow with text where CSV has no other way: durations as "2 days 03:00:00", nested cells as JSON.
 
     >>> import datetime as dt, pyarrow as pa
@@ -151,7 +155,7 @@ def in_words(rows: Any) -> Any:
     return rows
 
 
-def _duration(span: Any) -> str:
+def _duration(span: timedelta) -> str:
     """A duration as pandas writes and reads it."""
     whole = int(span.total_seconds() // 1)
     days, seconds = divmod(whole, 86_400)
@@ -160,11 +164,11 @@ def _duration(span: Any) -> str:
     return f"{days} days {seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{tail}"
 
 
-def _nested(cell: Any) -> str:
+def _nested(cell: dict[Any, Any]) -> str:
     return json.dumps(plain(cell), ensure_ascii=False, allow_nan=False)
 
 
-def _special(rows: Any) -> bool:
+def _special(rows: Data) -> bool:
     """Whether a cell holds what CSV must quote, or is empty but not missing."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -7,10 +7,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suffice.cli.group import heed
 from suffice.cli.terminal import console, note
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from suffice.em.trace import Pass
 
 OFTEN = 10.0  # seconds after which a pipe is told again
 STEPS = (1, 2, 5)  # passes that a pipe is told of, times powers of ten
@@ -19,14 +24,14 @@ STEPS = (1, 2, 5)  # passes that a pipe is told of, times powers of ten
 class Progress:
     """What a fit or a selection says of itself, as `callback`s of `sf.fit` and `sf.select`."""
 
-    def __init__(self, rows: int, starts: int = 1, candidates: int = 0, live: Any = None) -> None:
+    def __init__(self, rows: int, starts: int = 1, candidates: int = 0, live: Status | None = None) -> None:
         """Know the size of the work, and the live line where there is one."""
         self.rows, self.starts, self.candidates, self.live = rows, starts, candidates, live
         self.start, self.found, self.before = 0, 0, float("nan")
         self.resumed = False  # a checkpoint does not tell how many starts there were
         self.begun = self.last = time.monotonic()
 
-    def passed(self, seen: Any) -> None:
+    def passed(self, seen: Pass) -> None:
         """One pass of a fit."""
         if self.before != self.before and self.start == 0:
             heed()

@@ -10,6 +10,9 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from suffice.cli.model import Model
+    from suffice.types import Data
+
 MODEL = click.argument("model", type=click.Path(), metavar="MODEL")
 FILES = click.argument("files", nargs=-1, required=True)
 OUT = click.option("--out", type=click.Path(), metavar="FILE", help="Write a .csv, .parquet or .json file.")
@@ -94,7 +97,7 @@ def predict(
             count += length
 
 
-def _components(found: Any, frame: Any, *, proba: bool) -> dict[Any, Any]:
+def _components(found: Model, frame: object, *, proba: bool) -> dict[Any, Any]:
     """The most probable component or class of each row."""
     import numpy as np
 
@@ -108,7 +111,7 @@ def _components(found: Any, frame: Any, *, proba: bool) -> dict[Any, Any]:
     return columns | ({f"p({label})": probabilities[:, j] for j, label in enumerate(labels)} if proba else {})
 
 
-def _column(found: Any, frame: Any, *, name: Hashable, level: float, proba: bool) -> dict[Any, Any]:
+def _column(found: Model, frame: object, *, name: Hashable, level: float, proba: bool) -> dict[Any, Any]:
     """One column of each row, given the others: with an interval, or the probability of the label."""
     import numpy as np
 
@@ -122,7 +125,7 @@ def _column(found: Any, frame: Any, *, name: Hashable, level: float, proba: bool
     return columns | ({f"p({one})": p for one, p in answer.probabilities.items()} if proba else {})
 
 
-def _called(found: Any) -> str:
+def _called(found: Model) -> str:
     """What the answer is called: as the target, unless another column of the answer has that name."""
     return str(found.target) if found.labels and found.target not in {"row", "probability"} else str(found.who)
 
@@ -189,7 +192,7 @@ def _with_room(frame: Any, layout: tuple[tuple[Any, ...], ...]) -> Any:
     return frame
 
 
-def _impute(found: Any, frame: Any, seed: Any) -> Any:
+def _impute(found: Model, frame: Any, seed: Any) -> Any:
     """The frame with its holes filled, in its own columns."""
     import numpy as np
 
@@ -201,11 +204,11 @@ def _impute(found: Any, frame: Any, seed: Any) -> Any:
     )
 
 
-def _holes(rows: Any) -> int:
+def _holes(rows: Data) -> int:
     return sum(column.null_count for column in rows.columns)
 
 
-def _in_order(found: Any, rows: Any, fixed: dict[Any, Any], count: int) -> dict[Any, Any]:
+def _in_order(found: Model, rows: object, fixed: dict[Any, Any], count: int) -> dict[Any, Any]:
     """Drawn columns and those that were given, in the order, kinds and units of the table that was fitted."""
     import numpy as np
 

@@ -9,6 +9,7 @@ import click
 from suffice.cli.rows import FILES, JSON, MODEL
 
 if TYPE_CHECKING:
+    from suffice.cli.model import Model
     from suffice.types import Data
 
 
@@ -27,7 +28,7 @@ def show(model: str, as_json: bool) -> None:
         page(found)
 
 
-def page(model: Any) -> None:
+def page(model: Model) -> None:
     """Print the summary of a model."""
     from suffice.cli.terminal import paged, width
     from suffice.display.text import page as lines
@@ -35,7 +36,7 @@ def page(model: Any) -> None:
     paged(lines(model.summarize(), width()))
 
 
-def described(model: Any) -> dict[str, Any]:
+def described(model: Model) -> dict[str, Any]:
     """The summary of a model as plain data."""
     from dataclasses import asdict
 

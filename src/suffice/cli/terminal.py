@@ -12,12 +12,15 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.display.names import display_name, places
 from suffice.display.table import column_banks, rich_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 WIDE = 10_000  # columns of a pipe: whoever reads it does not want lines to be broken
 BAR = 24  # cells of a whole bar
@@ -115,7 +118,7 @@ def heading(text: str) -> None:
     say("─" * len(text), "dim")
 
 
-def _put(page: Any, text: str, style: str) -> None:
+def _put(page: Console, text: str, style: str) -> None:
     from rich.text import Text
 
     page.print(Text(text, style=style), soft_wrap=True)
@@ -149,7 +152,7 @@ def banks(head: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence
         table([titles[i] for i in kept], [[line[i] for i in kept] for line in lines], right=own)
 
 
-def _text(cell: Any) -> Any:
+def _text(cell: object) -> Any:
     """A cell of a table, harmless and never read as markup."""
     from rich.text import Text
 
@@ -162,7 +165,7 @@ def bar(share: float, cells: int = BAR) -> str:
     return "█" * (eighths // 8) + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[eighths % 8]
 
 
-def document(found: Any) -> None:
+def document(found: dict[Any, Any]) -> None:
     """Print one JSON document on standard output."""
     click.echo(_escaped(json.dumps(plain(found), ensure_ascii=False, allow_nan=False)))
 

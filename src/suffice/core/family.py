@@ -11,6 +11,7 @@ from suffice.core.formulas import Formulas
 from suffice.core.model import Model, Uncertain
 from suffice.core.queryable import Queryable
 from suffice.core.variance_floor import Floored
+from suffice.types import Label
 
 WITHIN = 1.959963984540054  # standard errors to both sides of 95 %
 
@@ -24,6 +25,11 @@ class Shown(Formulas):
     def label(self, name: str, place: tuple[int, ...]) -> str:
         """How a table names one entry of a parameter; "" leaves it out."""
         return name + (f"[{', '.join(map(str, place))}]" if place else "")
+
+    def level_at(self, name: str, place: tuple[int, ...]) -> Label | None:
+        """The level whose probability one entry of a parameter is; None where it is none."""
+        del name, place
+        return None
 
     def column_label(self, column: int) -> str:
         """How an alert names a column."""

@@ -60,12 +60,12 @@ class Estimates(Sequence[dict[str, Any]]):
 
 
 def _row(one: Parameter) -> dict[str, Any]:
-    of_level = one.label.startswith("probs[")
+    of_level = one.level is not None
     return {
         "component": one.component,
         "column": one.column,
         "parameter": "probs" if of_level else one.label,
-        "level": one.label[6:-1] if of_level else None,
+        "level": str(one.level) if of_level else None,
         "estimate": one.value,
         "std_error": one.error,
         "low": one.low,

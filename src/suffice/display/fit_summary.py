@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from suffice.display.summary import Fact, Head, Parameter, Row, Summary
 from suffice.display.values import ColumnSummary, count, measured, number, score
 from suffice.errors import SufficeError
 from suffice.numerics.low_rank import LowRank, diagonals, stored
+from suffice.types import Array, Prior
 
 MANY = 2000  # numbers whose standard errors a summary still computes by itself
 WORK = 2e7  # multiplications that it still does for what needs the rows
@@ -76,7 +77,7 @@ def _prior(fit: Any) -> str:
     return f"prior: {_brief(prior)}"
 
 
-def _brief(prior: Any) -> str:
+def _brief(prior: Prior) -> str:
     if isinstance(prior, dict):
         kinds = dict.fromkeys(type(one).__name__ for one in prior.values() if one is not None)
         return "of " + ", ".join(kinds)
@@ -122,7 +123,7 @@ def errors_of(fit: Any) -> Any:
         return None
 
 
-def of_family(dist: Any, names: Any, fit: Any) -> Summary:
+def of_family(dist: Any, names: Sequence[Any] | None, fit: object) -> Summary:
     """The summary of a family: its numbers, and a row for each column."""
     errors = errors_of(fit)
     columns = column_names(dist, names)
@@ -132,7 +133,7 @@ def of_family(dist: Any, names: Any, fit: Any) -> Summary:
                     correlations=(strongest(dist, columns),), judged=False)  # fmt: skip
 
 
-def column_names(dist: Any, names: Any) -> tuple[Any, ...]:
+def column_names(dist: Any, names: Sequence[Any] | None) -> tuple[Any, ...]:
     """How the columns of a family are called: by the names of the data, else by their places."""
     d = 1 if dist.support.core and not dist.row_vector else int(dist.columns or 1)
     if names is not None and len(names) == d:
@@ -140,7 +141,9 @@ def column_names(dist: Any, names: Any) -> tuple[Any, ...]:
     return tuple(range(d)) if d > 1 else ("value",)
 
 
-def parameters(dist: Any, columns: tuple[Any, ...], errors: Mapping[str, Any], reach: float) -> tuple[Parameter, ...]:
+def parameters(
+    dist: Any, columns: tuple[Any, ...], errors: Mapping[str, Any] | None, reach: float
+) -> tuple[Parameter, ...]:
     """Every number of a family under the name of its column, with its standard error where that is known.
 
     Intervals reach so many standard errors to both sides.
@@ -158,7 +161,8 @@ def parameters(dist: Any, columns: tuple[Any, ...], errors: Mapping[str, Any], r
             if not label:
                 continue
             ends = (float(low[place]), float(high[place])) if np.isfinite(error[place]) else (np.nan, np.nan)
-            found.append(Parameter(column, label, float(values[place]), float(error[place]), *ends, name in dist.fixed))
+            figures = (float(values[place]), float(error[place]), *ends)
+            found.append(Parameter(column, label, *figures, name in dist.fixed, level=dist.level_at(name, place)))
     return tuple(found)
 
 
@@ -175,7 +179,9 @@ def under_column(dist: Any, columns: tuple[Any, ...], name: str, place: tuple[in
     return column, label
 
 
-def by_column(dist: Any, columns: tuple[Any, ...], numbers: tuple[Parameter, ...], errors: Any) -> tuple[Row, ...]:
+def by_column(
+    dist: Any, columns: tuple[Any, ...], numbers: tuple[Parameter, ...], errors: dict[Any, Any] | None
+) -> tuple[Row, ...]:
     """A row for each column, with its parameters and their standard errors as pieces.
 
     Columns that are described together have those of their marginals; correlations are told apart from them.
@@ -194,14 +200,11 @@ def by_column(dist: Any, columns: tuple[Any, ...], numbers: tuple[Parameter, ...
     for one in numbers:
         parts[one.column].append(one)
     for column, own in parts.items():
-        pieces = tuple(f"{display_name(_bare(one.label), LEVEL)} {with_error(one)}" for one in own)
+        pieces = tuple(
+            f"{display_name(one.label if one.level is None else one.level, LEVEL)} {with_error(one)}" for one in own
+        )
         found.append(Row(column, (ColumnSummary(pieces, {one.label: one.value for one in own}),), family))
     return tuple(found)
-
-
-def _bare(label: str) -> str:
-    """The name of a level for its probability."""
-    return label[6:-1] if label.startswith("probs[") and label.endswith("]") else label
 
 
 def with_error(one: Parameter) -> str:
@@ -231,6 +234,6 @@ def strongest(
     return tuple((columns[i], columns[j], r) for i, j, r in found[:most] if abs(r) >= least)
 
 
-def _band(cov: Any, rows: slice) -> Any:
+def _band(cov: Array | LowRank, rows: slice) -> Any:
     """Some rows of a covariance; those of a `LowRank` without their diagonal."""
     return cov.factors[0][:, rows].T @ cov.factors[0] if isinstance(cov, LowRank) else np.asarray(cov)[rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from copy import copy
 from typing import Any
 
@@ -97,7 +98,7 @@ def _piece(one: Parameter) -> str:
     return f"{display_name(label, LEVEL)} {measured(one.value, one.error)}"
 
 
-def believed(post: Any, names: Any = None) -> tuple[Parameter, ...]:
+def believed(post: Any, names: tuple[Hashable, ...] | None = None) -> tuple[Parameter, ...]:
     """Mean, standard deviation and central interval of every number that a belief speaks of."""
     likelihood = post.likelihood
     columns = column_names(likelihood, names)

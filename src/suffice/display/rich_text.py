@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import ConsoleOptions
+
 
 LEGEND = ("  info:", "  ±:", "  ×÷:")
 AFTER = ("  what sets", "  strongest")  # what may follow a legend
@@ -31,7 +35,7 @@ class Page:
         """The page as plain text."""
         raise NotImplementedError
 
-    def __rich_console__(self, console: Any, options: Any) -> Any:
+    def __rich_console__(self, console: object, options: ConsoleOptions) -> Any:
         """Yield the page, as wide as there is room."""
         del console
         yield styled(self.summary(options.max_width))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from suffice.display.values import ColumnSummary
-from suffice.types import Alert
+from suffice.types import Alert, Label
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class Parameter:
     high: float = float("nan")
     fixed: bool = False
     component: Any = None
+    level: Label | None = None  # whose probability it is
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def rich_table(
     return found
 
 
-def _rich(cell: Any) -> Any:
+def _rich(cell: object) -> Any:
     from rich.text import Text
 
     return Text(cell) if isinstance(cell, str) else cell

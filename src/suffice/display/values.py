@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.display.names import minus
+from suffice.types import Array
 
 SMALL, LARGE = 1e-4, 1e6  # between them numbers are written without powers of ten
 LONG = 9  # decimals
@@ -95,7 +96,7 @@ def measured(value: float, spread: float) -> str:
     return f"{rounded(value, places)} ± {rounded(spread, places)}" if spread > 0 else number(value)
 
 
-def spreads(means: Any, stds: Any) -> list[list[ColumnSummary]]:
+def spreads(means: Array, stds: Array) -> list[list[ColumnSummary]]:
     """Mean ± std of each column (d) and component (k), from (k, d): columns with one number of decimals each."""
     means, stds = np.asarray(means, dtype=float), np.asarray(stds, dtype=float)
     found = []
@@ -109,7 +110,7 @@ def spreads(means: Any, stds: Any) -> list[list[ColumnSummary]]:
     return found
 
 
-def levels_of(levels: Any, probs: Any) -> ColumnSummary:
+def levels_of(levels: Any, probs: object) -> ColumnSummary:
     """Levels by falling probability; those of next to none are left to the numbers."""
     probs = np.asarray(probs)[: len(levels)]  # what follows is padding
     order = np.argsort(-probs, kind="stable")
@@ -118,7 +119,7 @@ def levels_of(levels: Any, probs: Any) -> ColumnSummary:
     return ColumnSummary(tuple(chance(probs[j]) for j in likely), numbers, tuple(levels[j] for j in likely))
 
 
-def single(name: str, values: Any) -> list[list[ColumnSummary]]:
+def single(name: str, values: Array) -> list[list[ColumnSummary]]:
     """One number of each column and component, by its name, from (k, d)."""
     return [
         [ColumnSummary((f"{name} {number(v, 3)}",), {name: float(v)}) for v in column]
@@ -126,7 +127,7 @@ def single(name: str, values: Any) -> list[list[ColumnSummary]]:
     ]
 
 
-def factor(medians: Any, factors: Any) -> list[ColumnSummary]:
+def factor(medians: Array, factors: Array) -> list[ColumnSummary]:
     """Median ×÷ the factor of one standard deviation of the logarithm, for each component (k,)."""
     return [
         ColumnSummary((f"{number(m, 3)} ×÷ {number(f, 3)}",), {"median": float(m), "factor": float(f)})

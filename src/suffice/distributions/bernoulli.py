@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from suffice.distributions.beta import Beta
 from suffice.distributions.weak_priors import shared_row
 from suffice.numerics.lazy import special
 from suffice.numerics.special import binary_divergence
+from suffice.statistics.sums import Sums
 from suffice.types import Array
 
 
@@ -75,11 +77,11 @@ class Bernoulli(ExponentialFamily):
     def log_cell(self, x: Array) -> Array:
         return np.asarray(special.xlogy(x, self.p) + special.xlog1py(1 - x, -np.asarray(self.p)))
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Sums) -> Array:
         p = np.asarray(self.p)
         return np.asarray(special.xlogy(stats.total, p) + special.xlog1py(stats.weight - stats.total, -p))
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         if self.tied:
             return super().error_cells(stats)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -110,24 +112,24 @@ class Bernoulli(ExponentialFamily):
         """The variance p(1−p)."""
         return self.p * (1 - self.p)
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         return binary_divergence(self.p, other.p)
 
     def entropy_cell(self) -> Any:
         return special.entr(self.p) + special.entr(1 - np.asarray(self.p))
 
-    def update(self, stats: Any, prior: Any) -> Beta:
+    def update(self, stats: Sums, prior: Beta | SimpleNamespace) -> Beta:
         return Beta(prior.a + stats.total, prior.b + (stats.weight - stats.total))
 
-    def predict_with(self, belief: Any) -> Bernoulli:
+    def predict_with(self, belief: Beta) -> Bernoulli:
         return Bernoulli(belief.mean)
 
-    def expected_component(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Beta) -> tuple[Self, Array]:
         yes, no = np.moveaxis(belief.mean_statistic(), -1, 0)
         offset = np.logaddexp(yes, no)
         return replace(self, p=np.exp(yes - offset)), np.asarray(offset)
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> Beta:
+    def weak_prior(self, stats: Sums, part: float = 1.0) -> Beta:
         """One pseudo-example, half of each kind: the estimate is (½ + Σx)/(m + 1)."""
         del stats, part
         return Beta(shared_row(2), shared_row(2))

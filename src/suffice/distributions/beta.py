@@ -11,7 +11,8 @@ from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.parameters import OPEN_UNIT, POSITIVE, parameter
 from suffice.numerics.lazy import special
 from suffice.numerics.newton import newton
-from suffice.numerics.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest
+from suffice.numerics.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest, trigamma
+from suffice.statistics.sums import Sums
 from suffice.types import Alert, Array
 
 STEEPEST = 1e10  # the largest a + b that sums of float64 can tell from a point
@@ -61,14 +62,14 @@ class Beta(ExponentialFamily):
     def from_mean(self, mean: Array) -> Self:
         return self.maximise_from(mean, np.ones(mean.shape[:-1]))
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Sums) -> Self:
         empty = stats.weight == 0
         mean = np.where(empty[..., None], -1.0, stats.mean)
         return self.choose(empty, self.maximise_from(mean, stats.weight))
 
     def maximise_from(self, mean: Array, weight: Array) -> Self:
         """Newton on a·E log x + b·E log(1−x) − log B(a, b), which is concave."""
-        gap = -special.logsumexp(mean, axis=-1)  # 0 where all shares are alike, about 1/2(a+b)
+        gap = -np.logaddexp(mean[..., 0], mean[..., 1])  # 0 where all shares are alike, about 1/2(a+b)
         mean = mean - np.maximum(0.5 / STEEPEST - gap, 0.0)[..., None]
 
         def evaluate(theta: Array) -> tuple[Array, Array, Array]:
@@ -77,14 +78,14 @@ class Beta(ExponentialFamily):
             cells = theta * (mean - np.log(theta / both)) + 0.5 * np.log(theta) - stirling_rest(theta)
             value = cells.sum(axis=-1) - 0.5 * np.log(both[..., 0]) + stirling_rest(both[..., 0])
             gradient = mean - special.digamma(theta) + special.digamma(both)
-            hessian = special.polygamma(1, both)[..., None] - special.polygamma(1, theta)[..., None] * np.eye(2)
+            hessian = trigamma(both)[..., None] - trigamma(theta)[..., None] * np.eye(2)
             return value, gradient, hessian
 
         start = np.stack([np.broadcast_to(self.a, weight.shape), np.broadcast_to(self.b, weight.shape)], axis=-1)
         theta = newton(evaluate, start.astype(float), weight, ("a", "b"), self.fixed, self.tied)
         return replace(self, a=theta[..., 0], b=theta[..., 1])
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         if self.fixed or not (np.add(self.a, self.b) > 1e-3 * STEEPEST).any():
             return super().alerts(stats)
         text = (
@@ -97,7 +98,7 @@ class Beta(ExponentialFamily):
     def peak_precision(self) -> Array:
         return np.asarray(self.a + self.b)
 
-    def rounding(self, stats: Any) -> float:
+    def rounding(self, stats: Sums) -> float:
         return float(BLUR * (stats.weight * self.stacked.peak_precision).sum())
 
     def widen(self, by: Array) -> Self:
@@ -134,7 +135,7 @@ class Beta(ExponentialFamily):
         mode = np.where((a >= 1) & (b >= 1) & ~flat, inside, np.where(flat, 0.5, ends))
         return float(mode) if mode.ndim == 0 else mode
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         """Of the means, weighed by a + b; of the logarithms; and of what Stirling leaves of log Γ."""
         mine, theirs = self.a + self.b, other.a + other.b
         step = self.a / mine * ((other.b - self.b) / theirs) - self.b / mine * ((other.a - self.a) / theirs)

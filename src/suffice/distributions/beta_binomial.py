@@ -11,6 +11,7 @@ from suffice.core.family import Family
 from suffice.core.parameters import COUNT, NATURAL, POSITIVE, parameter
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.numerics.special import log_choose, log_rising, whole_quantile
+from suffice.statistics.weights import Weights
 from suffice.types import Array
 
 
@@ -43,7 +44,7 @@ class BetaBinomial(Family, register=False):
         ways = log_rising(self.a, x) + log_rising(self.b, failures) - log_rising(np.add(self.a, self.b), self.trials)
         return np.asarray(log_choose(np.asarray(self.trials), x) + ways)
 
-    def gather(self, x: Any, w: Any) -> Any:
+    def gather(self, x: Array, w: Weights) -> Any:
         msg = (
             "BetaBinomial is the predictive of a Binomial and is not fitted itself: fit sf.Binomial(trials) with "
             "prior=sf.Beta(a, b) and ask its posterior for .predictive()."

@@ -14,6 +14,7 @@ from suffice.core.parameters import NATURAL, POSITIVE, parameter
 from suffice.errors import UnsupportedError
 from suffice.numerics import quadrature
 from suffice.numerics.special import log_rising, whole_quantile
+from suffice.statistics.weights import Weights
 from suffice.types import Array
 
 SUMMED = 4000  # terms added one by one; beyond, the sum is an integral with Euler and Maclaurin's correction
@@ -45,7 +46,7 @@ class BetaGeometric(Family, register=False):
         few, many = np.minimum(a, x), np.maximum(a, x)
         return np.asarray(log_rising(b, few) - log_rising(b + many, few))
 
-    def gather(self, x: Any, w: Any) -> Any:
+    def gather(self, x: Array, w: Weights) -> Any:
         msg = (
             "BetaGeometric is the predictive of a Geometric and is not fitted itself: fit sf.Geometric() with "
             "prior=sf.Beta(a, b) and ask its posterior for .predictive()."
@@ -87,7 +88,7 @@ class BetaGeometric(Family, register=False):
     def entropy_cell(self) -> Any:
         return quadrature.cellwise(self, lambda cell: cell.expect_smooth(lambda x: -cell.log_cell(x)))
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Family) -> Any:
         """D(self‖other), by summation; the tails are too heavy to be cut off."""
         if not (isinstance(other, BetaGeometric) and self.batch == other.batch and self.lone):
             return super().kl(other)

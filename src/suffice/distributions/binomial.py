@@ -17,6 +17,7 @@ from suffice.errors import DataError, ParameterError
 from suffice.message_parts import Cell
 from suffice.numerics.lazy import special
 from suffice.numerics.special import FARTHEST, MANY, binary_divergence, log_binomial, log_choose, whole_quantile
+from suffice.statistics.sums import Sums
 from suffice.types import Array
 
 if TYPE_CHECKING:
@@ -73,11 +74,11 @@ class Binomial(ExponentialFamily):
     def from_mean(self, mean: Array) -> Self:
         return replace(self, p=np.clip(mean / self.trials, 0.0, 1.0))
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Sums) -> Self:
         drawn = replace(stats, weight=stats.weight * self.trials)  # a mean per trial: components may differ in trials
         return replace(super(Binomial, replace(self, trials=1)).maximise(drawn), trials=self.trials)
 
-    def chances(self, stats: Any) -> Array:
+    def chances(self, stats: Sums) -> Array:
         return np.asarray(stats.weight * self.trials)
 
     def mean_statistic(self) -> Array:
@@ -113,11 +114,11 @@ class Binomial(ExponentialFamily):
         p, rest = np.asarray(self.p), np.maximum(np.asarray(self.trials) - x, 0)
         return np.asarray(special.xlogy(x, p) + special.xlog1py(rest, -p) + self.log_base(x))
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Sums) -> Array:
         p, failures = np.asarray(self.p), stats.weight * self.trials - stats.total
         return np.asarray(special.xlogy(stats.total, p) + special.xlog1py(np.maximum(failures, 0), -p) + stats.base)
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         if self.tied:
             return super().error_cells(stats)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -155,21 +156,21 @@ class Binomial(ExponentialFamily):
         mode = np.minimum(np.floor((self.trials + 1) * np.asarray(self.p)), self.trials)
         return float(mode) if mode.ndim == 0 else mode
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         return np.asarray(self.trials * binary_divergence(self.p, other.p))
 
-    def update(self, stats: Any, prior: Any) -> Beta:
+    def update(self, stats: Sums, prior: Beta) -> Beta:
         return Beta(prior.a + stats.total, prior.b + (stats.weight * self.trials - stats.total))
 
-    def predict_with(self, belief: Any) -> BetaBinomial:
+    def predict_with(self, belief: Beta) -> BetaBinomial:
         return BetaBinomial(self.trials, belief.a, belief.b)
 
-    def expected_component(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Beta) -> tuple[Self, Array]:
         yes, no = np.moveaxis(belief.mean_statistic(), -1, 0)
         offset = np.logaddexp(yes, no)
         return replace(self, p=np.exp(yes - offset)), np.asarray(self.trials * offset)
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> Beta:
+    def weak_prior(self, stats: Sums, part: float = 1.0) -> Beta:
         """One pseudo-trial, half of each kind."""
         del stats, part
         return Beta(shared_row(2), shared_row(2))

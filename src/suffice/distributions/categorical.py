@@ -13,6 +13,7 @@ import numpy as np
 from suffice import kernels
 from suffice.bayes.posterior import Posterior
 from suffice.core.combinators import pair_with_prior
+from suffice.core.family import Family
 from suffice.core.mixed_columns import ClosedForm, Learned, Part
 from suffice.core.parameters import LABEL
 from suffice.core.responsibilities import EStep
@@ -29,7 +30,7 @@ from suffice.statistics.sums import Counts, share
 from suffice.statistics.weights import Weights
 from suffice.tables.column_names import columns_in_sentence
 from suffice.tables.labels import Column, Labels, Whole, as_array, read_labels
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Data, Prior, Rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,11 +56,11 @@ class Categorical(Levelled):
     _in_place = True
 
     # ---- rows ---------------------------------------------------------------------------------------------------
-    def read(self, x: Any) -> Labels:
+    def read(self, x: Data) -> Labels:
         rows = read_labels(x, self.name, self.columns)
         return rows if self.pool is None else rows.pooled(self.named, self.pool)
 
-    def log_prob(self, x: Any) -> Any:
+    def log_prob(self, x: Data) -> Any:
         """Log probability of each row: (n,), or (n, k) for a stack; a float for a single row.
 
         Missing cells are left out. Labels that are none of the levels have the probability ``unseen``, which a fit
@@ -181,7 +182,7 @@ class Categorical(Levelled):
         tables = [probs[:, column, :size] for column, size in enumerate(sizes)]
         return ClosedForm(rebuilt, np.empty((len(codes), 0)), none, none, codes, tables)
 
-    def gather_rows(self, rows: Any, weights: Weights) -> Any:
+    def gather_rows(self, rows: Rows, weights: Weights) -> Any:
         """Statistics of the rows; without weights they were counted when the labels were read."""
         if isinstance(rows, Labels) and weights.values is None and weights.codes is None and self.lone:
             return self.stacked.gather(rows, weights)
@@ -219,29 +220,29 @@ class Categorical(Levelled):
             raise DataError(msg)
 
     # ---- learning -----------------------------------------------------------------------------------------------
-    def estimate(self, stats: Any, prior: Any = None) -> Self:
+    def estimate(self, stats: Counts, prior: Prior = None) -> Self:
         """As every family does; where no row has a label there are no levels, and nothing to learn."""
         self.check_family(stats)
         model = self.for_statistics(stats)
         return super().estimate(stats, prior) if any(map(len, model.named)) else model
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Counts) -> Self:
         count = stats.on(self.named)
         if "probs" in self.tied:
             count = np.broadcast_to(count.sum(axis=0), count.shape)
         total = count.sum(axis=-1, keepdims=True)
         return replace(self, probs=np.where(total > 0, share(count, total), self.probs), unseen=None)
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Counts) -> Array:
         return np.asarray(special.xlogy(stats.on(self.named), self.probs).sum(axis=-1))
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Counts) -> dict[str, Array]:
         weight = np.asarray(stats.weight)[..., None]
         weight = weight.sum(axis=0, keepdims=True) if self.tied else weight
         with np.errstate(all="ignore"):
             return {"probs": np.sqrt(self.probs * (1 - self.probs) / weight)}
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Counts) -> tuple[Alert, ...]:
         stack, zero = self.stacked, self.stacked.probs == 0
         told = (
             (zero.all(axis=0), "", "held impossible, so the true risk may be infinite"),
@@ -262,7 +263,7 @@ class Categorical(Levelled):
         return ()
 
     # ---- believing ----------------------------------------------------------------------------------------------
-    def posterior(self, stats: Any, prior: Any) -> Any:
+    def posterior(self, stats: Counts, prior: Prior) -> Any:
         self.check_family(stats)
         model = self.for_statistics(stats)
         if isinstance(prior, Posterior):
@@ -293,7 +294,7 @@ class Categorical(Levelled):
             raise ParameterError(msg)
         return Dirichlet(alpha * inside)
 
-    def reference_belief(self, stats: Any) -> Dirichlet:
+    def reference_belief(self, stats: Counts) -> Dirichlet:
         counts = stats.on(self.named)
         lengths = np.array([len(column) for column in self.named])
         if not (counts > 0)[..., np.arange(counts.shape[-1]) < lengths[:, None]].all():
@@ -301,13 +302,13 @@ class Categorical(Levelled):
             raise ParameterError(msg)
         return Dirichlet(counts)
 
-    def update(self, stats: Any, prior: Any) -> Dirichlet:
+    def update(self, stats: Counts, prior: Dirichlet) -> Dirichlet:
         return Dirichlet(prior.alpha + stats.on(self.named))
 
-    def predict_with(self, belief: Any) -> Categorical:
+    def predict_with(self, belief: Dirichlet) -> Categorical:
         return Categorical(self.levels, belief.mean, pool=self.pool)
 
-    def expected_component(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Dirichlet) -> tuple[Self, Array]:
         probs, offset = belief.geometric_mean()
         return replace(self, probs=probs, unseen=None), offset
 
@@ -315,10 +316,10 @@ class Categorical(Levelled):
         seen = x.among(self.named) >= 0
         return None if seen.all() else seen.astype(float)
 
-    def log_prior(self, prior: Any) -> Array:
+    def log_prior(self, prior: Dirichlet) -> Array:
         return np.asarray(self.aligned(getattr(prior, "belief", prior)).stacked.log_cell(self.stacked.probs))
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> Dirichlet:
+    def weak_prior(self, stats: Counts, part: float = 1.0) -> Dirichlet:
         """One pseudo-row, shared equally by the levels of a column."""
         del part
         model = self.for_statistics(stats)
@@ -371,20 +372,20 @@ class Categorical(Levelled):
     def cumulative(self, x: Any) -> Any:
         raise self._no_number("order, so no cdf")
 
-    def inverse(self, q: Any) -> Any:
+    def inverse(self, q: Array) -> Any:
         raise self._no_number("order, so no quantiles")
 
     def _no_number(self, what: str) -> UnsupportedError:
         return UnsupportedError(f"labels have no {what}; ask a Categorical for probs, mode or entropy().")
 
-    def cdf(self, x: Any) -> Any:
+    def cdf(self, x: str) -> Any:
         """Labels have none."""
         return self.cumulative(x)
 
     def entropy_cell(self) -> Any:
         return special.entr(self.probs).sum(axis=-1)
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Family) -> Any:
         """D(self‖other); the levels are matched by name, and one that ``other`` lacks makes it infinite."""
         self.require_ready("be compared")
         if type(other) is not Categorical or other.batch != self.batch:

@@ -53,7 +53,7 @@ def flattest(cov: Array) -> Array:
     return np.asarray(np.linalg.eigvalsh(cov / (spread[:, :, None] * spread[:, None, :]))[:, 0])
 
 
-def deficiency(cov: Any, least: Array, limit: float = 4 * RELATIVE_FLOOR) -> tuple[int, list[int]]:
+def deficiency(cov: Array | LowRank, least: Array, limit: float = 4 * RELATIVE_FLOOR) -> tuple[int, list[int]]:
     """The rank that the floor left of one covariance (d, d), and the columns that depend on each other.
 
     Eigenvalues of the correlation matrix below d times the ``limit`` count as none.
@@ -115,7 +115,7 @@ def root(cov: Array) -> Array:
     return np.asarray(spread[:, :, None] * np.linalg.cholesky(cov / (spread[:, :, None] * spread[:, None, :])))
 
 
-def objectives(cov: Any, scatter: Any, weight: Array) -> Array:
+def objectives(cov: Array | LowRank, scatter: Array | LowRank, weight: Array) -> Array:
     """−½ (weight log|Σ| + tr Σ⁻¹ scatter) of each component, (k,)."""
     if isinstance(cov, LowRank) and not cov.factors:
         v = cov.diagonal
@@ -125,12 +125,14 @@ def objectives(cov: Any, scatter: Any, weight: Array) -> Array:
     return np.asarray(weight * log_det - 0.5 * traces(whiten, scatter))
 
 
-def objective(cov: Any, scatter: Any, weight: Array) -> float:
+def objective(cov: Array | LowRank, scatter: Array | LowRank, weight: Array) -> float:
     """−½ Σ (weight log|Σ| + tr Σ⁻¹ scatter)."""
     return float(objectives(cov, scatter, weight).sum())
 
 
-def with_unseen(scatter: Any, weight: Array, seen: Array, begin: Any) -> tuple[Any, Array]:
+def with_unseen(
+    scatter: Array | LowRank, weight: Array, seen: Array, begin: Array | LowRank | None
+) -> tuple[Any, Array]:
     """Components without rows get a trace of those that ``begin`` describes, or else of the pooled ones."""
     total, d = float(weight.sum()), scatter.shape[-1]
     if isinstance(scatter, LowRank) and not scatter.factors:

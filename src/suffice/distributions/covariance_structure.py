@@ -46,6 +46,7 @@ class Structure:
         self.letters = letters
         self.rule: Spectrum = SPECTRA[letters[:2]]  # what volume and shape may share
         self.unrestricted = letters == "VVV"  # nothing links components: an inverse Wishart belief stays one
+        self.closed_form = self.unrestricted and type(self).maximise is Structure.maximise  # the M-step is a quotient
         self.coupled = self.rule.coupled or letters[2] == "E"  # a covariance depends on the rows of other components
         self.equal_volume = letters[0] == "E"
         self.shared = letters[:2] in {"EE", "EI"} and letters[2] != "V"  # all components have one covariance
@@ -56,7 +57,13 @@ class Structure:
         return f"<structure {self.letters}>"
 
     # ---- the M-step ---------------------------------------------------------------------------------------------
-    def m_step(self, scatter: Any, weight: Array, current: Any = None, floor: Any = None) -> Any:
+    def m_step(
+        self,
+        scatter: Array | LowRank,
+        weight: Array,
+        current: Array | LowRank | None = None,
+        floor: Array | LowRank | None = None,
+    ) -> Any:
         """The covariances that maximise −½ Σ (weight log|Σ| + tr Σ⁻¹ scatter).
 
         Parameters
@@ -118,7 +125,7 @@ class Structure:
         keep = np.asarray(allowed & (objectives(usable, scatter, weight) > objectives(found, scatter, weight)))
         return np.where(keep[:, None, None], current, found)
 
-    def apply_floor(self, cov: Any, floor: Any) -> Any:
+    def apply_floor(self, cov: Array | LowRank, floor: Any) -> Any:
         """The covariances of the structure nearest to ``cov`` (k, d, d) with none under ``floor`` (d, d).
 
         Σ ⪰ floor where each linear map of a structure's covariances has it too; along the axes of the covariances
@@ -129,12 +136,12 @@ class Structure:
             return cov
         return broadcast(self.maximise(cov, np.ones(len(cov)), cov, floor), cov.shape)
 
-    def above(self, cov: Any, floor: Any) -> bool:
+    def above(self, cov: Array | LowRank, floor: Array | LowRank) -> bool:
         """Whether no covariance is under the floor, but for rounding."""
         ratio, rounding = self.floor_ratio(cov, floor)
         return bool((ratio >= 1 - 1e-12 - rounding).all())
 
-    def on_floor(self, cov: Any, floor: Any) -> Array:
+    def on_floor(self, cov: Array | LowRank, floor: Any) -> Array:
         """Which components (k,) lie on the floor."""
         ratio, rounding = self.floor_ratio(cov, floor)
         return np.asarray((ratio <= 1 + ON_FLOOR + rounding).any(axis=1))

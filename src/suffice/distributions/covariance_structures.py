@@ -9,6 +9,7 @@ orientation. A structure is found by its name in ``STRUCTURES``; nothing else as
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ from suffice.tables.column_names import guessed
 from suffice.types import Array
 
 
-def structure(name: Any) -> Structure:
+def structure(name: Hashable) -> Structure:
     """The structure of that name."""
     if not isinstance(name, str) or name not in STRUCTURES:
         known = ", ".join(map(repr, STRUCTURES))
@@ -177,7 +178,7 @@ class Tied(Structure):
     def equalize(self, least: Array) -> Array:
         return self.rule.level(least)
 
-    def holds(self, cov: Any) -> bool:
+    def holds(self, cov: Array | LowRank) -> bool:
         if isinstance(cov, LowRank):
             if cov.shared:
                 return True

@@ -9,6 +9,7 @@ import numpy as np
 from suffice.distributions.covariance_algebra import eigen, symmetric
 from suffice.distributions.floors import FLOOR, rounding_floor
 from suffice.numerics.low_rank import diagonals
+from suffice.statistics.moments import Scatter
 from suffice.types import Array
 
 ON_FLOOR = 1e-4  # relative: variances that are no farther above the floor lie on it
@@ -16,14 +17,14 @@ TAKES_PART = 1e-3  # in a relation between columns, in units of their spreads
 ON_RIDGE = 4 * FLOOR**2  # of the variance of all rows: what a component without a ridge would be held at, and rounding
 
 
-def varying_columns(whole: Any, floor: Any) -> Array:
+def varying_columns(whole: Scatter, floor: object) -> Array:
     """Columns in which the rows together vary by more than the floor. ``whole`` are the statistics of all rows."""
     var, mean = variances(whole), np.asarray(whole.mean)[0]
     least = np.maximum(np.square(2 * rounding_floor(mean)), 2 * (1 + ON_FLOOR) * _floor_of_columns(var, floor))
     return np.flatnonzero(var > least)
 
 
-def varying_axes(whole: Any, floor: Any) -> Array:
+def varying_axes(whole: Scatter, floor: Any) -> Array:
     """Axes (r, d) in which the rows together vary by more than the floor, in units of their spread.
 
     There are d of them unless a column is constant, or follows from others.
@@ -35,26 +36,26 @@ def varying_axes(whole: Any, floor: Any) -> Array:
     return found
 
 
-def dependent_columns(whole: Any, floor: Any) -> list[int]:
+def dependent_columns(whole: Scatter, floor: Any) -> list[int]:
     """Columns that follow from each other in all rows, though none of them is constant."""
     kept, _, values, vectors = _spectrum(whole, floor)
     flat = values <= 2 * (1 + ON_FLOOR)
     return [int(kept[i]) for i in np.flatnonzero((np.abs(vectors[:, flat]) > TAKES_PART).any(axis=1))]
 
 
-def _spectrum(whole: Any, floor: Any) -> tuple[Array, Array, Array, Array]:
+def _spectrum(whole: Scatter, floor: Array | float | None) -> tuple[Array, Array, Array, Array]:
     """Columns that vary, the units in which their floor is 1, and eigenvalues and -vectors of all rows in these."""
     cov, kept = np.asarray(whole.scatter)[0] / whole.weight[0], varying_columns(whole, floor)
     unit = 1 / np.sqrt(np.maximum(_floor_of_columns(np.diagonal(cov), floor)[kept], 1e-300))
     return kept, unit, *np.linalg.eigh(cov[np.ix_(kept, kept)] * (unit[:, None] * unit))
 
 
-def variances(whole: Any) -> Array:
+def variances(whole: Scatter) -> Array:
     """The variance of each column (d,) in all rows."""
     return np.asarray(whole.variances[0] / whole.weight[0])
 
 
-def _floor_of_columns(var: Array, floor: Any) -> Array:
+def _floor_of_columns(var: Array, floor: object) -> Array:
     """The floor under the variance of each column (d,): a ridge is none."""
     if floor is None or isinstance(floor, float):
         return np.asarray(np.square(FLOOR) * var)

@@ -25,12 +25,20 @@ class Diagonal(EigenDecomposed):
         super().__init__(letters)
         self.tied_version = "EII" if letters[1] == "I" else "EEI"
 
-    def m_step(self, scatter: Any, weight: Array, current: Any = None, floor: Any = None) -> Any:
+    def m_step(
+        self,
+        scatter: Array | LowRank,
+        weight: Array,
+        current: Array | LowRank | None = None,
+        floor: Array | LowRank | None = None,
+    ) -> Any:
         """On diagonals alone."""
         start = None if current is None else LowRank(diagonals(current))
         return super().m_step(LowRank(diagonals(scatter)), weight, start, floor)
 
-    def maximise(self, scatter: Any, weight: Array, current: Any, floor: Any) -> Any:
+    def maximise(
+        self, scatter: Array | LowRank, weight: Array, current: Array | LowRank | None, floor: Array | LowRank | None
+    ) -> Any:
         s = np.maximum(diagonals(scatter), 0.0)
         if floor is None and self.rule.needs_least:
             floor = resolved(scatter, weight)
@@ -52,14 +60,14 @@ class Diagonal(EigenDecomposed):
                 break
         return raised
 
-    def floor_ratio(self, cov: Any, floor: Any) -> tuple[Array, Array]:
+    def floor_ratio(self, cov: Array | LowRank, floor: Array | LowRank) -> tuple[Array, Array]:
         ratio = diagonals(cov) / self.rule.level(np.sqrt(diagonals(floor))[None]) ** 2
         return ratio, np.zeros((len(cov), 1))
 
     def equalize(self, least: Array) -> Array:
         return self.rule.level(least)
 
-    def holds(self, cov: Any) -> bool:
+    def holds(self, cov: Array | LowRank) -> bool:
         v = diagonals(cov)
         if isinstance(cov, LowRank) and not cov.factors:
             return self.rule.holds(v)
@@ -97,7 +105,7 @@ class Identity(Diagonal):
     def count(self, k: int, d: int) -> int:
         return 0
 
-    def holds(self, cov: Any) -> bool:
+    def holds(self, cov: Array | LowRank) -> bool:
         if isinstance(cov, LowRank) and not cov.factors:
             return bool((np.abs(cov.diagonal - 1.0) <= TOLERANCE).all())
         return bool((np.abs(np.asarray(cov) - np.eye(cov.shape[-1])) <= TOLERANCE).all())

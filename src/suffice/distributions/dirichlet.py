@@ -14,7 +14,8 @@ from suffice.display.values import ColumnSummary, levels_of
 from suffice.errors import ParameterError
 from suffice.numerics.lazy import special
 from suffice.numerics.newton import newton
-from suffice.numerics.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest
+from suffice.numerics.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest, trigamma
+from suffice.statistics.sums import Sums
 from suffice.types import Alert, Array
 
 CONCENTRATIONS = Domain("a vector of numbers above 0", low=0.0, closed=(True, False), core=1)
@@ -53,13 +54,13 @@ class Dirichlet(ExponentialFamily):
         """The sum of the concentrations: how many observations the belief is worth."""
         return self.alpha.sum(axis=-1)
 
-    def for_data(self, rows: Any) -> Self:
+    def for_data(self, rows: Array) -> Self:
         model = self if self.alpha is not None else replace(self, alpha=np.ones(rows.shape[-1]))
         if model.alpha.shape[-1] != rows.shape[-1]:
             raise self._unlike(model.alpha.shape[-1], rows.shape[-1])
         return model.widened(rows.shape[1])
 
-    def for_statistics(self, stats: Any) -> Self:
+    def for_statistics(self, stats: Sums) -> Self:
         model = self if self.alpha is not None else replace(self, alpha=np.ones(stats.total.shape[-1]))
         return super(Dirichlet, model).for_statistics(stats)
 
@@ -76,8 +77,8 @@ class Dirichlet(ExponentialFamily):
         return replace(self, alpha=np.asarray(eta, dtype=float))
 
     def covariance_statistic(self) -> Array:
-        each = special.polygamma(1, np.asarray(self.alpha, dtype=float))
-        return np.asarray(each[..., None] * np.eye(each.shape[-1]) - special.polygamma(1, self.total)[..., None, None])
+        each = trigamma(np.asarray(self.alpha, dtype=float))
+        return np.asarray(each[..., None] * np.eye(each.shape[-1]) - trigamma(self.total)[..., None, None])
 
     def log_partition(self) -> Array:
         each = np.where(self._present, special.gammaln(np.where(self._present, self.alpha, 1.0)), 0.0)
@@ -94,7 +95,7 @@ class Dirichlet(ExponentialFamily):
     def from_mean(self, mean: Array) -> Self:
         return self._climb(mean, np.ones(mean.shape[:-1]))
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Sums) -> Self:
         empty = stats.weight == 0
         return self.choose(empty, self._climb(np.where(empty[..., None], -1.0, stats.mean), stats.weight))
 
@@ -111,7 +112,7 @@ class Dirichlet(ExponentialFamily):
             cells = theta * (mean - np.log(theta / both)) + 0.5 * np.log(theta) - stirling_rest(theta)
             value = cells.sum(axis=-1) - 0.5 * np.log(both[..., 0]) + stirling_rest(both[..., 0])
             gradient = mean - special.digamma(theta) + special.digamma(both)
-            hessian = special.polygamma(1, both)[..., None] - special.polygamma(1, theta)[..., None] * np.eye(width)
+            hessian = trigamma(both)[..., None] - trigamma(theta)[..., None] * np.eye(width)
             return value, gradient, hessian
 
         start = special.softmax(mean, axis=-1) * (0.5 * (width - 1) / np.maximum(gap, 0.5 / STEEPEST))[..., None]
@@ -120,15 +121,15 @@ class Dirichlet(ExponentialFamily):
             start = np.broadcast_to(np.exp(np.log(start).mean(axis=0)), start.shape)
         return replace(self, alpha=newton(evaluate, start, weight, names, tied=tied))
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         """From the information weight·(diag ψ′(alpha) − ψ′(total)), inverted by Sherman and Morrison."""
         with np.errstate(all="ignore"):
-            own, both = special.polygamma(1, self.alpha), special.polygamma(1, self.total)[..., None]
+            own, both = trigamma(self.alpha), trigamma(self.total)[..., None]
             weight = np.asarray(stats.weight).sum(axis=0, keepdims=True) if self.tied else stats.weight
             inverse = 1 / own + (both / own**2) / (1 - both * (1 / own).sum(axis=-1, keepdims=True))
             return {"alpha": np.sqrt(inverse / weight[..., None])}
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         if self.fixed or not (self.total > 1e-3 * STEEPEST).any():
             return ()
         text = (
@@ -142,7 +143,7 @@ class Dirichlet(ExponentialFamily):
     def peak_precision(self) -> Array:
         return np.asarray(self.alpha.sum(axis=-1))
 
-    def rounding(self, stats: Any) -> float:
+    def rounding(self, stats: Sums) -> float:
         return float(BLUR * (stats.weight * self.stacked.peak_precision).sum())
 
     def widen(self, by: Array) -> Self:
@@ -220,7 +221,7 @@ class Dirichlet(ExponentialFamily):
         total = np.asarray(special.logsumexp(logs, axis=-1))
         return np.exp(logs - total[..., None]), total
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         """As that of :class:`Beta`; levels that a column does not have add nothing."""
         present = self._present & (other.alpha > 0)
         x, y = np.where(present, self.alpha, 1.0), np.where(present, other.alpha, 1.0)
@@ -231,7 +232,7 @@ class Dirichlet(ExponentialFamily):
         whole = 0.5 * ratio_excess(theirs / mine, (theirs - mine) / mine) + stirling_divergence(theirs, mine)
         return np.asarray(np.where(present, each, 0.0).sum(axis=-1) - whole[..., 0])
 
-    def _comparable(self, other: Any) -> bool:
+    def _comparable(self, other: Self) -> bool:
         if self.alpha.shape[-1] != other.alpha.shape[-1]:
             raise self._unlike(self.alpha.shape[-1], other.alpha.shape[-1])
         return super()._comparable(other)

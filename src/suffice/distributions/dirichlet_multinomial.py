@@ -12,6 +12,7 @@ from suffice.core.parameters import COUNT_VECTOR, NATURAL, POSITIVE_VECTOR, desc
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.numerics.lazy import special
 from suffice.numerics.special import log_rising
+from suffice.statistics.weights import Weights
 from suffice.types import Array
 
 
@@ -40,7 +41,7 @@ class DirichletMultinomial(Family, register=False):
         ways = special.gammaln(total + 1.0) - special.gammaln(x + 1.0).sum(axis=-1)
         return np.asarray(ways + log_rising(self.alpha, x).sum(axis=-1) - log_rising(self.alpha.sum(axis=-1), total))
 
-    def gather(self, x: Any, w: Any) -> Any:
+    def gather(self, x: Array, w: Weights) -> Any:
         msg = (
             "DirichletMultinomial is the predictive of a Multinomial and is not fitted itself: fit sf.Multinomial() "
             "with prior=sf.Dirichlet(alpha) and ask its posterior for .predictive()."

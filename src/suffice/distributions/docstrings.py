@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields
+from dataclasses import Field, fields
 from typing import Any
 
 KINDS = {0: "float or array", 1: "vector or array", 2: "matrix or array"}  # of parameters, by their core axes
@@ -26,7 +26,7 @@ def document(family: Any) -> None:
     family.__doc__ = text[:at] + section + text[at:]
 
 
-def _entry(f: Any) -> str:
+def _entry(f: Field[Any]) -> str:
     """One argument: its type, its default, and what it may be."""
     spec = f.metadata.get("parameter")
     if spec is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from suffice.distributions.lomax import Lomax
 from suffice.distributions.weak_priors import EVENTS
 from suffice.numerics.lazy import special
 from suffice.numerics.special import ratio_excess
+from suffice.statistics.sums import Sums
 from suffice.tables.column_names import in_columns
 from suffice.types import Alert, Array
 
@@ -55,12 +57,12 @@ class Exponential(ExponentialFamily):
     def mean_statistic(self) -> Array:
         return np.asarray(self.mean)
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         weight = stats.weight.sum(axis=0) if self.tied else stats.weight
         with np.errstate(divide="ignore", over="ignore"):
             return {"rate": np.asarray(self.rate / np.sqrt(weight))}
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         zero = (stats.weight > 0) & (stats.total <= SHORTEST * stats.weight)
         if self.fixed or not zero.any():
             return super().alerts(stats)
@@ -96,22 +98,22 @@ class Exponential(ExponentialFamily):
         """The point of highest density: 0."""
         return 0.0 * self.rate
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         return ratio_excess(other.rate / self.rate, (other.rate - self.rate) / self.rate)
 
     def entropy_cell(self) -> Any:
         return 1 - np.log(self.rate)
 
-    def update(self, stats: Any, prior: Any) -> Gamma:
+    def update(self, stats: Sums, prior: Gamma | SimpleNamespace) -> Gamma:
         return Gamma(prior.shape + stats.weight, prior.rate + stats.total)
 
-    def predict_with(self, belief: Any) -> Lomax:
+    def predict_with(self, belief: Gamma) -> Lomax:
         return Lomax(belief.shape, belief.rate)
 
-    def expected_component(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Gamma) -> tuple[Self, Array]:
         return replace(self, rate=belief.mean), np.asarray(special.digamma(belief.shape) - np.log(belief.shape))
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> Gamma:
+    def weak_prior(self, stats: Sums, part: float = 1.0) -> Gamma:
         """Half a pseudo-event, in half of the mean time of the data (of 1 where that is 0)."""
         del part
         return Gamma(1 + EVENTS, EVENTS * np.where(stats.mean > 0, stats.mean, 1.0))

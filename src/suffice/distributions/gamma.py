@@ -8,13 +8,16 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.family import Family
 from suffice.core.parameters import POSITIVE, parameter
 from suffice.distributions.weak_priors import ROWS
 from suffice.errors import UnsupportedError
 from suffice.numerics.lazy import special
 from suffice.numerics.newton import newton
-from suffice.numerics.special import BLUR, ratio_excess, stirling_divergence
-from suffice.types import Alert, Array
+from suffice.numerics.special import BLUR, ratio_excess, stirling_divergence, trigamma
+from suffice.statistics.sums import Sums
+from suffice.statistics.weights import Weights
+from suffice.types import Alert, Array, Prior
 
 STEPS = 6  # of Newton's method: from the guess, five reach the last bit
 FAR = 100.0  # of the shape: from there on the series of log a − ψ(a) is exact
@@ -24,7 +27,7 @@ STEEPEST = 1e10  # the largest shape that sums of float64 can tell from a point:
 LEARNED = "choose a weak prior unless {} are learned, and of each component by itself; give prior= a density"
 
 
-def belief_about(name: str, family: Any, prior: dict[str, Any]) -> Any:
+def belief_about(name: str, family: Family, prior: dict[str, Any]) -> Any:
     """The belief that a prior by parameters holds of the one parameter that it may speak of."""
     if set(prior) != {name} or not isinstance(prior[name], Gamma):
         takes = f"prior={{{name!r}: sf.Gamma(…)}}, 'weak', or a density as a function"
@@ -79,12 +82,12 @@ class Gamma(ExponentialFamily):
     def from_mean(self, mean: Array) -> Self:
         return self._climb(mean, np.ones(mean.shape[:-1]))
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Sums) -> Self:
         empty = stats.weight == 0
         mean = np.where(empty[..., None], [-1.0, 1.0], stats.mean)
         return self.choose(empty, self._climb(mean, stats.weight))
 
-    def estimate(self, stats: Any, prior: Any = None) -> Self:
+    def estimate(self, stats: Sums, prior: Prior = None) -> Self:
         """As every family does; ``{"shape": Gamma(…)}`` is a belief about the shape, and so is ``"weak"``."""
         prior = self.weak_prior(stats) if isinstance(prior, str) and prior == "weak" else prior
         if not isinstance(prior, dict):
@@ -93,17 +96,17 @@ class Gamma(ExponentialFamily):
         model = self.for_statistics(stats)
         return model.like(estimate_with_shape_prior(model.stacked, stats, belief_about("shape", self, prior).stacked))
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> dict[str, Gamma]:
+    def weak_prior(self, stats: Sums, part: float = 1.0) -> dict[str, Gamma]:
         if self.fixed or self.tied:
             raise self._cannot(LEARNED.format("shape and rate"))
         return {"shape": weak_prior_of_shape(stats, part)}
 
-    def log_prior(self, prior: Any) -> Array:
+    def log_prior(self, prior: Prior) -> Array:
         if not isinstance(prior, dict):
             return super().log_prior(prior)
         return np.asarray(belief_about("shape", self, prior).stacked.log_cell(np.asarray(self.stacked.shape)))
 
-    def resolve_block_prior(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
+    def resolve_block_prior(self, prior: Prior, rows: Array, weights: Weights, part: float = 1.0) -> Any:
         return prior if isinstance(prior, dict) else super().resolve_block_prior(prior, rows, weights, part)
 
     def _climb(self, mean: Array, weight: Array) -> Self:
@@ -124,7 +127,7 @@ class Gamma(ExponentialFamily):
             slope = mean[..., 0] + np.log(rate) - special.digamma(shape)
             gradient = np.stack([slope, shape / rate - mean[..., 1]], axis=-1)
             across = 1 / rate
-            rows = [[-special.polygamma(1, shape), across], [across, -shape * across**2]]
+            rows = [[-trigamma(shape), across], [across, -shape * across**2]]
             return value, gradient, np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
         values = {"shape": _guess(gap)}
@@ -139,7 +142,7 @@ class Gamma(ExponentialFamily):
         rate = np.asarray(self.rate) if "rate" in self.fixed else theta[..., 1] / unit
         return replace(self, shape=theta[..., 0], rate=rate)
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         if "shape" in self.fixed or not (np.asarray(self.shape) > 0.9 * STEEPEST).any():
             return super().alerts(stats)
         text = (
@@ -152,7 +155,7 @@ class Gamma(ExponentialFamily):
     def peak_precision(self) -> Array:
         return np.asarray(self.shape)
 
-    def rounding(self, stats: Any) -> float:
+    def rounding(self, stats: Sums) -> float:
         return float(BLUR * (stats.weight * self.stacked.peak_precision).sum())
 
     def widen(self, by: Array) -> Self:
@@ -183,7 +186,7 @@ class Gamma(ExponentialFamily):
         mode = np.maximum(np.asarray(self.shape) - 1, 0.0) / self.rate
         return float(mode) if np.ndim(mode) == 0 else mode
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         """Of the means, weighed by the shape; of log shape; and of what Stirling leaves of log Γ."""
         a, b = self.shape, other.shape
         step = a / b * ((other.rate - self.rate) / self.rate) - (b - a) / b  # the ratio of the means, less 1
@@ -210,7 +213,7 @@ def _shape(gap: Array) -> Array:
             -(b**2) / 2 - b**3 / 6 + b**5 / 30 - b**7 / 42,
         )
         value = np.where(a < FAR, np.log(near) - special.digamma(near), series[0])
-        slope = np.where(a < FAR, 1 / near - special.polygamma(1, near), series[1])
+        slope = np.where(a < FAR, 1 / near - trigamma(near), series[1])
         a = 1 / (1 / a - (value - gap) / (slope * -(a**2)))
     return np.asarray(a)
 
@@ -220,7 +223,7 @@ def weak_prior_of_shape(stats: Any, part: float = 1.0) -> Gamma:
     return Gamma(1 + ROWS / 2, np.maximum(part * _gap(stats), 0.5 / STEEPEST))
 
 
-def _gap(stats: Any) -> Array:
+def _gap(stats: Sums) -> Array:
     """Log E x − E log x of amounts."""
     mean = np.where((stats.weight > 0)[..., None], stats.mean, [0.0, 1.0])
     return np.asarray(np.maximum(np.log(mean[..., 1]) - mean[..., 0], 0.0))
@@ -236,7 +239,7 @@ def estimate_with_shape_prior(base: Any, stats: Any, prior: Any) -> Any:
         a = theta[..., 0]
         value = n * (a * np.log(a) - a - special.gammaln(a) - a * gap) + power * np.log(a) - rate * a
         slope = n * (np.log(a) - special.digamma(a) - gap) + power / a - rate
-        bend = n * (1 / a - special.polygamma(1, a)) - power / a**2
+        bend = n * (1 / a - trigamma(a)) - power / a**2
         return value / rows, (slope / rows)[..., None], (bend / rows)[..., None, None]
 
     begin = (0.5 * n + power) / (n * gap + rate)  # the solution where the shape is large

@@ -33,7 +33,7 @@ from suffice.numerics.low_rank import MANY_COLUMNS, LowRank, OnDemand, diagonal,
 from suffice.statistics.moments import Scatter
 from suffice.statistics.weights import Weights
 from suffice.tables.rows import too_large
-from suffice.types import Array
+from suffice.types import Array, Data
 
 FAR = 1e8  # squared spreads between means: beyond it differences of log densities are taken one by one
 APART = 1e3  # spreads that cancel where rows are whitened for all components: those that are left keep 12 digits
@@ -113,13 +113,13 @@ class Gaussian(GaussianNatural, register=False):
         """The variance of each column."""
         return diagonals(self.matrices)
 
-    def read(self, x: Any) -> Any:
+    def read(self, x: Data) -> Any:
         return x if isinstance(x, gaussian_missing.Preprocessed) else super().read(x)
 
-    def preprocess(self, rows: Any) -> Any:
+    def preprocess(self, rows: Array) -> Any:
         return gaussian_missing.Preprocessed.of(rows)
 
-    def for_data(self, rows: Any) -> Self:
+    def for_data(self, rows: Data) -> Self:
         return self.of_width(rows.shape[1])
 
     def of_width(self, d: int) -> Self:
@@ -138,7 +138,7 @@ class Gaussian(GaussianNatural, register=False):
             raise ParameterError(msg)
         return super().stack(k)
 
-    def for_statistics(self, stats: Any) -> Self:
+    def for_statistics(self, stats: Scatter) -> Self:
         if self.mean is not None and self.batch == stats.weight.shape:
             return self
         return super(Gaussian, self.of_width(stats.centre.shape[1])).for_statistics(stats)
@@ -292,7 +292,7 @@ class Gaussian(GaussianNatural, register=False):
         cov = np.asarray(self.cov)
         return gaussian_missing.gather(split, w, mean, cov[:1] if self.shared else cov, pooled=pooled)
 
-    def first_statistics(self, x: Any, weights: Any = None) -> Any:
+    def first_statistics(self, x: Array, weights: Data = None) -> Any:
         """With holes: as the mean and variance of each column, in whoever has cells of it, complete the rows."""
         rows, prepared, model = self._prepare(x, weights)
         if not np.isnan(rows).any():

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.family import Family
 from suffice.distributions.compact_covariance import RELATIVE_FLOOR
 from suffice.distributions.covariance_algebra import deficiency, flattest
 from suffice.distributions.floors import rounding_floor
 from suffice.message_parts import Columns
+from suffice.statistics.moments import Scatter
 from suffice.types import Alert
 
 NEARLY_SINGULAR = 1e-4  # least eigenvalue of a correlation matrix from which on it is asked whether it falls for ever
@@ -35,6 +37,13 @@ def singular(family: Any, stats: Any) -> tuple[Alert, ...]:
     if not stats.exact and len(found) == 0:
         found.extend(unbounded(family, stats))
     return tuple(found)
+
+
+def raised(family: Any) -> bool:
+    """Whether some covariance was raised to the smallest that can be inverted."""
+    if family.scatter_kind == "diagonal" or "cov" not in family.free:
+        return False
+    return bool((flattest(np.asarray(family.stacked.cov)) <= 2 * RELATIVE_FLOOR * int(family.columns or 0)).any())
 
 
 def unbounded(family: Any, stats: Any) -> tuple[Alert, ...]:
@@ -72,11 +81,13 @@ def never_together(family: Any, stats: Any) -> tuple[Alert, ...]:
     return (Alert("unidentified", (Columns(tuple(pairs[0]), between=" and "), rest)),)
 
 
-def constant_columns(family: Any, stats: Any) -> tuple[Alert, ...]:
+def constant_columns(family: Family, stats: Scatter) -> tuple[Alert, ...]:
     """Columns that tell the components nothing, where the structure takes no harm from them."""
+    if family.lone:
+        return ()
     whole = stats.pooled()
     flat = whole.variances <= np.square(2 * rounding_floor(whole.mean)) * whole.weight
-    if family.lone or not whole.weight[0] > 0 or not flat.any():
+    if not whole.weight[0] > 0 or not flat.any():
         return ()
     where = tuple(np.flatnonzero(flat[0]).tolist())
     says = "is constant: it tells" if len(where) == 1 else "are constant: they tell"

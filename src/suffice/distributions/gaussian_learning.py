@@ -8,9 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from suffice import kernels
+from suffice.core.family import Family
 from suffice.core.value import replace_valid
 from suffice.core.variance_floor import no_worse
 from suffice.distributions import gaussian_alerts
+from suffice.distributions.compact_covariance import RELATIVE_FLOOR
 from suffice.distributions.covariance_algebra import flattest, symmetric, traces
 from suffice.distributions.covariance_structures import structure
 from suffice.distributions.degeneracy import (
@@ -31,10 +34,13 @@ from suffice.engines import blas, local
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.message_parts import Columns
 from suffice.numerics.low_rank import LowRank, all_finite, broadcast, diagonal, diagonals, replace, summed
+from suffice.statistics.moments import Scatter
 from suffice.statistics.separation import Separation, of_columns, of_roots
 from suffice.statistics.sums import share
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Data, Prior
 from suffice.uncertainty.information import Knowledge
+
+FEW = 32  # columns: of more, LAPACK takes less time for a root
 
 
 @cache
@@ -62,7 +68,7 @@ class GaussianLearning(Gaussian, register=False):
         return mean + (self.form.count(k, d) if "cov" in self.free else 0)
 
     # ---- estimating ---------------------------------------------------------------------------------------------
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Scatter) -> Array:
         about = stats.about(np.asarray(self.mean))
         if self.form.scatter_kind == "diagonal":
             squares, log_det = (diagonals(about) / self.var[: len(about)]).sum(axis=1), self.log_det
@@ -77,14 +83,13 @@ class GaussianLearning(Gaussian, register=False):
         found = stats.weight * constant - 0.5 * squares
         return np.asarray(found if stats.entropy is None else found + stats.entropy)[:, None]
 
-    @blas.one_thread()  # more threads than one wait for each other where matrices are small
-    def estimate(self, stats: Any, prior: Any = None, floor: Array | None = None) -> Self:
+    def estimate(self, stats: Scatter, prior: Prior = None, floor: Array | None = None) -> Self:
         """As every family does; with a ``floor`` (d, d) that no covariance may fall under."""
         self.check_family(stats)
         with blas.one_thread_for(np.shape(stats.centre)[-1]):  # more threads than one wait for each other
             return self._estimate(stats, prior, floor)
 
-    def _estimate(self, stats: Any, prior: Any, floor: Array | None) -> Self:
+    def _estimate(self, stats: Scatter, prior: Prior, floor: Array | None) -> Self:
         prior = (
             self.weak_prior(stats) if isinstance(prior, str) and prior == "weak" else getattr(prior, "belief", prior)
         )
@@ -104,10 +109,13 @@ class GaussianLearning(Gaussian, register=False):
         about = np.asarray(about) + (believed.sum(axis=0, keepdims=True) if len(about) < len(mean) else believed)
         return model.like(model.stacked.solve(mean, about, stats.weight + before.mode_rows[0], before, floor))
 
-    def maximise(self, stats: Any, floor: Array | None = None) -> Self:
+    def maximise(self, stats: Scatter, floor: Array | LowRank | None = None) -> Self:
         mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
         scatter = stats.about(mean) if "mean" in self.fixed else stats.kept
-        current = self.choose(stats.weight == 0, self.solve(mean, scatter, stats.weight, None, floor))
+        found = self.solve(mean, scatter, stats.weight, None, floor)
+        if not stats.exact and floor is None and self.batch == found.batch and gaussian_alerts.raised(found):
+            found = no_worse(self, found, stats, None)  # that floor follows the variances, and may lower log L
+        current = self.choose(stats.weight == 0, found)
         if "mean" not in self.tied or "mean" in self.fixed or self.n_components == 1:
             return current
         for _ in range(200):  # a shared mean and the covariances take turns; each turn rises
@@ -120,7 +128,14 @@ class GaussianLearning(Gaussian, register=False):
                 break
         return current
 
-    def solve(self, mean: Array, scatter: Any, divisor: Array, prior: Any = None, floor: Any = None) -> Self:
+    def solve(
+        self,
+        mean: Array,
+        scatter: Array | LowRank,
+        divisor: Array,
+        prior: NormalInverseWishart | None = None,
+        floor: Array | LowRank | None = None,
+    ) -> Self:
         """The stack at ``mean`` with the structure's covariance of the scatter around it, floored.
 
         A prior adds its scale and its degrees to the scatter, which is pooled first where components share.
@@ -128,7 +143,12 @@ class GaussianLearning(Gaussian, register=False):
         if "cov" not in self.free:
             return replace(self, mean=mean)
         (k, d), form = mean.shape, self.form
-        least = form.equalize(rounding_floor(mean))
+        least = rounding_floor(mean)
+        if form.closed_form and prior is None:
+            whitened = self._whitened(mean, scatter, divisor, floor, least)
+            if whitened is not None:
+                return whitened
+        least = form.equalize(least)
         if form.shared:
             scatter, divisor = summed(scatter), divisor.sum(keepdims=True)
             least = least[:1]
@@ -143,6 +163,20 @@ class GaussianLearning(Gaussian, register=False):
             found: Self = replace_valid(self, mean=mean, cov=cov)
             return found
         return replace(self, mean=mean, cov=cov)
+
+    def _whitened(self, mean: Array, scatter: Any, weight: Array, floor: Any, least: Array) -> Self | None:
+        """As `solve`, and whitened already, where columns are few and nothing holds the covariances."""
+        if isinstance(scatter, LowRank) or mean.shape[1] >= FEW or mean.shape != np.shape(self.mean):
+            return None
+        floor = None if floor is None else np.asarray(floor)
+        found = kernels.whitened_covariances(scatter, weight, floor, least, RELATIVE_FLOOR)
+        if found is None:
+            return None
+        cov, whiten, log_det = found
+        whiten.flags.writeable = log_det.flags.writeable = False
+        model: Self = replace_valid(self, mean=mean, cov=cov)
+        model.__dict__["whitening"] = whiten, log_det
+        return model
 
     def choose(self, keep: Array, other: Self) -> Self:
         """The stack itself where ``keep`` (k,) holds, else ``other``; covariances that share anything: the other's."""
@@ -167,7 +201,7 @@ class GaussianLearning(Gaussian, register=False):
         weight = np.maximum(proportions, 1e-12)
         return self.solve(mean, cov * weight[:, None, None], weight)
 
-    def unbiased(self, stats: Any, ddof: float) -> Self:
+    def unbiased(self, stats: Scatter | None, ddof: float) -> Self:
         if stats is None or "cov" not in self.free:
             return self
         weight, k = stats.weight, self.n_components
@@ -184,13 +218,13 @@ class GaussianLearning(Gaussian, register=False):
         least = np.square(std_floor(self.stacked.mean[0], np.sqrt(self.stacked.var[0])))
         return diagonal(least, compact=isinstance(self.matrices, LowRank))
 
-    def floor_of(self, stats: Any) -> Any:
+    def floor_of(self, stats: Scatter) -> Any:
         if not isinstance(stats.kept, LowRank) or self.fixed or "cov" not in self.free:
             return super().floor_of(stats)
         var = np.maximum(stats.variances[0] / stats.weight[0], np.square(rounding_floor(stats.mean[0])))
         return LowRank(np.square(std_floor(stats.mean[0], np.sqrt(var))))
 
-    def apply_floor(self, floor: Any) -> Self:
+    def apply_floor(self, floor: object) -> Self:
         if floor is None or "cov" not in self.free:
             return self
         if isinstance(floor, float):  # a ridge, as scikit-learn adds it
@@ -203,7 +237,7 @@ class GaussianLearning(Gaussian, register=False):
         cov = self.form.floored(cov, self.form.equalize(rounding_floor(np.asarray(self.stacked.mean))))
         return self.like(replace(self.stacked, cov=cov))
 
-    def m_step(self, stats: Any, prior: Any, floor: Any) -> Any:
+    def m_step(self, stats: Any, prior: Family | None, floor: Any) -> Any:
         """The floor is a constraint of the structure's own M-step, so that the best above it is found."""
         if floor is None or isinstance(floor, float) or "cov" not in self.free:
             return super().m_step(stats, prior, floor)
@@ -215,7 +249,7 @@ class GaussianLearning(Gaussian, register=False):
         closed = not self.form.coupled and not self.tied  # a formula, which nothing can be better than
         return found if closed else no_worse(self, found, stats, prior)
 
-    def on_floor(self, floor: Any) -> Array:
+    def on_floor(self, floor: object) -> Array:
         if floor is None or "cov" not in self.free:
             return super().on_floor(floor)
         if isinstance(floor, float):  # no spread of its own beside what was added
@@ -231,7 +265,7 @@ class GaussianLearning(Gaussian, register=False):
             return LowRank(cov.diagonal + ridge, cov.factors)
         return cov + ridge * np.eye(cov.shape[-1])
 
-    def degenerate(self, floor: Any, stats: Any) -> Array:
+    def degenerate(self, floor: Any, stats: Scatter) -> Array:
         if floor is None or "cov" not in self.free or not stats.weight.sum() > 0:
             return self.on_floor(floor)
         if not isinstance(floor, float) and not (held := self.on_floor(floor)).any():
@@ -250,7 +284,7 @@ class GaussianLearning(Gaussian, register=False):
             return np.asarray(np.linalg.eigvalsh(own)[:, 0] <= ON_RIDGE) if len(axes) else self.on_floor(floor)
         return lies_on(cov, floor, axes) if 0 < len(axes) < axes.shape[1] else self.on_floor(floor)
 
-    def singular_alerts(self, floor: Any, stats: Any) -> tuple[Alert, ...]:
+    def singular_alerts(self, floor: object, stats: Scatter) -> tuple[Alert, ...]:
         if "cov" not in self.free or self.scatter_kind == "diagonal" or not stats.weight.sum() > 0:
             return ()
         whole = stats.pooled()
@@ -263,7 +297,7 @@ class GaussianLearning(Gaussian, register=False):
         )
         return (Alert("singular", (Columns(tuple(columns)), told)),)
 
-    def separation(self, stats: Any, floor: Any = None) -> Separation | None:
+    def separation(self, stats: Scatter, floor: object = None) -> Separation | None:
         if "cov" not in self.free or not stats.weight.sum() > 0:
             return None
         whole = stats.pooled()
@@ -279,10 +313,10 @@ class GaussianLearning(Gaussian, register=False):
         return of_roots(mean @ axes.T, roots_along(axes, cov), own_degrees(letters, len(axes)), background)
 
     # ---- how sure -----------------------------------------------------------------------------------------------
-    def seen_cells(self, stats: Any) -> Array:
+    def seen_cells(self, stats: Scatter) -> Array:
         return np.asarray(stats.cells)
 
-    def needs_rows(self, stats: Any) -> bool:
+    def needs_rows(self, stats: Scatter) -> bool:
         return not stats.exact
 
     def distance(self, other: Any) -> float:
@@ -318,14 +352,14 @@ class GaussianLearning(Gaussian, register=False):
             move, float(np.where((least < gaussian_alerts.NEARLY_SINGULAR) & (change > blur), change, 0.0).max())
         )
 
-    def rounding(self, stats: Any) -> float:
+    def rounding(self, stats: Scatter) -> float:
         """What is lost where a covariance that is all but singular is inverted."""
         cov = self.stacked.matrices
         least = (cov.diagonal / diagonals(cov)).min(axis=1) if isinstance(cov, LowRank) else flattest(np.asarray(cov))
         lost = stats.weight * np.finfo(float).eps * int(self.columns or 0) / np.maximum(least, np.finfo(float).eps)
         return float(lost.sum())
 
-    def standard_errors(self, stats: Any) -> dict[str, Any]:
+    def standard_errors(self, stats: Scatter) -> dict[str, Any]:
         """From exact statistics; with holes they need the rows, and are NaN where those are not at hand."""
         if stats.exact:
             return super().standard_errors(stats)
@@ -335,7 +369,7 @@ class GaussianLearning(Gaussian, register=False):
             for name, value in self.params.items()
         }
 
-    def errors_from(self, stats: Any, data: Any) -> dict[Any, Any]:
+    def errors_from(self, stats: Scatter, data: Data) -> dict[Any, Any]:
         """With holes: from the observed information of the cells that were seen."""
         if stats.exact or data is None:
             return self.standard_errors(stats)
@@ -349,7 +383,7 @@ class GaussianLearning(Gaussian, register=False):
         lead = (0,) * self.lacking
         return {name: value[lead] for name, value in errors.items()}
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Scatter) -> dict[str, Array]:
         cov, weight = self.cov, np.where(stats.weight > 0, stats.weight, np.nan)
         if "mean" in self.tied:
             whole = np.nansum(weight[:, None, None] * np.linalg.inv(cov), axis=0)
@@ -358,7 +392,7 @@ class GaussianLearning(Gaussian, register=False):
             variance = np.einsum("kii->ki", cov) / weight[:, None]
         return {"mean": np.sqrt(variance), "cov": self.form.errors(cov, stats.weight)}
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Scatter) -> tuple[Alert, ...]:
         if "cov" not in self.free:
             return gaussian_alerts.constant_columns(self, stats)
         with blas.one_thread_for(int(self.columns or 0)):

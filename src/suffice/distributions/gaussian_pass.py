@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from suffice import kernels
+from suffice.core.family import Family
 from suffice.core.responsibilities import EStep, normalize
 from suffice.distributions import gaussian_missing
+from suffice.distributions.covariance_structures import Tied
 from suffice.distributions.normal import Normal
 from suffice.numerics.low_rank import MANY_COLUMNS, LowRank, compact, replace
 from suffice.statistics.moments import Scatter
@@ -25,7 +27,7 @@ def _full(model: Any, x: Array, log_weights: Array, weights: Array | None) -> ES
     return EStep(likelihood, entropy, Scatter(count, centre, shift, scatter), count)
 
 
-def _diagonal(model: Any, x: Array, log_weights: Array, weights: Array | None) -> EStep:
+def _diagonal(model: Family, x: Array, log_weights: Array, weights: Array | None) -> EStep:
     """Uncorrelated columns: a sum of squares of each component and column."""
     found = kernels.normal_e_step(x, model.mean, np.sqrt(model.var), log_weights, weights)
     likelihood, entropy, count, centre, shift, squares = found
@@ -54,7 +56,7 @@ def scatter(form: Any, x: Array, w: Weights) -> Scatter:
     return Scatter(*kernels.scatter(x, **w.arguments))
 
 
-def shared_scatter(form: Any, x: Array, w: Weights) -> Scatter:
+def shared_scatter(form: Tied, x: Array, w: Weights) -> Scatter:
     """The same with one scatter for all components together."""
     if not _is_wide(form, x):
         return Scatter(*kernels.shared_scatter(x, **w.arguments))

@@ -15,6 +15,7 @@ from suffice.distributions.beta_geometric import BetaGeometric
 from suffice.distributions.weak_priors import shared_row
 from suffice.numerics.lazy import special
 from suffice.numerics.special import binary_divergence, whole_quantile
+from suffice.statistics.sums import Sums
 from suffice.types import Array
 
 
@@ -57,7 +58,7 @@ class Geometric(ExponentialFamily):
     def log_cell(self, x: Array) -> Array:
         return np.asarray(special.xlog1py(x - 1, -np.asarray(self.p)) + np.log(self.p))
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         if self.tied:
             return super().error_cells(stats)
         with np.errstate(divide="ignore"):
@@ -90,25 +91,25 @@ class Geometric(ExponentialFamily):
         """The most probable number: 1."""
         return 0.0 * self.p + 1.0
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         return np.asarray(binary_divergence(self.p, other.p) / self.p)
 
     def entropy_cell(self) -> Any:
         rest = 1 - np.asarray(self.p)
         return (special.entr(self.p) - special.xlog1py(rest, -np.asarray(self.p))) / self.p
 
-    def update(self, stats: Any, prior: Any) -> Beta:
+    def update(self, stats: Sums, prior: Beta) -> Beta:
         return Beta(prior.a + stats.weight, prior.b + stats.total)
 
-    def predict_with(self, belief: Any) -> BetaGeometric:
+    def predict_with(self, belief: Beta) -> BetaGeometric:
         return BetaGeometric(belief.a, belief.b)
 
-    def expected_component(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Beta) -> tuple[Self, Array]:
         yes, no = np.moveaxis(belief.mean_statistic(), -1, 0)
         p = -np.expm1(no)
         return replace(self, p=p), np.asarray(yes - np.log(p))
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> Beta:
+    def weak_prior(self, stats: Sums, part: float = 1.0) -> Beta:
         """One pseudo-trial, half a success and half a failure."""
         del stats, part
         return Beta(shared_row(2), shared_row(2))

@@ -21,8 +21,9 @@ from suffice.distributions.zero_truncated import ZeroTruncatedNegativeBinomial, 
 from suffice.errors import ParameterError
 from suffice.numerics.special import binary_divergence
 from suffice.statistics.estimated import Estimated
-from suffice.statistics.sums import Parts, pooled
-from suffice.types import Alert, Array
+from suffice.statistics.moments import Moments
+from suffice.statistics.sums import Parts, Sums, pooled
+from suffice.types import Alert, Array, Prior
 
 if TYPE_CHECKING:
     from suffice.statistics.weights import Weights
@@ -59,7 +60,7 @@ class HurdleFamily(Family, register=False):
         )
         return self.other(**values, fixed=fixed, tied=tied)
 
-    def with_parts(self, is_zero: Any, nonzero: Any) -> Self:
+    def with_parts(self, is_zero: Any, nonzero: Family) -> Self:
         """The family with these two parts."""
         values: dict[str, Any] = {here: getattr(nonzero, there) for here, there in self.names.items()}
         return replace(self, zero=is_zero.p, **values)
@@ -87,7 +88,7 @@ class HurdleFamily(Family, register=False):
         return Parts(parts, np.asarray(parts[0].weight))
 
     # ---- learning -----------------------------------------------------------------------------------------------
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Parts) -> Self:
         first, second = stats.parts
         is_zero, nonzero = self.is_zero, self.nonzero
         if nonzero.free:
@@ -97,22 +98,22 @@ class HurdleFamily(Family, register=False):
                 nonzero = self.of_all(nonzero, second).stack(self.n_components).choose(none, nonzero)
         return self.with_parts(is_zero.maximise(first) if is_zero.free else is_zero, nonzero)
 
-    def of_all(self, nonzero: Any, stats: Any) -> Any:
+    def of_all(self, nonzero: Family, stats: Moments | Sums) -> Any:
         """What a component without a value other than zero has in common with the others, which are estimated."""
         return nonzero.unstacked[0].estimate(pooled(stats))
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Parts) -> Array:
         first, second = stats.parts
         return np.asarray(self.is_zero.likelihood_cells(first) + self.nonzero.likelihood_cells(second))
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Parts) -> dict[str, Array]:
         first, second = stats.parts
         nonzero = self.nonzero
         errors = nonzero.error_cells(second) if nonzero.free else {}
         found = {here: errors[there] for here, there in self.names.items() if there in errors}
         return {"zero": self.is_zero.error_cells(first)["p"], **found} if "zero" in self.free else found
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Parts) -> tuple[Alert, ...]:
         own = replace(self, fixed=self.fixed | self.names.keys())
         return (*Family.alerts(own, stats), *self.nonzero.alerts(stats.parts[1]))
 
@@ -129,11 +130,11 @@ class HurdleFamily(Family, register=False):
     def widen(self, by: Array) -> Self:
         return self.with_parts(self.is_zero, self.nonzero.widen(by))
 
-    def rounding(self, stats: Any) -> float:
+    def rounding(self, stats: Parts) -> float:
         return float(self.nonzero.rounding(stats.parts[1]))
 
     # ---- believing ----------------------------------------------------------------------------------------------
-    def estimate(self, stats: Any, prior: Any = None) -> Self:
+    def estimate(self, stats: Any, prior: Prior = None) -> Self:
         """Parameters from statistics.
 
         A prior is a :class:`Beta` of ``zero``, ``{"zero": Beta, "others": prior of the base}``, or ``"weak"``.
@@ -156,12 +157,12 @@ class HurdleFamily(Family, register=False):
         others = weak_prior_of_others(self.nonzero, stats.parts[1], part)
         return zero if others is None else {"zero": zero, "others": others}
 
-    def log_prior(self, prior: Any) -> Array:
+    def log_prior(self, prior: Prior) -> Array:
         zero, others = self._beliefs(prior)
         found = self.is_zero.log_prior(zero)
         return found if others is None else found + log_prior_of_others(self.stacked.nonzero, others)
 
-    def _beliefs(self, prior: Any) -> tuple[Any, Any]:
+    def _beliefs(self, prior: Prior) -> tuple[Any, Any]:
         """The prior of ``zero``, and that of the others, or None."""
         parts = prior if isinstance(prior, dict) else {"zero": prior}
         zero, others = (getattr(parts.get(name), "belief", parts.get(name)) for name in ("zero", "others"))
@@ -198,7 +199,7 @@ class HurdleFamily(Family, register=False):
         nonzero, rest = self.nonzero, 1 - self.zero
         return rest * nonzero.var + self.zero * rest * np.square(nonzero.mean)
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Family) -> Any:
         """D(self‖other) in nats: how much worse ``other`` describes rows that this one makes."""
         if type(other) is not type(self):
             return super().kl(other)
@@ -328,14 +329,14 @@ class HurdleNegativeBinomial(HurdleFamily, IterativeFamily):
         values = {name: np.take_along_axis(np.asarray(getattr(nonzero, name)), most, 0)[0] for name in self.names}
         return replace(nonzero.unstacked[0], **values)
 
-    def resolve_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
+    def resolve_prior(self, prior: Prior, rows: Array, weights: Weights) -> Any:
         return self.default_prior(rows, weights) if isinstance(prior, str) else prior
 
-    def default_prior(self, rows: Any, weights: Any, part: float = 1.0) -> Any:
+    def default_prior(self, rows: Array, weights: Weights, part: float = 1.0) -> Any:
         begun = self.unstacked[0].start(rows, weights)
         return begun.weak_prior(begun.suffstats(rows, weights), part)
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Family) -> Any:
         """D(self‖other) in nats, by summation: two sizes have no closed form."""
         return IterativeFamily.kl(self, other)
 
@@ -349,7 +350,7 @@ OF: dict[str, type[HurdleFamily]] = {
 }
 
 
-def Hurdle(base: Any, zero: Any = 0.5) -> HurdleFamily:  # noqa: N802 (it stands for a family)
+def Hurdle(base: Family, zero: float = 0.5) -> HurdleFamily:  # noqa: N802 (it stands for a family)
     """A family with many zeros: zero with one probability, otherwise ``base``.
 
     Parameters

@@ -10,14 +10,14 @@ import numpy as np
 from suffice.core.family import Family
 from suffice.distributions.minimal_form import MinimalForm
 from suffice.numerics.lazy import special
-from suffice.types import Array
+from suffice.types import Array, Data
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Indicators(Family, register=False):
     """The four facts of a family over levels: u, h, η and A, and E u."""
 
-    def statistic(self, x: Any) -> Array:
+    def statistic(self, x: Data) -> Array:
         """1[x = j] for every level j, (n, L), or (n, d, L) of several columns; all 0 where the cell is missing."""
         rows = self.read(x)
         out = np.zeros((len(rows), len(rows.columns), np.shape(self.params["probs"])[-1]))
@@ -27,7 +27,7 @@ class Indicators(Family, register=False):
             out[np.flatnonzero(seen), column, place[seen]] = 1.0
         return out if self.batch else out[:, 0]
 
-    def log_base(self, x: Any) -> Array:
+    def log_base(self, x: Data) -> Array:
         """Log h = 0."""
         rows = self.read(x)
         return np.zeros((len(rows), len(rows.columns)) if self.batch else len(rows))

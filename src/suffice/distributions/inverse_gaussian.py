@@ -15,6 +15,7 @@ from suffice.distributions.normal import Normal
 from suffice.numerics.lazy import special
 from suffice.numerics.special import BLUR, ratio_excess
 from suffice.statistics.moments import Moments
+from suffice.statistics.sums import Sums
 from suffice.types import Alert, Array
 
 STEEPEST = 1e10  # the largest shape/mean that sums of float64 can tell from a point: a relative spread of 1e-5
@@ -77,7 +78,7 @@ class InverseGaussian(ExponentialFamily):
         shape = np.asarray(self.shape) if "shape" in self.fixed else 1 / _spread(mean, centre)
         return replace(self, mean=centre, shape=shape)
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Sums) -> Self:
         shared = self.tied & set(self.free)
         if not shared or shared == {"mean", "shape"}:
             return super().maximise(stats)
@@ -105,7 +106,7 @@ class InverseGaussian(ExponentialFamily):
         normal = Normal(1 / best, std, fixed=fixed, tied=frozenset({"mean"}))
         return 1 / np.asarray(normal.maximise(Moments(weight, 1 / best, np.zeros(weight.shape), scatter)).mean)
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         if "shape" in self.fixed or not (np.asarray(self.peak_precision) > 0.9 * STEEPEST).any():
             return super().alerts(stats)
         text = (
@@ -119,7 +120,7 @@ class InverseGaussian(ExponentialFamily):
     def peak_precision(self) -> Array:
         return np.asarray(self.shape / self.mean)
 
-    def rounding(self, stats: Any) -> float:
+    def rounding(self, stats: Sums) -> float:
         return float(BLUR * (stats.weight * self.stacked.peak_precision).sum())
 
     def widen(self, by: Array) -> Self:
@@ -152,7 +153,7 @@ class InverseGaussian(ExponentialFamily):
         away = 1.5 * self.mean / self.shape
         return self.mean / (np.hypot(1.0, away) + away)
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         shapes = ratio_excess(other.shape / self.shape, (other.shape - self.shape) / self.shape)
         away = (self.mean - other.mean) / other.mean
         return np.asarray(0.5 * shapes + 0.5 * other.shape * away * away / self.mean)

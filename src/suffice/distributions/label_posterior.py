@@ -23,7 +23,7 @@ class LabelPosterior(Posterior):
     stated: Any = 0.0
 
     @classmethod
-    def of(cls, found: Posterior, before: Any) -> LabelPosterior:
+    def of(cls, found: Posterior, before: object) -> LabelPosterior:
         """The posterior ``found``; ``before`` is the prior as the caller gave it, which may be a posterior too."""
         if isinstance(before, LabelPosterior):
             stated = np.asarray(before.stated)

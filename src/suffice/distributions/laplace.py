@@ -12,7 +12,7 @@ from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.distributions.floors import rounding_floor
 from suffice.errors import UnsupportedError
 from suffice.numerics.derivatives import errors_from_information
-from suffice.statistics.sums import Additive, same_kind, share
+from suffice.statistics.sums import Additive, Statistics, same_kind, share
 from suffice.statistics.weights import Weights
 from suffice.tables.column_names import in_columns
 from suffice.types import Alert, Array
@@ -139,12 +139,12 @@ class Laplace(IterativeFamily):
             scale = np.maximum(share(distance, weight), rounding_floor(loc))
         return self.choose(stats.weight == 0, replace(self, loc=loc, scale=scale))
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Statistics) -> dict[str, Array]:
         with np.errstate(over="ignore"):
             unit = stats.weight / np.square(self.scale)
         return errors_from_information(unit[..., None, None] * np.eye(len(self.free)), self.free, self.tied)
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Statistics) -> tuple[Alert, ...]:
         stack = self.stacked
         flat = (np.asarray(stack.scale) <= rounding_floor(np.asarray(stack.loc))) & (stats.weight > 0)
         if "scale" in self.fixed or not flat.any():

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from suffice.core.parameters import UNIT, Domain, described, parameter
+from suffice.core.value import replace_valid
 from suffice.distributions.indicators import Indicators, short, uniform
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError
+from suffice.statistics.sums import Counts, check_pools
 from suffice.tables.labels import in_order, is_missing, plain
-from suffice.types import Array
+from suffice.types import Array, Label
 
 Levels = tuple[tuple[Any, ...], ...]
 POOL = "(other)"  # what `sf.infer` calls the level that stands for all rare ones
@@ -90,7 +93,7 @@ class Levelled(Indicators, register=False):
         """The probability of each level of a single column."""
         return dict(zip(self.levels, np.asarray(self.probs).tolist(), strict=False))
 
-    def reshaped(self, change: Any) -> Self:
+    def reshaped(self, change: Callable[..., Any]) -> Self:
         """Apply ``change`` to the probabilities, and let the levels follow their columns."""
         if self.levels is None:
             return self
@@ -98,15 +101,18 @@ class Levelled(Indicators, register=False):
         moved = change(np.broadcast_to(places, (*self.batch, 1)))[..., 0]
         names = [self.named[j] for j in np.atleast_2d(moved)[0]]
         unseen = None if self.unseen is None else change(np.asarray(self.unseen))
-        named = tuple(names) if moved.ndim else names[0]
-        return replace(self, levels=named, probs=change(np.asarray(self.probs)), unseen=unseen)
+        unseen = unseen if unseen is None or unseen.ndim else float(unseen)
+        probs = change(np.asarray(self.probs))[..., : max(map(len, names))]
+        found: Self = replace_valid(self, levels=tuple(names) if moved.ndim else names[0], probs=probs, unseen=unseen)
+        found.__dict__["batch"] = probs.shape[:-1]
+        return found
 
     @cached_property
     def named(self) -> Levels:
         """The levels of each column."""
         return () if self.levels is None else _columns(self.levels)
 
-    def column_levels(self, label: Any) -> tuple[Any, ...] | None:
+    def column_levels(self, label: int) -> tuple[Any, ...] | None:
         return self.named[label] if self.named else None
 
     def for_data(self, rows: Any) -> Self:
@@ -114,10 +120,12 @@ class Levelled(Indicators, register=False):
             return self.widened(rows.shape[1])
         return self._over(tuple(column.seen for column in rows.columns))
 
-    def for_statistics(self, stats: Any) -> Self:
+    def for_statistics(self, stats: Counts) -> Self:
         if self.levels is None:
+            check_pools("a Categorical", (stats.levels, self.pool), (stats.levels, stats.pool))
             return super(Levelled, self._over(tuple(map(in_order, stats.levels)))).for_statistics(stats)
         model = super().for_statistics(stats)
+        check_pools("a Categorical", (model.named, self.pool), (stats.levels, stats.pool))
         named = tuple(
             mine if mine == theirs else mine + in_order(set(theirs) - set(mine))
             for mine, theirs in zip(model.named, stats.levels, strict=True)
@@ -164,6 +172,10 @@ class Levelled(Indicators, register=False):
         own = sum(max(len(column) - 1, 0) for column in self.named)
         return 0 if not self.free else own * (1 if self.tied else self.n_components)
 
+    def level_at(self, name: str, place: tuple[int, ...]) -> Label | None:
+        levels = self.named[place[-2] if len(place) > 1 else 0]
+        return levels[place[-1]] if place[-1] < len(levels) else None
+
     def label(self, name: str, place: tuple[int, ...]) -> str:
         levels = self.named[place[-2] if len(place) > 1 else 0]
         if place[-1] >= len(levels):  # padding
@@ -182,7 +194,7 @@ def _nested(levels: Any) -> bool:
     return len(levels) > 0 and all(isinstance(one, (tuple, list, np.ndarray)) for one in levels)
 
 
-def _columns(levels: Any) -> Levels:
+def _columns(levels: object) -> Levels:
     """Levels as given, checked, one tuple for each column."""
     if isinstance(levels, str) or not hasattr(levels, "__iter__") or not hasattr(levels, "__len__"):
         msg = f"Categorical: levels is a list of labels, such as ['no', 'yes']; got {levels!r:.60}."

@@ -12,6 +12,7 @@ from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.distributions.floors import rounding_floor
 from suffice.numerics.derivatives import errors_from_information
 from suffice.numerics.lazy import special
+from suffice.statistics.sums import Sums
 from suffice.types import Alert, Array
 
 NAMES = ("loc", "scale")
@@ -65,7 +66,7 @@ class Logistic(IterativeFamily):
         scale = np.asarray(self.scale)
         return np.broadcast_to(scale.min(axis=0), scale.shape) if "loc" in self.tied else scale
 
-    def _derivatives(self, stats: Any) -> tuple[Array, Array]:
+    def _derivatives(self, stats: Sums) -> tuple[Array, Array]:
         """Σ w of gradient and Hessian in the free ones of loc in units and log scale."""
         _, one, two, bend0, bend1, bend2 = np.moveaxis(stats.total, -1, 0)
         size = np.stack([self._unit / np.asarray(self.scale), np.ones(stats.weight.shape)], axis=-1)
@@ -76,7 +77,7 @@ class Logistic(IterativeFamily):
         pick = [NAMES.index(name) for name in self.free]
         return gradient[..., pick], hessian[..., pick, :][..., pick]
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Sums) -> Self:
         loc, scale = self._em_step(stats)
         limits = np.full(len(self.free), SHORT)
         step, trust = newton_step(*self._derivatives(stats), stats.weight, self.free, self.tied, limits)
@@ -93,7 +94,7 @@ class Logistic(IterativeFamily):
             values[name] = np.broadcast_to(values[name][:1], loc.shape)
         return self.choose(stats.weight == 0, replace(self, **values))
 
-    def _em_step(self, stats: Any) -> tuple[Array, Array]:
+    def _em_step(self, stats: Sums) -> tuple[Array, Array]:
         """The mean and spread of the rows, each counting by its expected precision."""
         weight, scale = stats.weight, np.asarray(self.scale)
         zero, one, two = np.moveaxis(stats.total[..., :3], -1, 0)
@@ -119,7 +120,7 @@ class Logistic(IterativeFamily):
             information = -hessian / unit[..., :, None] / unit[..., None, :]
         return errors_from_information(information, self.free, self.tied)
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         stack = self.stacked
         flat = (np.asarray(stack.scale) <= rounding_floor(np.asarray(stack.loc))) & (stats.weight > 0)
         if "scale" in self.fixed or not flat.any():

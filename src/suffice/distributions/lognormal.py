@@ -12,15 +12,19 @@ from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.mixed_columns import Part, e_step_alone
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.core.responsibilities import EStep
+from suffice.core.value import replace_valid
 from suffice.display.values import ColumnSummary, factor
 from suffice.distributions.floors import HALF_LOG_TAU
 from suffice.distributions.normal import Normal
+from suffice.distributions.normal_inverse_gamma import NormalInverseGamma
+from suffice.engines.once import cached_property
 from suffice.statistics.moments import Moments
 from suffice.statistics.weights import Weights
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Prior
 
 SKEWED = 0.25  # of sigma: below it mean ± standard deviation says the same as median ×÷ factor
 
+STANDARD = Normal()
 AS_NORMAL = {"mu": "mean", "sigma": "std"}
 
 
@@ -40,11 +44,12 @@ class LogNormal(ExponentialFamily):
 
     support = POSITIVE
 
-    @property
+    @cached_property
     def logarithm(self) -> Normal:
         """The distribution of log x."""
         fixed, tied = (frozenset(AS_NORMAL[name] for name in names) for names in (self.fixed, self.tied))
-        return Normal(self.mu, self.sigma, fixed=fixed, tied=tied)
+        found: Normal = replace_valid(STANDARD, mean=self.mu, std=self.sigma, fixed=fixed, tied=tied, batch=self.batch)
+        return found
 
     def _of(self, normal: Normal) -> Self:
         return replace(self, mu=normal.mean, sigma=normal.std)
@@ -98,33 +103,33 @@ class LogNormal(ExponentialFamily):
         logs = np.log(x, dtype=np.float64)
         return self.logarithm.log_cell(logs) - logs
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Moments) -> Array:
         return np.asarray(self.logarithm.likelihood_cells(stats) - stats.weight * stats.mean)
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Moments) -> Self:
         return self._of(self.logarithm.maximise(stats))
 
-    def estimate(self, stats: Any, prior: Any = None) -> Self:
+    def estimate(self, stats: Moments, prior: Prior = None) -> Self:
         """As of the Normal of log x; so is a :class:`NormalInverseGamma` of (mu, sigma), and ``"weak"``."""
         if prior is None or not self.free or callable(prior):
             return super().estimate(stats, prior)
         self.check_family(stats)
         return self._of(self.logarithm.estimate(replace(stats, family=""), prior))
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> Any:
+    def weak_prior(self, stats: Moments, part: float = 1.0) -> Any:
         return self.logarithm.weak_prior(stats, part)
 
-    def log_prior(self, prior: Any) -> Array:
+    def log_prior(self, prior: NormalInverseGamma) -> Array:
         return self.logarithm.log_prior(prior)
 
-    def unbiased(self, stats: Any, ddof: float) -> Self:
+    def unbiased(self, stats: Moments, ddof: float) -> Self:
         return self._of(self.logarithm.unbiased(stats, ddof))
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Moments) -> dict[str, Array]:
         errors = self.logarithm.error_cells(stats)
         return {name: errors[AS_NORMAL[name]] for name in self.free}
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Moments) -> tuple[Alert, ...]:
         if not self.logarithm.alerts(stats):
             return ()
         text = (
@@ -171,7 +176,7 @@ class LogNormal(ExponentialFamily):
         """The point of highest density, exp(mu − sigma²)."""
         return np.exp(self.mu - np.square(self.sigma))
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         return self.logarithm.divergence_cells(other.logarithm)
 
     def entropy_cell(self) -> Any:

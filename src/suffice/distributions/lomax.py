@@ -10,6 +10,7 @@ import numpy as np
 from suffice.core.family import Family
 from suffice.core.parameters import NONNEGATIVE, POSITIVE, parameter
 from suffice.errors import UnsupportedError
+from suffice.statistics.weights import Weights
 from suffice.types import Array
 
 
@@ -34,7 +35,7 @@ class Lomax(Family, register=False):
             beyond = np.where(np.isinf(ratio), np.log(x) - np.log(self.scale), np.log1p(ratio))
         return np.asarray(np.log(self.shape) - np.log(self.scale) - (self.shape + 1.0) * beyond)
 
-    def gather(self, x: Any, w: Any) -> Any:
+    def gather(self, x: Array, w: Weights) -> Any:
         msg = (
             "Lomax is the predictive of an Exponential and is not fitted itself: fit sf.Exponential() with "
             "prior=sf.Gamma(shape, rate) and ask its posterior for .predictive()."

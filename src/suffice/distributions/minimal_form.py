@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import ParameterError
 from suffice.numerics.lazy import special
-from suffice.types import Array
+from suffice.types import Array, Data
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,13 @@ class MinimalForm:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(probs[..., :-1]) - np.log(probs[..., -1:]))
 
-    def log_partition(self, eta: Any = None) -> Array:
+    def log_partition(self, eta: Array | None = None) -> Array:
         """A = n·log(1 + Σ e^η), at the distribution's η or another."""
         at = self.natural() if eta is None else np.asarray(eta, dtype=float)
         padded = np.concatenate([at, np.zeros((*at.shape[:-1], 1))], axis=-1)
         return np.asarray(self.trials * special.logsumexp(padded, axis=-1))
 
-    def statistic(self, x: Any) -> Array:
+    def statistic(self, x: Data) -> Array:
         """u(x): the indicators or counts of all levels but the last."""
         return np.asarray(self.distribution.statistic(x))[..., :-1]
 
@@ -74,7 +74,7 @@ class MinimalForm:
         """Cov u = ∂²A/∂η²."""
         return np.asarray(self.distribution.covariance_statistic())[..., :-1, :-1]
 
-    def from_natural(self, eta: Any) -> Any:
+    def from_natural(self, eta: Array) -> Any:
         """The distribution with another η, (…, L − 1)."""
         at = np.asarray(eta, dtype=float)
         padded = np.concatenate([at, np.zeros((*at.shape[:-1], 1))], axis=-1)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 
 from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.family import Family
 from suffice.core.parameters import COUNT_VECTOR, NATURAL, SIMPLEX, described, parameter
 from suffice.display.values import ColumnSummary, levels_of
 from suffice.distributions.dirichlet import Dirichlet
@@ -17,8 +19,8 @@ from suffice.distributions.weak_priors import shared_row
 from suffice.errors import DataError, ParameterError
 from suffice.numerics.lazy import special
 from suffice.numerics.special import ratio_excess
-from suffice.statistics.sums import share
-from suffice.types import Alert, Array
+from suffice.statistics.sums import Sums, share
+from suffice.types import Alert, Array, Data, Label
 
 STIRLING = 40.0  # from here on four terms of Stirling's series are exact
 REACH, POINTS = 12.0, 1 << 16  # standard deviations beyond which a count is negligible, and points of the grid
@@ -65,7 +67,7 @@ class Multinomial(ExponentialFamily):
             raise DataError(msg)
         return model
 
-    def for_data(self, rows: Any) -> Self:
+    def for_data(self, rows: Array) -> Self:
         model = self._wide(rows.shape[-1])
         if model.trials is None and len(rows):
             totals = rows.sum(axis=-1)
@@ -74,10 +76,10 @@ class Multinomial(ExponentialFamily):
                 model = replace(model, trials=first)
         return model.widened(rows.shape[1])
 
-    def for_statistics(self, stats: Any) -> Self:
+    def for_statistics(self, stats: Sums) -> Self:
         return super(Multinomial, self._wide(stats.total.shape[-1])).for_statistics(stats)
 
-    def read(self, x: Any) -> Any:
+    def read(self, x: Data) -> Any:
         rows = super().read(x)
         if self.probs is not None:
             self._wide(rows.shape[-1])
@@ -117,20 +119,23 @@ class Multinomial(ExponentialFamily):
     def log_cell(self, x: Array) -> Array:
         return np.asarray(special.xlogy(x, self.probs).sum(axis=-1) + self.log_base(x))
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Sums) -> Array:
         return np.asarray(special.xlogy(stats.total, self.probs).sum(axis=-1) + stats.base)
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         count = stats.total.sum(axis=-1, keepdims=True)
         count = count.sum(axis=0, keepdims=True) if self.tied else count
         with np.errstate(all="ignore"):
             return {"probs": np.sqrt(self.probs * (1 - self.probs) / count)}
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         if not ((stats.weight > 0) & (stats.total.sum(axis=-1) == 0)).any():
             return super().alerts(stats)
         text = "every row counts 0 trials, so the data say nothing about probs; they were left as they were. Add data."
         return (*super().alerts(stats), Alert("unidentified", text))
+
+    def level_at(self, name: str, place: tuple[int, ...]) -> Label | None:
+        return place[-1] if self.levels is None else self.levels[place[-1]]
 
     def label(self, name: str, place: tuple[int, ...]) -> str:
         if self.levels is None:
@@ -168,7 +173,7 @@ class Multinomial(ExponentialFamily):
         cells = [_count_entropy(float(n), float(p)) for n, p in zip(trials.ravel(), probs.ravel(), strict=True)]
         return np.reshape(cells, probs.shape).sum(axis=-1) - _stirling_rest(trials[..., 0])
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Family) -> Any:
         """D(self‖other) of two that count the same outcomes in as many trials."""
         self.require_ready("be compared")
         if type(other) is not Multinomial or other.batch != self.batch or other.probs.shape != self.probs.shape:
@@ -181,7 +186,7 @@ class Multinomial(ExponentialFamily):
         return float(total) if np.ndim(total) == 0 else total
 
     # ---- believing ----------------------------------------------------------------------------------------------
-    def update(self, stats: Any, prior: Any) -> Dirichlet:
+    def update(self, stats: Sums, prior: Dirichlet | SimpleNamespace) -> Dirichlet:
         entries = np.shape(prior.alpha)[-1:]  # none where the same holds of every outcome
         if entries and entries[0] != stats.total.shape[-1]:
             outcomes = stats.total.shape[-1]
@@ -189,10 +194,10 @@ class Multinomial(ExponentialFamily):
             raise ParameterError(msg)
         return Dirichlet(prior.alpha + stats.total)
 
-    def predict_with(self, belief: Any) -> DirichletMultinomial:
+    def predict_with(self, belief: Dirichlet) -> DirichletMultinomial:
         return DirichletMultinomial(self.trials, belief.alpha, self.levels)
 
-    def expected_component(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Dirichlet) -> tuple[Self, Array]:
         probs, offset = belief.geometric_mean()
         return replace(self, probs=probs), offset
 
@@ -201,24 +206,24 @@ class Multinomial(ExponentialFamily):
         trials = x.sum(axis=-1)
         return np.where(np.isnan(trials), 0.0, trials)
 
-    def exposed(self, stats: Any) -> Array:
+    def exposed(self, stats: Sums) -> Array:
         return np.asarray(stats.total.sum(axis=-1))
 
-    def reference_belief(self, stats: Any) -> Dirichlet:
+    def reference_belief(self, stats: Sums) -> Dirichlet:
         if not (stats.total > 0).all():
             msg = "some outcome was never seen."
             raise ParameterError(msg)
         found: Dirichlet = super().reference_belief(stats)
         return found
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> Dirichlet:
+    def weak_prior(self, stats: Sums, part: float = 1.0) -> Dirichlet:
         """One pseudo-trial, shared equally by the outcomes."""
         del part
         outcomes = stats.total.shape[-1]
         return Dirichlet(np.full(outcomes, shared_row(outcomes)))
 
 
-def _stirling_rest(x: Any) -> Array:
+def _stirling_rest(x: Array | float) -> Array:
     """Return log x! − x log x + x, which stays small: by Stirling's series ½ log 2πx + 1/12x at first."""
     x = np.asarray(x, dtype=float)
     far = np.maximum(x, STIRLING)

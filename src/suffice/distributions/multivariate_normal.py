@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from suffice.core.family import Family
 from suffice.distributions.covariance_algebra import given_some, root
 from suffice.distributions.floors import HALF_LOG_TAU, rounding_floor
 from suffice.distributions.gaussian_learning import GaussianLearning
@@ -18,7 +19,9 @@ from suffice.errors import DataError, ParameterError, UnsupportedError
 from suffice.numerics.lazy import special
 from suffice.numerics.low_rank import LowRank, replace
 from suffice.queries.conditional import ConditionalColumn
-from suffice.types import Array
+from suffice.statistics.moments import Scatter
+from suffice.statistics.weights import Weights
+from suffice.types import Array, Prior
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,7 +130,7 @@ class MultivariateNormal(GaussianLearning):
         log_det = self.log_det.reshape(self.batch)
         return np.asarray(np.shape(self.mean)[-1] * (HALF_LOG_TAU + 0.5) - log_det)[..., None]
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Family) -> Any:
         """D(self‖other) in closed form; a float, or (k,) component by component."""
         self.require_ready("be compared")
         if not isinstance(other, MultivariateNormal) or other.columns != self.columns or other.batch != self.batch:
@@ -144,7 +147,7 @@ class MultivariateNormal(GaussianLearning):
         mirrored = name == "cov" and place[-1] < place[-2]
         return "" if mirrored else super().label(name, place)
 
-    def _told(self, f: Any) -> bool:
+    def _told(self, f: Field[Any]) -> bool:
         return super()._told(f) and (f.name != "structure" or self.structure != "full")
 
     # ---- believing ----------------------------------------------------------------------------------------------
@@ -157,7 +160,7 @@ class MultivariateNormal(GaussianLearning):
             raise UnsupportedError(msg)
         return prior.after(stats)
 
-    def reference_belief(self, stats: Any) -> NormalInverseWishart:
+    def reference_belief(self, stats: Scatter) -> NormalInverseWishart:
         if self.fixed or self.tied or not self.form.unrestricted:
             msg = "it is for a free mean and a full covariance."
             raise ParameterError(msg)
@@ -170,16 +173,16 @@ class MultivariateNormal(GaussianLearning):
         component, offset = belief.expected_of(self)
         return component, offset
 
-    def log_prior(self, prior: Any) -> Array:
+    def log_prior(self, prior: NormalInverseWishart) -> Array:
         stack, belief = self.stacked, getattr(prior, "belief", prior).stacked
         about_mean, about_cov = belief.relative_parts({"mean": stack.mean, "cov": stack.cov})
         return np.asarray(about_mean.sum() + (about_cov[0] if self.shared else about_cov.sum()))
 
-    def resolve_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
+    def resolve_prior(self, prior: Prior, rows: Array, weights: Weights) -> Any:
         """A name stands for what the first look at the rows says: it may not change from pass to pass."""
         return self.resolve_block_prior(prior, rows, weights) if isinstance(prior, str) else prior
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> NormalInverseWishart:
+    def weak_prior(self, stats: Scatter, part: float = 1.0) -> NormalInverseWishart:
         """A hundredth of a row at the mean of the data, and one row of a ``part`` of their covariance."""
         weight = stats.weight if len(stats.scatter) == len(stats.weight) else stats.weight.sum(keepdims=True)
         cov = stats.scatter / np.where(weight > 0, weight, 1.0)[:, None, None]

@@ -17,6 +17,7 @@ from suffice.errors import ParameterError, UnsupportedError
 from suffice.numerics.lazy import special
 from suffice.numerics.special import t_quantile
 from suffice.queries.conditional import ConditionalColumn
+from suffice.statistics.weights import Weights
 from suffice.types import Array
 
 
@@ -111,7 +112,7 @@ class MultivariateStudentT(Family, register=False):
                 out[:, j] = constant[j] - 0.5 * (df[j] + d) * np.log1p(np.einsum("nd,nd->n", z, z) / df[j])
         return score_by_marginals(out, x, self.marginal_columns)
 
-    def gather(self, x: Any, w: Any) -> Any:
+    def gather(self, x: Array, w: Weights) -> Any:
         msg = (
             f"{self.name} is the predictive of a MultivariateNormal and is not fitted itself: take the posterior of "
             "sf.MultivariateNormal() under prior=sf.NormalInverseWishart(…) and ask for its .predictive()."

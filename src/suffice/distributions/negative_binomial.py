@@ -26,7 +26,7 @@ from suffice.numerics.special import (
 )
 from suffice.tables.column_names import in_columns
 from suffice.tables.streams import read
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ class NegativeBinomial(SizeBelief, IterativeFamily, ExponentialFamily):
     def from_mean(self, mean: Array) -> Self:
         return replace(self, p=self.size / (self.size + mean))
 
-    def chances(self, stats: Any) -> Array:
+    def chances(self, stats: Sums) -> Array:
         return np.asarray(stats.weight * self.size)  # of a failure: with p next to 1 there are nearly as many as trials
 
     def mean_statistic(self) -> Array:
@@ -111,10 +111,10 @@ class NegativeBinomial(SizeBelief, IterativeFamily, ExponentialFamily):
         stats: Sums = ExponentialFamily.gather(self, x, w)
         return stats
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Sums) -> Array:
         return (ExponentialFamily if self.exact else IterativeFamily).likelihood_cells(self, stats)
 
-    def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
+    def start(self, x: Array, weights: Data = None, rng: np.random.Generator | None = None) -> Self:
         """The size and p that match mean and variance."""
         rows = read(self, x)
         model = self.for_data(rows)
@@ -131,7 +131,7 @@ class NegativeBinomial(SizeBelief, IterativeFamily, ExponentialFamily):
         p = _pooled_p(stats.weight, size, mean) if self.tied == {"p"} else size / (size + mean)
         return model.like(replace(stack, size=size, p=np.where(stats.weight > 0, p, stack.p)))
 
-    def overdispersion(self, stats: Any) -> tuple[Array, Array]:
+    def overdispersion(self, stats: Sums) -> tuple[Array, Array]:
         """The mean, and by how much the variance exceeds it; of statistics gathered under these parameters."""
         mean = stats.mean[..., 0]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -141,7 +141,7 @@ class NegativeBinomial(SizeBelief, IterativeFamily, ExponentialFamily):
             excess = np.broadcast_to((stats.weight * excess).sum(axis=0) / np.maximum(total, 1e-300), mean.shape)
         return mean, excess
 
-    def maximise(self, stats: Any, belief: Any = None) -> Self:
+    def maximise(self, stats: Sums, belief: Family | None = None) -> Self:
         if self.exact:  # a mean per unit of size: components may differ in size
             unit = replace(stats, weight=stats.weight * self.size)
             return replace(super(IterativeFamily, replace(self, size=1.0)).maximise(unit), size=self.size)
@@ -172,7 +172,7 @@ class NegativeBinomial(SizeBelief, IterativeFamily, ExponentialFamily):
         size = np.maximum(size, SMALLEST)
         return self.choose(np.broadcast_to(weight == 0, size.shape), replace(self, size=size, p=p))
 
-    def _step(self, stats: Any, size: Array, mean: Array | None, belief: Any = None) -> Array:
+    def _step(self, stats: Sums, size: Array, mean: Array | None, belief: Any = None) -> Array:
         """The step of log size that maximises a lower bound of the likelihood, (k, d).
 
         The slope of log Γ(x+r)/Γ(r) in log r is Σ s over j < x with s = r/(r+j). Given Σ 1, Σ s and Σ s², its values at
@@ -205,7 +205,7 @@ class NegativeBinomial(SizeBelief, IterativeFamily, ExponentialFamily):
 
         return _crossing(slopes, way)
 
-    def _together(self, stats: Any, size: Array, p: Array) -> tuple[Array, Array]:
+    def _together(self, stats: Sums, size: Array, p: Array) -> tuple[Array, Array]:
         """Sizes and the p that components share: Newton's joint step where it gains more than ``size`` and ``p`` do.
 
         One after the other they creep. Gains are those of the lower bound of :meth:`_step`, so neither can fall.
@@ -241,7 +241,7 @@ class NegativeBinomial(SizeBelief, IterativeFamily, ExponentialFamily):
                 best = np.maximum(best, np.where(better, gain(new, share), best))
         return size, p
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         if self.exact:
             return super().error_cells(stats)
         size, p, weight = np.asarray(self.size), np.asarray(self.p), stats.weight
@@ -253,7 +253,7 @@ class NegativeBinomial(SizeBelief, IterativeFamily, ExponentialFamily):
         pick = [("size", "p").index(name) for name in self.free]
         return derivatives.errors_from_information(information[..., pick, :][..., pick], self.free, self.tied)
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         found = super().alerts(stats)
         if self.exact or "p" in self.fixed:
             return found
@@ -305,10 +305,10 @@ class NegativeBinomial(SizeBelief, IterativeFamily, ExponentialFamily):
         mode = np.floor(np.maximum(np.asarray(self.size) - 1, 0) * (1 - self.p) / self.p)
         return float(mode) if np.ndim(mode) == 0 else mode
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         return np.asarray(self.size * binary_divergence(self.p, other.p) / self.p)
 
-    def _comparable(self, other: Any) -> bool:
+    def _comparable(self, other: Self) -> bool:
         return bool(np.array_equal(self.size, other.size) and super()._comparable(other))
 
 

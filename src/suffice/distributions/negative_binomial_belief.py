@@ -10,6 +10,8 @@ from suffice.core.family import Family
 from suffice.distributions.gamma import LEARNED, Gamma, belief_about
 from suffice.distributions.weak_priors import ROWS
 from suffice.statistics.estimated import Estimated
+from suffice.statistics.weights import Weights
+from suffice.types import Prior
 
 if TYPE_CHECKING:
     from suffice.types import Array
@@ -23,7 +25,7 @@ class SizeBelief(Family, register=False):
 
         def overdispersion(self, stats: Any) -> tuple[Array, Array]: ...
 
-    def estimate(self, stats: Any, prior: Any = None) -> Self:
+    def estimate(self, stats: Any, prior: Prior = None) -> Self:
         """As every family does; ``{"size": Gamma(…)}`` is a belief about the size, and so is ``"weak"``."""
         prior = self.weak_prior(stats) if isinstance(prior, str) and prior == "weak" else prior
         if not isinstance(prior, dict) or isinstance(stats, Estimated):
@@ -50,12 +52,12 @@ class SizeBelief(Family, register=False):
         if self.fixed or self.tied:
             raise self._cannot(LEARNED.format("size and p"))
 
-    def log_prior(self, prior: Any) -> Array:
+    def log_prior(self, prior: Prior) -> Array:
         if not isinstance(prior, dict):
             return super().log_prior(prior)
         return np.asarray(belief_about("size", self, prior).stacked.log_cell(np.asarray(self.stacked.size)))
 
-    def resolve_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
+    def resolve_prior(self, prior: Prior, rows: Array, weights: Weights) -> Any:
         if self.exact or not isinstance(prior, str):
             return prior
         found = self.resolve_block_prior(prior, rows, weights)
@@ -63,12 +65,12 @@ class SizeBelief(Family, register=False):
             self._refuse_restricted()
         return {name: self.like(one) for name, one in found.items()}
 
-    def resolve_block_prior(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
+    def resolve_block_prior(self, prior: str, rows: Array, weights: Weights, part: float = 1.0) -> Any:
         if isinstance(prior, dict):
             return prior
         return super().resolve_block_prior(prior, rows, weights, part)
 
-    def default_prior(self, rows: Any, weights: Any, part: float = 1.0) -> Any:
+    def default_prior(self, rows: Array, weights: Weights, part: float = 1.0) -> Any:
         one = self.unstacked[0]
         if one.fixed or one.tied:
             return None

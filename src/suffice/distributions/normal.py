@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice import kernels
 from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.family import Family
 from suffice.core.mixed_columns import ClosedForm, Part, e_step_alone
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.core.responsibilities import EStep
@@ -24,7 +25,7 @@ from suffice.statistics.moments import Moments
 from suffice.statistics.separation import Separation, of_columns
 from suffice.tables.column_names import in_columns
 from suffice.tables.rows import too_large
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Prior
 
 if TYPE_CHECKING:
     from suffice.statistics.weights import Weights
@@ -112,12 +113,12 @@ class Normal(ExponentialFamily):
         """A hundred-thousandth of the spread of all rows, in each column."""
         return std_floor(self.stacked.mean[0], self.stacked.std[0])
 
-    def apply_floor(self, floor: Any) -> Self:
+    def apply_floor(self, floor: Array | None) -> Self:
         if floor is None or "std" in self.fixed or not (np.asarray(self.std) < floor).any():
             return self
         return self.like(replace(self.stacked, std=np.maximum(self.stacked.std, floor)))
 
-    def blurred(self, noise: Array, stats: Any) -> Self:
+    def blurred(self, noise: Array, stats: Moments) -> Self:
         """What the statistics show, and independent noise of these variances, (d,); the sum is held above the floor.
 
         An estimate that was raised to its floor is not blurred once more: the noise is added to what was below it.
@@ -125,24 +126,24 @@ class Normal(ExponentialFamily):
         var = np.where(stats.weight > 0, stats.var, np.square(self.std))
         return replace(self, std=np.maximum(np.sqrt(var + noise), self.std))
 
-    def on_floor(self, floor: Any) -> Array:
+    def on_floor(self, floor: Array | None) -> Array:
         if floor is None or "std" in self.fixed:
             return super().on_floor(floor)
         return np.asarray((self.stacked.std <= floor * (1 + 1e-9)).any(axis=1))
 
-    def floor_columns(self, floor: Any, index: int) -> tuple[Any, ...]:
+    def floor_columns(self, floor: Array, index: int) -> tuple[Any, ...]:
         if floor is None or "std" in self.fixed:
             return ()
         return tuple(np.flatnonzero(self.stacked.std[index] <= floor * (1 + 1e-9)).tolist())
 
-    def degenerate(self, floor: Any, stats: Any) -> Array:
+    def degenerate(self, floor: Array | None, stats: Moments) -> Array:
         if floor is None or "std" in self.fixed:
             return self.on_floor(floor)
         held = self.stacked.std <= floor * (1 + 1e-9)
         varies = self._varying(stats, floor)
         return np.asarray((held & varies).any(axis=1) if varies.any() else held.any(axis=1))
 
-    def separation(self, stats: Any, floor: Any = None) -> Separation | None:
+    def separation(self, stats: Moments, floor: Array | None = None) -> Separation | None:
         if "std" in self.fixed:
             return None
         whole, kept = stats.pooled(), self._varying(stats, floor)
@@ -150,7 +151,7 @@ class Normal(ExponentialFamily):
         mean, var = np.asarray(self.stacked.mean)[:, kept], np.square(self.stacked.std)[:, kept]
         return of_columns(mean, var, whole.mean[:, kept], whole.var[:, kept], degrees)
 
-    def _varying(self, stats: Any, floor: Any) -> Array:
+    def _varying(self, stats: Moments, floor: Array | None) -> Array:
         """Columns (d,) in which the rows together differ by more than the floor."""
         whole = stats.pooled()
         least = np.maximum(2 * rounding_floor(whole.mean), 0.0 if floor is None else 2 * np.asarray(floor))
@@ -159,11 +160,11 @@ class Normal(ExponentialFamily):
     def log_cell(self, x: Array) -> Array:
         return np.asarray(-0.5 * np.square((x - self.mean) / self.std) - np.log(self.std) - HALF_LOG_TAU)
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Moments) -> Array:
         squares = stats.about(np.asarray(self.mean)) / np.square(self.std)
         return np.asarray(-stats.weight * (0.5 * squares + np.log(self.std) + HALF_LOG_TAU))
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Moments) -> Self:
         weight = stats.weight
         mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
         if "mean" in self.tied and "mean" not in self.fixed:
@@ -175,7 +176,7 @@ class Normal(ExponentialFamily):
         std = np.asarray(self.std) if "std" in self.fixed else np.maximum(np.sqrt(var), rounding_floor(mean))
         return self.choose(weight == 0, replace_finite(self, mean=mean, std=std))
 
-    def _shared_mean(self, stats: Any) -> Array:
+    def _shared_mean(self, stats: Moments) -> Array:
         """The mean (d,) that components share.
 
         Rows count by their component's precision, which depends on it in turn.
@@ -213,7 +214,7 @@ class Normal(ExponentialFamily):
                 break
         return np.asarray(origin[0] + mean)
 
-    def unbiased(self, stats: Any, ddof: float) -> Self:
+    def unbiased(self, stats: Moments, ddof: float) -> Self:
         if stats is None or "std" in self.fixed:
             return self
         weight = stats.weight if self.lone is False else stats.weight[(0,) * (2 - len(self.batch))]
@@ -222,7 +223,7 @@ class Normal(ExponentialFamily):
             raise ParameterError(msg)
         return replace(self, std=self.std * np.sqrt(weight / (weight - ddof)))
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Moments) -> dict[str, Array]:
         if "mean" in self.tied and "std" in self.free and "std" not in self.tied:
             return super().error_cells(stats)  # the shared mean and the spreads depend on each other
         pooled = {name: np.broadcast_to(stats.weight.sum(axis=0), stats.weight.shape) for name in self.tied}
@@ -232,7 +233,7 @@ class Normal(ExponentialFamily):
                 mean = np.broadcast_to(1 / np.sqrt((stats.weight / np.square(self.std)).sum(axis=0)), mean.shape)
             return {"mean": mean, "std": self.std / np.sqrt(2 * pooled.get("std", stats.weight))}
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Moments) -> tuple[Alert, ...]:
         stack = self.stacked
         flat = (np.asarray(stack.std) <= rounding_floor(np.asarray(stack.mean))) & (stats.weight > 0)
         if "std" in self.fixed or not flat.any():
@@ -269,7 +270,7 @@ class Normal(ExponentialFamily):
         """The point of highest density: the mean."""
         return self.mean
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Family) -> Array:
         away, wider = (self.mean - other.mean) / other.std, (self.std - other.std) / other.std
         with np.errstate(over="ignore"):
             squares = 0.5 * (np.square(away) + np.square(wider))
@@ -279,7 +280,7 @@ class Normal(ExponentialFamily):
         return HALF_LOG_TAU + 0.5 + np.log(self.std)
 
     # ---- believing ----------------------------------------------------------------------------------------------
-    def estimate(self, stats: Any, prior: Any = None) -> Self:
+    def estimate(self, stats: Moments, prior: Prior = None) -> Self:
         """As every family does; components that share std, too, have a mode under NormalInverseGamma."""
         belief = getattr(prior, "belief", prior)
         if not isinstance(belief, NormalInverseGamma) or self.fixed or self.tied != {"std"}:
@@ -291,7 +292,7 @@ class Normal(ExponentialFamily):
         mean, std = belief.stacked.together(model, stats)
         return model.like(replace(model.stacked, mean=mean, std=std))
 
-    def log_prior(self, prior: Any) -> Array:
+    def log_prior(self, prior: Family) -> Array:
         belief = getattr(prior, "belief", prior)
         if not isinstance(belief, NormalInverseGamma):
             return super().log_prior(prior)
@@ -303,7 +304,7 @@ class Normal(ExponentialFamily):
     def update(self, stats: Any, prior: Any) -> Any:
         return prior.after(self, stats)
 
-    def reference_belief(self, stats: Any) -> Any:
+    def reference_belief(self, stats: Moments) -> Any:
         if "std" in self.fixed and "mean" not in self.fixed:
             with np.errstate(divide="ignore"):
                 return NormalPrior(stats.mean, self.std / np.sqrt(stats.weight))
@@ -319,7 +320,7 @@ class Normal(ExponentialFamily):
         component, offset = belief.expected_of(self)
         return component, offset
 
-    def weak_alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def weak_alerts(self, stats: Moments) -> tuple[Alert, ...]:
         flat = (stats.weight > 0) & (stats.var <= np.square(rounding_floor(stats.mean)))
         if not flat.any():
             return ()
@@ -334,7 +335,7 @@ class Normal(ExponentialFamily):
         )
         return (Alert("collapsed", text, value=value),)
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> Any:
+    def weak_prior(self, stats: Moments, part: float = 1.0) -> Any:
         """A hundredth of a row at the mean of the data, and one row of a ``part`` of their variance.
 
         Where the std is known, the first alone, of rows as far apart as the data or that std, whichever is more.
@@ -344,7 +345,7 @@ class Normal(ExponentialFamily):
             return NormalPrior(stats.mean, np.sqrt(np.maximum(pooled, np.square(self.std)) / MEAN_ROWS))
         return NormalInverseGamma(stats.mean, MEAN_ROWS, 0.5, ROWS / 2 * part * pooled, mode_offset=ROWS - 1)
 
-    def after(self, likelihood: Normal, stats: Any) -> NormalPrior:
+    def after(self, likelihood: Normal, stats: Moments) -> NormalPrior:
         """The belief about the mean of ``likelihood``, whose std is known, after the statistics."""
         if "std" not in likelihood.fixed or "mean" in likelihood.fixed:
             msg = "NormalPrior speaks of the mean of a Normal whose std is known: use Normal(std=…).fix('std')."

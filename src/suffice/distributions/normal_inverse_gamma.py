@@ -16,10 +16,11 @@ from suffice.distributions.student_t import StudentT
 from suffice.errors import DataError, ParameterError, UnsupportedError
 from suffice.numerics.lazy import special
 from suffice.numerics.special import ratio_excess
-from suffice.types import Array
+from suffice.statistics.moments import Moments
+from suffice.types import Array, Data, Seed
 
 
-def check_offset(name: str, offset: Any, df: Array) -> None:
+def check_offset(name: str, offset: object, df: Array) -> None:
     """Refuse what is no number, or leaves the mode without a positive divisor."""
     number = isinstance(offset, (int, float, np.number)) and not isinstance(offset, bool)
     if offset is not None and not (number and (df + offset > 0).all()):
@@ -27,7 +28,7 @@ def check_offset(name: str, offset: Any, df: Array) -> None:
         raise ParameterError(msg)
 
 
-def density_of_std(shape: Any, scale: Any, t: Any) -> Array:
+def density_of_std(shape: Any, scale: float, t: Array) -> Array:
     """The density of σ at ``t``, where 1/σ² ~ Gamma(shape, scale)."""
     t = np.asarray(t, dtype=float)
     with np.errstate(all="ignore"):
@@ -37,7 +38,7 @@ def density_of_std(shape: Any, scale: Any, t: Any) -> Array:
         return np.asarray(np.where(t > 0, np.exp(inside), 0.0))
 
 
-def parameters_in(belief: Any, x: Any, *axes: int) -> dict[str, Array]:
+def parameters_in(belief: Any, x: Data, *axes: int) -> dict[str, Array]:
     """The parameters that a belief speaks of, by name, as arrays; refuse what does not hold them.
 
     ``axes`` is the number of axes that each has over the columns, which are the last.
@@ -92,7 +93,7 @@ class NormalInverseGamma(Family, register=False):
         super().__post_init__()
         check_offset(self.name, self.mode_offset, 2 * np.asarray(self.shape))
 
-    def after(self, likelihood: Any, stats: Any) -> NormalInverseGamma:
+    def after(self, likelihood: Family, stats: Moments) -> NormalInverseGamma:
         if likelihood.fixed:
             msg = "NormalInverseGamma speaks of mean and std together; with one fixed use NormalPrior or a density."
             raise UnsupportedError(msg)
@@ -107,7 +108,7 @@ class NormalInverseGamma(Family, register=False):
             mode_offset=self.mode_offset,
         )
 
-    def predictive_of(self, likelihood: Any) -> Any:
+    def predictive_of(self, likelihood: Family) -> Any:
         del likelihood
         scale = np.sqrt(self.scale * (self.count + 1) / (self.shape * self.count))
         return StudentT(2 * self.shape, self.mean, scale)
@@ -124,13 +125,13 @@ class NormalInverseGamma(Family, register=False):
         known = ratio_excess(other.count / self.count, (other.count - self.count) / self.count)
         return np.asarray(precision + 0.5 * (away + known))
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Family) -> Any:
         """D(self‖other): a float, or (k,) component by component."""
         total = np.asarray(self.divergence_cells(other))
         total = total.sum(axis=-1) if total.ndim else total
         return float(total) if total.ndim == 0 else total
 
-    def together(self, likelihood: Any, stats: Any) -> tuple[Array, Array]:
+    def together(self, likelihood: Family, stats: Moments) -> tuple[Array, Array]:
         """The mode of the means of components that share one variance, and its root.
 
         The belief about it counts once.
@@ -141,7 +142,7 @@ class NormalInverseGamma(Family, register=False):
         degrees = np.broadcast_to(self.shape, weight.shape)[0] + 0.5 * ((weight + of_mean).sum(axis=0) + of_spread)
         return after.mean, np.broadcast_to(np.sqrt(scatter / degrees), weight.shape)
 
-    def log_parts(self, x: Any) -> tuple[Array, Array]:
+    def log_parts(self, x: Data) -> tuple[Array, Array]:
         """Log density of the mean given the variance, and of the variance, at ``x["mean"]`` and ``x["std"]``."""
         var = np.square(x["std"])
         about_mean = -0.5 * (np.log(2 * np.pi * var / self.count) + self.count * np.square(x["mean"] - self.mean) / var)
@@ -153,19 +154,19 @@ class NormalInverseGamma(Family, register=False):
         """What each mean and each variance add to the divisor of the mode, beside 2 shape."""
         return (1.0, 2.0) if self.mode_offset is None else (0.0, float(self.mode_offset))
 
-    def relative_parts(self, x: Any) -> tuple[Array, Array]:
+    def relative_parts(self, x: Data) -> tuple[Array, Array]:
         """Both parts relative to the measure of ``mode_offset``: the mode is where their sum is greatest."""
         about_mean, about_var = self.log_parts(x)
         of_mean, of_spread = self.mode_rows
         log_std = np.log(x["std"])
         return about_mean + (1 - of_mean) * log_std, about_var + (2 - of_spread) * log_std
 
-    def log_cell(self, x: Any) -> Array:
+    def log_cell(self, x: Data) -> Array:
         """Log density of (mean, variance) at ``x["mean"]`` and ``x["std"]``."""
         about_mean, about_var = self.log_parts(x)
         return np.asarray(about_mean + about_var)
 
-    def log_prob(self, x: Any) -> Any:
+    def log_prob(self, x: Data) -> Any:
         """Log density of (mean, variance) at a dictionary of ``mean`` and ``std``; −∞ where std is not above 0."""
         at = parameters_in(self, x, 0, 0)
         inside = at["std"] > 0
@@ -221,7 +222,7 @@ class NormalInverseGamma(Family, register=False):
         std = np.sqrt(self.scale / special.gammainccinv(self.shape, u[:, 1]))
         return [self.mean + std / np.sqrt(self.count) * special.ndtri(u[:, 0]), std]
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n: int = 1, random_state: Seed = None) -> Any:
         """Draw pairs: a dictionary of ``mean`` and ``std``, n values each."""
         check_count(n)
         rng = np.random.default_rng(random_state)

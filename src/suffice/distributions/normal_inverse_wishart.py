@@ -11,14 +11,16 @@ from suffice.arguments import check_count, check_level
 from suffice.core.family import Family
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, described, parameter
 from suffice.distributions.covariance_algebra import root, traces, whitening
+from suffice.distributions.covariance_structure import Structure
 from suffice.distributions.floors import HALF_LOG_TAU
 from suffice.distributions.multivariate_student_t import MultivariateStudentT
 from suffice.distributions.normal_inverse_gamma import check_offset, density_of_std, parameters_in
 from suffice.errors import DataError, ParameterError, UnsupportedError
 from suffice.numerics.lazy import special
 from suffice.numerics.special import ratio_excess
+from suffice.statistics.moments import Scatter
 from suffice.statistics.sums import share
-from suffice.types import Array
+from suffice.types import Array, Data, Seed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,11 +70,11 @@ class NormalInverseWishart(Family, register=False):
     def columns(self) -> int:
         return int(np.shape(self.mean)[-1])
 
-    def suits(self, form: Any) -> bool:
+    def suits(self, form: Structure) -> bool:
         """Whether covariances of a structure keep this belief: those that nothing restricts or links."""
         return bool(form.unrestricted)
 
-    def after(self, stats: Any) -> NormalInverseWishart:
+    def after(self, stats: Scatter) -> NormalInverseWishart:
         """The belief after the statistics, component by component."""
         if stats.centre.shape[1] != self.columns:
             msg = f"the prior speaks of {self.columns} columns, but the data have {stats.centre.shape[1]}."
@@ -87,7 +89,7 @@ class NormalInverseWishart(Family, register=False):
         mean = self.mean + away * (stats.weight / count)[:, None]
         return NormalInverseWishart(mean, count, self.df + stats.weight, scale, mode_offset=self.mode_offset)
 
-    def predictive_of(self, likelihood: Any) -> MultivariateStudentT:
+    def predictive_of(self, likelihood: Family) -> MultivariateStudentT:
         del likelihood
         df = np.asarray(self.df) - self.columns + 1
         factor = np.asarray((self.count + 1) / (self.count * df))
@@ -115,12 +117,12 @@ class NormalInverseWishart(Family, register=False):
         means = 0.5 * (known + other.count * df * (away**2).sum(axis=1))
         return np.asarray(covariances + means)[:, None]
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Family) -> Any:
         """D(self‖other): a float, or (k,) component by component."""
         total = self.stacked.divergence_cells(other.stacked)[:, 0]
         return float(total[0]) if self.lone else total
 
-    def log_parts(self, x: Any) -> tuple[Array, Array]:
+    def log_parts(self, x: Data) -> tuple[Array, Array]:
         """Log density of the mean given the covariance, and of the covariance, of a stack: (k,) each."""
         d, df = self.columns, np.asarray(self.df)
         whiten, log_det = whitening(np.asarray(x["cov"]))
@@ -136,7 +138,7 @@ class NormalInverseWishart(Family, register=False):
         """What each mean and each covariance add to the divisor of the mode, beside df."""
         return (1.0, self.columns + 1.0) if self.mode_offset is None else (0.0, float(self.mode_offset))
 
-    def relative_parts(self, x: Any) -> tuple[Array, Array]:
+    def relative_parts(self, x: Data) -> tuple[Array, Array]:
         """Both parts relative to the measure of ``mode_offset``: the mode is where their sum is greatest."""
         about_mean, about_cov = self.log_parts(x)
         if self.mode_offset is None:
@@ -144,12 +146,12 @@ class NormalInverseWishart(Family, register=False):
         half = -whitening(np.asarray(x["cov"]))[1]  # of log |Σ|
         return about_mean + half, about_cov + (self.columns + 1 - self.mode_offset) * half
 
-    def log_cell(self, x: Any) -> Array:
+    def log_cell(self, x: Data) -> Array:
         """Log density of (mean, cov) at ``x["mean"]`` and ``x["cov"]``, (k, 1)."""
         about_mean, about_cov = self.log_parts(x)
         return (about_mean + about_cov)[:, None]
 
-    def log_prob(self, x: Any) -> Any:
+    def log_prob(self, x: Data) -> Any:
         """Log density of (mean, cov) at a dictionary of ``mean`` and ``cov``; −∞ where cov is not positive definite."""
         mean, cov = parameters_in(self, x, 1, 2).values()
         if mean.ndim > 2:  # draws of a stack
@@ -222,7 +224,7 @@ class NormalInverseWishart(Family, register=False):
         constant = special.gammaln((df + 1) / 2) - special.gammaln(df / 2) - 0.5 * np.log(df * np.pi) - np.log(reach)
         return np.exp(constant - 0.5 * (df + 1) * np.log1p(np.square(z) / df))
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n: int = 1, random_state: Seed = None) -> Any:
         """Draw pairs: a dictionary of ``mean`` (n, d) and ``cov`` (n, d, d); the Wishart by Bartlett's triangle."""
         check_count(n)
         rng, stack, d = np.random.default_rng(random_state), self.stacked, self.columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from suffice.distributions.negative_binomial import NegativeBinomial
 from suffice.distributions.weak_priors import EVENTS
 from suffice.numerics.lazy import special
 from suffice.numerics.special import MANY, excess, log_factorial, log_poisson, poisson_draws, whole_quantile
+from suffice.statistics.sums import Sums
 from suffice.types import Array
 
 
@@ -70,7 +72,7 @@ class Poisson(ExponentialFamily):
             return log_poisson(x, self.rate)
         return np.asarray(special.xlogy(x, self.rate) - self.rate + self.log_base(x))
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         if self.tied:
             return super().error_cells(stats)
         with np.errstate(divide="ignore"):
@@ -104,20 +106,20 @@ class Poisson(ExponentialFamily):
         """A most probable number: the whole part of the rate."""
         return np.floor(self.rate)
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         return excess(self.rate, other.rate, other.rate - self.rate)
 
-    def update(self, stats: Any, prior: Any) -> Gamma:
+    def update(self, stats: Sums, prior: Gamma | SimpleNamespace) -> Gamma:
         return Gamma(prior.shape + stats.total, prior.rate + stats.weight)
 
-    def predict_with(self, belief: Any) -> NegativeBinomial:
+    def predict_with(self, belief: Gamma) -> NegativeBinomial:
         return NegativeBinomial(belief.shape, belief.rate / (belief.rate + 1.0))
 
-    def expected_component(self, belief: Any) -> tuple[Self, Array]:
+    def expected_component(self, belief: Gamma) -> tuple[Self, Array]:
         rate = np.exp(belief.mean_statistic()[..., 0])
         return replace(self, rate=rate), np.asarray(rate - belief.mean)
 
-    def weak_prior(self, stats: Any, part: float = 1.0) -> Gamma:
+    def weak_prior(self, stats: Sums, part: float = 1.0) -> Gamma:
         """Half a pseudo-event, in the time in which the data have half an event."""
         del part
         return Gamma(1 + EVENTS, EVENTS * np.maximum(stats.weight, 1.0) / (stats.total + EVENTS))

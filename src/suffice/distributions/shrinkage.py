@@ -15,7 +15,7 @@ from suffice.statistics.weights import Weights
 from suffice.types import Array
 
 
-def shrunk(cov: Any, amount: Array | float) -> Any:
+def shrunk(cov: Array | LowRank, amount: Array | float) -> Any:
     """(1 − amount) Σ + amount · (tr Σ / d) · I, for an amount of each component (k,) or of all."""
     d = cov.shape[-1]
     if isinstance(cov, LowRank):
@@ -27,7 +27,7 @@ def shrunk(cov: Any, amount: Array | float) -> Any:
     return np.asarray((1 - part) * cov + part * level * np.eye(d))
 
 
-def in_units(cov: Any) -> tuple[Any, Array]:
+def in_units(cov: Array | LowRank) -> tuple[Any, Array]:
     """Covariances of columns divided by their spread (k, d), and that spread; 1 for columns that have none."""
     variance = diagonals(cov)
     spread = np.sqrt(np.where(variance > 0, variance, 1.0))
@@ -36,19 +36,19 @@ def in_units(cov: Any) -> tuple[Any, Array]:
     return cov / (spread[:, :, None] * spread[:, None, :]), spread
 
 
-def outside_units(cov: Any, spread: Array) -> Any:
+def outside_units(cov: Array | LowRank, spread: Array) -> Any:
     """The inverse of `in_units`."""
     if isinstance(cov, LowRank):
         return cov.in_units(spread)
     return np.asarray(cov * (spread[:, :, None] * spread[:, None, :]))
 
 
-def _squares(cov: Any) -> Array:
+def _squares(cov: Array | LowRank) -> Array:
     """The sum of the squares of all entries, (k,)."""
     return cov.squared_norm() if isinstance(cov, LowRank) else np.asarray((cov**2).sum(axis=(1, 2)))
 
 
-def oas(cov: Any, weight: Array) -> Array:
+def oas(cov: Array | LowRank, weight: Array) -> Array:
     """How far to go, (k,): the oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010)."""
     d = cov.shape[-1]
     squares, level = _squares(cov) / d**2, diagonals(cov).mean(axis=1) ** 2
@@ -57,7 +57,7 @@ def oas(cov: Any, weight: Array) -> Array:
     return np.asarray(np.minimum(amount, 1.0) if d > 1 else np.zeros(len(cov)))
 
 
-def ledoit_wolf(cov: Any, weight: Array, fourth: Array) -> Array:
+def ledoit_wolf(cov: Array | LowRank, weight: Array, fourth: Array) -> Array:
     """How far to go, (k,): Ledoit and Wolf (2004), where ``fourth`` (k,) are Σ w ‖x − mean‖⁴."""
     d = cov.shape[-1]
     squares, level = _squares(cov), diagonals(cov).mean(axis=1)
@@ -87,7 +87,7 @@ def is_singular(cov: Array) -> bool:
     return not surely_above(units, RELATIVE_FLOOR)
 
 
-def regularise_wide(scatter: Any, weight: Array, rows: Array, least: Array) -> tuple[Any, Array]:
+def regularise_wide(scatter: Array | LowRank, weight: Array, rows: Array, least: Array) -> tuple[Any, Array]:
     """Scatter matrices of fewer rows than columns, with as much of a diagonal matrix as makes them good estimates.
 
     The floor of a covariance is there for columns that follow from others. Where there are fewer rows than columns,

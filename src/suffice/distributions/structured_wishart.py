@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from suffice.distributions.covariance_structure import Structure
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
+from suffice.statistics.moments import Scatter
 from suffice.types import Array
 
 
@@ -40,11 +41,11 @@ class StructuredWishart(NormalInverseWishart, register=False):
     structure: str = "full"
     ridge: float = 0.0
 
-    def suits(self, form: Any) -> bool:
+    def suits(self, form: Structure) -> bool:
         del form
         return True
 
-    def after(self, stats: Any) -> StructuredWishart:
+    def after(self, stats: Scatter) -> StructuredWishart:
         """The belief after the statistics."""
         weight, keep = np.asarray(stats.weight), KEPT[self.structure]
         (k, d), count = stats.centre.shape, self.count + weight

@@ -13,7 +13,8 @@ from suffice.display.values import ColumnSummary, decimals, number, rounded, spr
 from suffice.distributions.floors import HALF_LOG_TAU, rounding_floor
 from suffice.numerics.derivatives import errors_from_information
 from suffice.numerics.lazy import special
-from suffice.numerics.special import t_quantile
+from suffice.numerics.special import t_quantile, trigamma
+from suffice.statistics.sums import Sums
 from suffice.types import Alert, Array
 
 NAMES = ("df", "loc", "scale")
@@ -26,7 +27,7 @@ LOWEST, HIGHEST = 1e-2, 1e8  # of df; beyond the highest float64 cannot tell the
 SERIES = ((1, -1 / 4), (3, 1 / 24), (5, -1 / 20), (7, 17 / 112), (9, -31 / 36))
 
 
-def log_constant(df: Any) -> tuple[Array, Array, Array]:
+def log_constant(df: Array | float) -> tuple[Array, Array, Array]:
     """Log of the density at the centre for scale 1, and its first two derivatives in ``df``, without cancellation."""
     df = np.asarray(df, dtype=float)
     far, small = np.maximum(df, 30.0), np.minimum(df, 30.0)
@@ -37,7 +38,7 @@ def log_constant(df: Any) -> tuple[Array, Array, Array]:
     near = [
         special.gammaln((small + 1) / 2) - special.gammaln(small / 2) - 0.5 * np.log(small * np.pi),
         (special.digamma((small + 1) / 2) - special.digamma(small / 2) - 1 / small) / 2,
-        (special.polygamma(1, (small + 1) / 2) - special.polygamma(1, small / 2)) / 4 + 0.5 / small**2,
+        (trigamma((small + 1) / 2) - trigamma(small / 2)) / 4 + 0.5 / small**2,
     ]
     value, first, second = (np.where(df < 30, a, b) for a, b in zip(near, series, strict=True))
     return value - np.where(df < 30, 0.0, HALF_LOG_TAU), first, second
@@ -115,7 +116,7 @@ class StudentT(IterativeFamily):
         scale = np.asarray(self.scale)
         return np.broadcast_to(scale.min(axis=0), scale.shape) if "loc" in self.tied else scale
 
-    def _derivatives(self, stats: Any) -> tuple[Array, Array]:
+    def _derivatives(self, stats: Sums) -> tuple[Array, Array]:
         """Σ w of gradient and Hessian in the free ones of log df, loc in units, log scale."""
         weight, df = stats.weight, np.asarray(self.df)
         log, tau, one, two = np.moveaxis(stats.total[..., :4], -1, 0)
@@ -131,7 +132,7 @@ class StudentT(IterativeFamily):
         pick = [NAMES.index(name) for name in self.free]
         return gradient[..., pick], hessian[..., pick, :][..., pick]
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Sums) -> Self:
         safe = self._e_step(stats)
         gradient, hessian = self._derivatives(stats)
         df, scale = np.asarray(self.df), np.asarray(self.scale)
@@ -165,7 +166,7 @@ class StudentT(IterativeFamily):
             values[name] = np.broadcast_to(values[name][:1], values[name].shape)
         return self.choose(stats.weight == 0, replace(self, **values))
 
-    def _e_step(self, stats: Any) -> dict[str, Array]:
+    def _e_step(self, stats: Sums) -> dict[str, Array]:
         """The best df of the fan, and loc and scale after an EM step that begins there."""
         weight, candidates = stats.weight, self.candidates
         sums = stats.total[..., : 4 * candidates.shape[-1]].reshape((*candidates.shape, 4))
@@ -192,7 +193,7 @@ class StudentT(IterativeFamily):
         df = np.take_along_axis(candidates, best, -1)[..., 0]
         return {"df": df, "loc": self.loc + self.scale * shift, "scale": np.maximum(scale, 1e-300)}
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         _, hessian = self._derivatives(stats)
         units = {"df": np.asarray(self.df), "loc": self._unit, "scale": np.asarray(self.scale)}
         unit = np.stack([units[name] for name in self.free], axis=-1)
@@ -206,7 +207,7 @@ class StudentT(IterativeFamily):
             errors["df"] = np.where(far, np.nan, errors["df"])
         return errors
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         found = super().alerts(stats)
         stack = self.stacked
         df = np.asarray(stack.df)[stats.weight > 0]

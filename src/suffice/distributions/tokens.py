@@ -17,7 +17,7 @@ from suffice.statistics.sums import Sums
 from suffice.statistics.weights import Weights
 from suffice.tables.sketch import blank, points
 from suffice.tables.sparse import Sparse
-from suffice.types import Array
+from suffice.types import Array, Data, Rows
 
 AMOUNTS = Domain("a vector of numbers of at least 0", low=0.0, closed=(True, False), core=1)
 ROWS = 1024  # that are written out where zeros matter
@@ -58,7 +58,7 @@ class Above:
 class SparseSums(ExponentialFamily, register=False):
     """A family whose statistic is the row itself and whose h is 1, so that cells of 0 need not be looked at."""
 
-    def read(self, x: Any) -> Any:
+    def read(self, x: Data) -> Any:
         if isinstance(x, Sparse):
             return x
         return Sparse.of(x, event=bool(self.support.core)) if hasattr(x, "tocsr") else super().read(x)
@@ -70,11 +70,11 @@ class SparseSums(ExponentialFamily, register=False):
         weight = np.repeat(total, x.shape[1], axis=1)
         return Sums(weight, np.zeros(weight.shape), x.sums(w).reshape(len(total), *x.shape[1:]))
 
-    def gather_width(self, rows: Any) -> int:
+    def gather_width(self, rows: Rows) -> int:
         """Long slices: each has sums of all words, which cost more to add than many cells to gather."""
         return -(-rows.cells // 4) if isinstance(rows, Sparse) else super().gather_width(rows)
 
-    def score_width(self, rows: Any) -> int:
+    def score_width(self, rows: Data) -> int:
         return rows.cells + self.n_components if isinstance(rows, Sparse) else super().score_width(rows)
 
     def log_density(self, x: Any) -> Array:
@@ -86,7 +86,7 @@ class SparseSums(ExponentialFamily, register=False):
             return np.concatenate([super(SparseSums, self).log_density(part) for part in parts])
         return np.asarray(x.scores(eta.reshape(len(eta), -1)) - partition.sum(axis=1))
 
-    def best(self, x: Any, log_weights: Array) -> Array:
+    def best(self, x: Rows, log_weights: Array) -> Array:
         eta, partition = np.asarray(self.natural()), np.asarray(self.log_partition())
         if not isinstance(x, Sparse) or not np.isfinite(partition).all():
             return super().best(x, log_weights)
@@ -115,14 +115,14 @@ class Tokens(SparseSums, Multinomial, register=False):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.where(x > 0, x * np.log(self.probs), 0.0).sum(axis=-1))
 
-    def log_prob_by_column(self, x: Any) -> list[tuple[Any, Array]]:
+    def log_prob_by_column(self, x: Array) -> list[tuple[Any, Array]]:
         rows = x.matrix.toarray() if isinstance(x, Sparse) else x[:, 0]
         rows = np.where(np.isnan(rows).any(axis=1, keepdims=True), 0.0, rows)
         with np.errstate(invalid="ignore"):
             cells = np.where(rows[:, None] > 0, rows[:, None] * self.natural()[:, 0], 0.0)
         return [((column,), cells[:, :, column]) for column in range(rows.shape[1])]
 
-    def for_data(self, rows: Any) -> Self:
+    def for_data(self, rows: Rows) -> Self:
         return self._wide(rows.shape[-1]).widened(1)
 
     @property
@@ -139,13 +139,13 @@ class Flags(SparseSums, Bernoulli, register=False):
         """What the columns are to a reader of messages."""
         return "Bernoulli"
 
-    def closed_form(self, x: Any) -> None:
+    def closed_form(self, x: Data) -> None:
         """None: the kernel reads every cell."""
 
-    def read(self, x: Any) -> Any:
+    def read(self, x: Data) -> Any:
         return x if isinstance(x, Above) else super().read(x)
 
-    def gather(self, x: Any, w: Weights) -> Any:
+    def gather(self, x: Data, w: Weights) -> Any:
         if not isinstance(x, Above):
             return super().gather(x, w)
         total, seen = kernels.above_sums(x.matrix, x.threshold, **w.arguments)
@@ -154,7 +154,7 @@ class Flags(SparseSums, Bernoulli, register=False):
     def gather_width(self, rows: Any) -> int:
         return int(rows.shape[1]) if isinstance(rows, Above) else super().gather_width(rows)
 
-    def log_density(self, x: Any) -> Array:
+    def log_density(self, x: Data) -> Array:
         return super().log_density(x.flags if isinstance(x, Above) else x)
 
     def best(self, x: Any, log_weights: Array) -> Array:
@@ -166,18 +166,18 @@ class Flags(SparseSums, Bernoulli, register=False):
     def e_step(self, x: Any, log_weights: Array, weights: Array | None = None) -> EStep:
         return super().e_step(x.flags if isinstance(x, Above) else x, log_weights, weights)
 
-    def log_prob_by_column(self, x: Any) -> list[tuple[Any, Array]]:
+    def log_prob_by_column(self, x: Above) -> list[tuple[Any, Array]]:
         plain = x.flags if isinstance(x, Above) else x.matrix.toarray() if isinstance(x, Sparse) else x
         return super().log_prob_by_column(plain)
 
 
 @points.register
-def _(rows: Above, weights: Any) -> Any:
+def _(rows: Above, weights: Array) -> Any:
     return points(rows.flags, weights)
 
 
 @points.register
-def _(rows: Sparse, weights: Any) -> Any:
+def _(rows: Sparse, weights: Array) -> Any:
     """How much a row holds: whole rows of a matrix that is mostly 0 would be far too many numbers."""
     return points(np.asarray(rows.matrix.sum(axis=1), dtype=float).reshape(-1, 1), weights)
 

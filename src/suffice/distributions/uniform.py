@@ -56,7 +56,7 @@ class Uniform(Family):
             self.check_support(x, w)  # names the infinite cell
         return stats
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Extremes) -> Self:
         empty = stats.weight == 0
         low, high = np.where(empty, np.inf, stats.low), np.where(empty, -np.inf, stats.high)
         self._refuse_outside(low, high)
@@ -94,16 +94,16 @@ class Uniform(Family):
     def log_cell(self, x: Array) -> Array:
         return np.where((x >= self.low) & (x <= self.high), -np.log(np.subtract(self.high, self.low)), -np.inf)
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Extremes) -> Array:
         covered = (stats.low >= self.low) & (stats.high <= self.high)
         cells = np.where(covered, -stats.weight * np.log(np.subtract(self.high, self.low)), -np.inf)
         return np.where(stats.weight == 0, 0.0, cells)
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Extremes) -> dict[str, Array]:
         """None: the likelihood has no derivative at its maximum."""
         return {name: np.full(stats.weight.shape, np.nan) for name in self.free}
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Extremes) -> tuple[Alert, ...]:
         flat = (stats.weight > 0) & (stats.low == stats.high)
         stack = self.stacked
         flat = flat & (np.subtract(stack.high, stack.low) <= 4 * rounding_floor(np.asarray(stack.high), 1e-300))
@@ -143,7 +143,7 @@ class Uniform(Family):
         """The variance, width²/12."""
         return np.square(self.high - self.low) / 12
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Family) -> Any:
         """D(self‖other): the log ratio of the widths; infinite where ``other`` leaves out a part."""
         if type(other) is not type(self) or self.batch != other.batch:
             return super().kl(other)

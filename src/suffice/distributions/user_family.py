@@ -9,11 +9,13 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.core import exponential_family
+from suffice.core.family import Family
 from suffice.core.parameters import REAL, VECTOR, parameter
 from suffice.distributions.user_support import display_name, domain_of, inside
 from suffice.errors import ParameterError
 from suffice.numerics import quadrature
 from suffice.numerics.derivatives import first_derivative, hessian
+from suffice.statistics.sums import Sums
 from suffice.types import Alert, Array
 
 # Lengths on which A may be smooth around η, in units of |η| and of 1; the one on which halving changes least is taken.
@@ -71,7 +73,7 @@ class ExponentialFamily(exponential_family.ExponentialFamily, register=False):
         several = cls is ExponentialFamily and np.ndim(options.get("start", 0.0)) > 0
         return object.__new__(SeveralStatistics) if several else made  # type: ignore[return-value] # a subclass
 
-    def __post_init__(self, start: Any) -> None:
+    def __post_init__(self, start: object) -> None:
         """Check the functions against each other once, when the family is first made."""
         new = self.eta is None
         if new:
@@ -135,7 +137,7 @@ class ExponentialFamily(exponential_family.ExponentialFamily, register=False):
             def along(value: Array, i: int = i) -> Array:
                 return self._partition(np.where(np.arange(eta.shape[-1]) == i, value[..., None], eta))
 
-            def slope(scale: Array, i: int = i, along: Any = along) -> Array:
+            def slope(scale: Array, i: int = i, along: Callable[..., Any] = along) -> Array:
                 return first_derivative(along, eta[..., i], scale[..., i])[..., None]
 
             out[..., i] = _steadiest(slope, eta)[..., 0]
@@ -182,13 +184,13 @@ class ExponentialFamily(exponential_family.ExponentialFamily, register=False):
         return self._curvature(eta[..., None])[..., 0, 0] if self._numbers == 0 else self._curvature(eta)
 
     # ---- learning -----------------------------------------------------------------------------------------------
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Sums) -> Self:
         if "eta" not in self.tied or self.n_components == 1:
             return super().maximise(stats)
         pooled = replace(stats, weight=_pooled(stats.weight), total=_pooled(stats.total), base=_pooled(stats.base))
         return super().maximise(pooled)
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         weight = _pooled(stats.weight) if "eta" in self.tied else stats.weight
         with np.errstate(all="ignore"):
             information = np.asarray(self.covariance_statistic())
@@ -200,7 +202,7 @@ class ExponentialFamily(exponential_family.ExponentialFamily, register=False):
             variance = np.diagonal(np.linalg.inv(safe), axis1=-2, axis2=-1)
             return {"eta": np.sqrt(np.where(usable[..., None], variance, np.nan))}
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         found, stack = list(super().alerts(stats)), self.stacked
         seen = stats.weight > 0
         if "eta" not in self.fixed and seen.any() and stack.runs_off(stats)[seen].any():
@@ -228,7 +230,7 @@ class ExponentialFamily(exponential_family.ExponentialFamily, register=False):
             found.append(Alert("not normalised", text))
         return tuple(found)
 
-    def runs_off(self, stats: Any) -> Array:
+    def runs_off(self, stats: Sums) -> Array:
         """Whether a cell (k, d) has no maximum: its η misses the mean statistic, or rows no longer inform about it."""
         if "eta" in self.tied:
             stats = replace(stats, weight=_pooled(stats.weight), total=_pooled(stats.total))
@@ -247,7 +249,7 @@ class ExponentialFamily(exponential_family.ExponentialFamily, register=False):
         return quadrature.moment(self, 1)
 
     # ---- checks -------------------------------------------------------------------------------------------------
-    def _check_functions(self, start: Any) -> None:
+    def _check_functions(self, start: object) -> None:
         for name in ("u", "h", "A"):
             if not callable(getattr(self, name)):
                 several = " For several statistics give one that returns a list: lambda x: [x, x**2]."
@@ -260,7 +262,7 @@ class ExponentialFamily(exponential_family.ExponentialFamily, register=False):
             msg = f"{self.name} needs start=, a natural parameter η at which A is finite."
             raise ParameterError(msg)
 
-    def _check_shapes(self, start: Any) -> None:
+    def _check_shapes(self, start: object) -> None:
         """Refuse functions that are not vectorised, or a start that A cannot take."""
         x = inside(self.support)
         shapes = {"u": (*x.shape, *np.shape(self.eta)), "h": x.shape}
@@ -307,7 +309,7 @@ class ExponentialFamily(exponential_family.ExponentialFamily, register=False):
             msg = f"{self.name}: {layout}; for … = {batch} it answered with the shape {got}. {remedy}"
             raise ParameterError(msg)
 
-    def _check_mass(self, start: Any) -> None:
+    def _check_mass(self, start: object) -> None:
         total = _mass(self)
         if not abs(np.log(total)) < 1e-6:
             msg = (
@@ -337,7 +339,7 @@ class SeveralStatistics(ExponentialFamily, register=False):
         return np.stack([np.broadcast_to(np.asarray(part, dtype=float), np.shape(x)) for part in self.u(x)], axis=-1)
 
 
-def _mass(cell: Any) -> float:
+def _mass(cell: Family) -> float:
     """What the density adds up to."""
     return quadrature.expectation(cell, np.ones_like)
 

@@ -13,6 +13,7 @@ from suffice.core.parameters import NONNEGATIVE, REAL, parameter
 from suffice.numerics.derivatives import errors_from_information
 from suffice.numerics.lazy import special
 from suffice.numerics.special import bregman
+from suffice.statistics.sums import Sums
 from suffice.types import Alert, Array
 
 SHARPEST = 1e10  # the largest concentration that sums of cosines can tell from a point
@@ -21,7 +22,7 @@ NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(80)
 REACH = 42.0  # e^−42 of a density is beyond float64
 
 
-def resultant(concentration: Any) -> tuple[Array, Array]:
+def resultant(concentration: Array | float) -> tuple[Array, Array]:
     """E cos(x − loc) = I₁/I₀ and its derivative in the concentration."""
     kappa = np.asarray(concentration, dtype=float)
     ratio = special.i1e(kappa) / special.i0e(kappa)
@@ -95,7 +96,7 @@ class VonMises(ExponentialFamily):
     def from_mean(self, mean: Array) -> Self:
         return self._solve(mean, np.ones(mean.shape[:-1]))
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Sums) -> Self:
         return self.choose(stats.weight == 0, self._solve(stats.mean, stats.weight))
 
     def _solve(self, mean: Array, weight: Array) -> Self:
@@ -123,7 +124,7 @@ class VonMises(ExponentialFamily):
                 break
         return replace(self, loc=loc, concentration=kappa)
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         along = stats.total[..., 0] * np.cos(self.loc) + stats.total[..., 1] * np.sin(self.loc)
         across = stats.total[..., 1] * np.cos(self.loc) - stats.total[..., 0] * np.sin(self.loc)
         rows = [[self.concentration * along, -across], [-across, stats.weight * resultant(self.concentration)[1]]]
@@ -131,7 +132,7 @@ class VonMises(ExponentialFamily):
         pick = [("loc", "concentration").index(name) for name in self.free]
         return errors_from_information(information[..., pick, :][..., pick], self.free, self.tied)
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         if "concentration" in self.fixed:
             return ()
         found: list[Alert] = []
@@ -193,7 +194,7 @@ class VonMises(ExponentialFamily):
         """The point of highest density: loc."""
         return self.loc
 
-    def divergence_cells(self, other: Any) -> Array:
+    def divergence_cells(self, other: Self) -> Array:
         x, y = np.asarray(self.concentration, dtype=float), np.asarray(other.concentration, dtype=float)
         length, turn = resultant(x)[0], np.square(np.sin((self.loc - other.loc) / 2))
         near = np.abs(y - x) < 0.5 * np.maximum(x, y)

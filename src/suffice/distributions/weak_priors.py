@@ -56,7 +56,7 @@ import numpy as np
 from suffice.distributions.beta import Beta
 from suffice.distributions.compact_covariance import RELATIVE_FLOOR
 from suffice.distributions.dirichlet import Dirichlet
-from suffice.types import Array
+from suffice.types import Array, Prior
 
 ROWS = 1.0  # of evidence about probabilities and spreads
 MEAN_ROWS = 0.01  # about a mean
@@ -69,7 +69,7 @@ def shared_row(outcomes: float) -> float:
     return 1.0 + ROWS / outcomes
 
 
-def of_classes(prior: Any) -> Any:
+def of_classes(prior: Prior) -> Any:
     """The weak prior of a family where its components are classes: one row of each outcome."""
     if isinstance(prior, dict):  # of a hurdle: the probability of zero, and the others
         return {name: of_classes(one) for name, one in prior.items()}

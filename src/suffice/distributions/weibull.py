@@ -11,6 +11,7 @@ from suffice.core.iterative_family import IterativeFamily, newton_step
 from suffice.core.parameters import POSITIVE, parameter
 from suffice.numerics.derivatives import errors_from_information
 from suffice.numerics.lazy import special
+from suffice.statistics.sums import Sums
 from suffice.types import Alert, Array
 
 OFFSETS = np.array([0.0, -1.6, -0.5, -0.15, -0.05, 0.05, 0.15, 0.5, 1.6])  # candidates of log shape around the current
@@ -58,7 +59,7 @@ class Weibull(IterativeFamily):
         power = fan[..., 0]
         return np.concatenate([np.stack([u, power, u * power, u * u * power], axis=-1), fan[..., 1:]], axis=-1)
 
-    def _derivatives(self, stats: Any) -> tuple[Array, Array]:
+    def _derivatives(self, stats: Sums) -> tuple[Array, Array]:
         """Σ w of gradient and Hessian in the free ones of log shape and log scale."""
         weight, (u, power, first, second) = stats.weight, np.moveaxis(stats.total[..., :4], -1, 0)
         c = np.asarray(self.shape)
@@ -69,7 +70,7 @@ class Weibull(IterativeFamily):
         pick = [NAMES.index(name) for name in self.free]
         return gradient[..., pick], hessian[..., pick, :][..., pick]
 
-    def maximise(self, stats: Any) -> Self:
+    def maximise(self, stats: Sums) -> Self:
         limits = {"shape": np.full(self.batch, SHORT), "scale": SHORT / np.asarray(self.shape)}
         reach = np.stack([limits[name] for name in self.free], axis=-1)
         step, trust = newton_step(*self._derivatives(stats), stats.weight, self.free, self.tied, reach)
@@ -85,7 +86,7 @@ class Weibull(IterativeFamily):
         shape, scale = np.where(take, shape, safe_shape), np.where(take, scale, safe_scale)
         return self.choose(stats.weight == 0, replace(self, shape=shape, scale=scale))
 
-    def _best_candidate(self, stats: Any) -> tuple[Array, Array]:
+    def _best_candidate(self, stats: Sums) -> tuple[Array, Array]:
         """The best shape of the fan, the current one among them, and the scale that is best with it."""
         weight, shape, scale = stats.weight, np.asarray(self.shape), np.asarray(self.scale)
         unit = np.where(weight > 0, weight, 1.0)
@@ -111,14 +112,14 @@ class Weibull(IterativeFamily):
                 return chosen, _exp(np.log(scale) + _shared_shift(weight, chosen, power))
             return chosen, _exp(np.log(scale) + np.log(power) / chosen)
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         _, hessian = self._derivatives(stats)
         size = np.stack([np.asarray(getattr(self, name)) for name in self.free], axis=-1)
         with np.errstate(all="ignore"):
             information = -hessian / size[..., :, None] / size[..., None, :]
         return errors_from_information(information, self.free, self.tied)
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         if "shape" in self.fixed or not (np.asarray(self.shape) > 0.1 * STEEPEST).any():
             return super().alerts(stats)
         text = (

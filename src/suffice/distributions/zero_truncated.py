@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.family import Family
 from suffice.core.iterative_family import IterativeFamily, newton_step
 from suffice.core.parameters import NATURAL, POSITIVE, SUCCESS, parameter
 from suffice.distributions.negative_binomial import LARGEST, LONGEST, NegativeBinomial, _bound
@@ -152,7 +153,7 @@ class ZeroTruncatedNegativeBinomial(IterativeFamily, register=False):
         stats = count_sums(self.plain, *self.check_support(x, w), w)
         return replace(stats, base=stats.base - stats.weight * np.log(self.some))
 
-    def maximise(self, stats: Any, belief: Any = None) -> Self:
+    def maximise(self, stats: Sums, belief: Family | None = None) -> Self:
         size, p = np.asarray(self.size), np.asarray(self.p)
         best = np.zeros(size.shape)
         with np.errstate(all="ignore"):
@@ -167,7 +168,7 @@ class ZeroTruncatedNegativeBinomial(IterativeFamily, register=False):
         new = replace(self, size=np.where(near, new_size, size), p=np.where(near, new_p, p))
         return self.choose(np.broadcast_to(stats.weight == 0, size.shape), new)
 
-    def _proposals(self, stats: Any, step: Array, belief: Any) -> Iterator[tuple[Array, Array]]:
+    def _proposals(self, stats: Sums, step: Array, belief: Family | None) -> Iterator[tuple[Array, Array]]:
         """Pairs of size and p: of EM, of Newton's method, and of the two limits of the family."""
         plain, shape = self.plain, np.shape(self.size)
         unseen = stats.weight * np.exp(self.log_zero) / self.some
@@ -184,7 +185,7 @@ class ZeroTruncatedNegativeBinomial(IterativeFamily, register=False):
             yield LARGEST * rate, np.full(shape, MOST)
             yield np.full(shape, LEAST), _p_of_series(mean)
 
-    def _newton(self, stats: Any, belief: Any) -> tuple[Array, Array]:
+    def _newton(self, stats: Sums, belief: Family | None) -> tuple[Array, Array]:
         """Newton's step (k, d, 2) of log size and the log-odds of p, and where (k, d) it is so short that it is sure.
 
         A parameter that is held at its limit stays there, where the step would lead beyond.
@@ -228,7 +229,7 @@ class ZeroTruncatedNegativeBinomial(IterativeFamily, register=False):
             p = np.where(p > MOST - ROUNDING, MOST, p)
         return np.maximum(size, LEAST), p
 
-    def _slopes(self, stats: Any, belief: Any = None) -> tuple[Array, Array]:
+    def _slopes(self, stats: Sums, belief: Any = None) -> tuple[Array, Array]:
         """Gradient (k, d, 2) and Hessian (k, d, 2, 2) of the objective in log size and the log-odds of p."""
         size, p, n = np.asarray(self.size), self.below_1, stats.weight
         total, slope, bend = (stats.total[..., i] for i in range(3))
@@ -241,7 +242,7 @@ class ZeroTruncatedNegativeBinomial(IterativeFamily, register=False):
         rows = [[steep, across], [across, n * rq * (second * rq - first * p) - total * p * (1 - p)]]
         return np.stack(gradient, axis=-1), np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
-    def _gain(self, stats: Any, size: Array, p: Array, belief: Any = None) -> Array:
+    def _gain(self, stats: Sums, size: Array, p: Array, belief: Any = None) -> Array:
         """By how much a lower bound of the objective rises, (k, d): the objective rises at least as much.
 
         Tied parameters serve all components of a column, so that their gains are added.
@@ -273,7 +274,7 @@ class ZeroTruncatedNegativeBinomial(IterativeFamily, register=False):
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray(np.exp((low + high) / 2))
 
-    def size_of_data(self, stats: Any, part: float = 1.0) -> Array:
+    def size_of_data(self, stats: Sums, part: float = 1.0) -> Array:
         """The size that matches the moments of the rows, and at most that which so many can tell from a Poisson.
 
         ``part`` is the part of their variance that is expected within a component.
@@ -289,7 +290,7 @@ class ZeroTruncatedNegativeBinomial(IterativeFamily, register=False):
         size = float(np.clip(self.size_of_moments(mean, square), 0.01, 100 * mean))
         return {"size": size, "p": float((size + 1) / (size + max(square / mean, 1.001)))}
 
-    def error_cells(self, stats: Any) -> dict[str, Array]:
+    def error_cells(self, stats: Sums) -> dict[str, Array]:
         size, p = np.asarray(self.size), np.asarray(self.p)
         with np.errstate(all="ignore"):
             gradient, hessian = self._slopes(stats)
@@ -299,7 +300,7 @@ class ZeroTruncatedNegativeBinomial(IterativeFamily, register=False):
         pick = [("size", "p").index(name) for name in self.free]
         return derivatives.errors_from_information(information[..., pick, :][..., pick], self.free, self.tied)
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Sums) -> tuple[Alert, ...]:
         found = super().alerts(stats)
         if self.fixed:
             return found

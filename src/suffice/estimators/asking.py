@@ -23,7 +23,7 @@ class Asking:
             return model
         return model.with_column_names(tuple(names))
 
-    def given(self, mapping: Any = None, /, **columns: Any) -> Any:
+    def given(self, mapping: object = None, /, **columns: Any) -> Any:
         """The distribution of the other columns where some are known; see :meth:`Distribution.given`."""
         return self._joint.given(mapping, **columns)
 

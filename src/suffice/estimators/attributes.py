@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from suffice.models.mixture import Mixture
 from suffice.types import Array, Data, Rows
 
 BY_HAND = "_by_hand"  # names of the attributes that a caller set
@@ -64,7 +65,7 @@ class FittedAttributes:
         return held["distribution_"]
 
     @distribution_.setter
-    def distribution_(self, value: Any) -> None:
+    def distribution_(self, value: Mixture | None) -> None:
         held = self.__dict__
         for name in (*self._settable, SHOWN, BY_HAND):
             held.pop(name, None)
@@ -97,7 +98,7 @@ class FittedAttributes:
         if getattr(rows, "dtype", None) == np.float32:
             self._precision = "float32"
 
-    def _in_precision(self, found: Any, X: Data) -> Array:
+    def _in_precision(self, found: Array, X: Data) -> Array:
         """An answer in the precision of the rows of the fit and of those that are asked about."""
         single = self._dtype == np.float32 and is_single(X)
         return np.asarray(found, dtype=np.float32 if single else None)
@@ -126,7 +127,7 @@ def _copy(value: object) -> Any:
     return type(value)(map(_copy, value)) if isinstance(value, (list, tuple)) else np.array(value)
 
 
-def _cast(value: Any, kind: Any) -> Any:
+def _cast(value: object, kind: type[Any]) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_cast(one, kind) for one in value)
     found = np.asarray(value, dtype=kind)

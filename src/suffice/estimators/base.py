@@ -20,6 +20,7 @@ from suffice.em.restarts import best_of_restarts, discarded, drop_in_rank
 from suffice.em.training import TrainingData
 from suffice.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
 from suffice.estimators.attributes import FittedAttributes
+from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.estimators.validation import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
@@ -32,8 +33,9 @@ from suffice.estimators.validation import (
     validate_data,
 )
 from suffice.estimators.verbose import VerboseCallback
+from suffice.models.mixture import Mixture
 from suffice.statistics.weights import Weights
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Data, Prior, Rows
 
 FORGETTING = 0.6  # step of online EM: (weight of the new rows / weight of all rows so far) to this power
 
@@ -72,7 +74,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         """The mixture to learn, before it has parameters."""
         raise NotImplementedError
 
-    def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> Any:
+    def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Prior) -> Any:
         """The mixture with the parameters that a run begins at."""
         return model.initialize(rows, weights, rng, None, prior)[0]
 
@@ -104,11 +106,11 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         return False
 
     # ---- rows -----------------------------------------------------------------------------------------------------
-    def _rows(self, X: Any, *, reset: bool = False, least: int = 1) -> Any:
+    def _rows(self, X: Data, *, reset: bool = False, least: int = 1) -> Any:
         """Rows as the mixture takes them."""
         return self._numbers(X, reset=reset, least=least)
 
-    def _numbers(self, X: Any, *, reset: bool, least: int) -> Array:
+    def _numbers(self, X: Data, *, reset: bool, least: int) -> Array:
         """Rows of numbers; cells may be missing."""
         kinds = [np.float64, np.float32]
         rules: dict[str, Any] = {"ensure_min_samples": least, "ensure_all_finite": "allow-nan"}
@@ -121,7 +123,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
             raise DataError(msg)
         return rows
 
-    def _read_for_answer(self, X: Any) -> tuple[Any, Any]:
+    def _read_for_answer(self, X: Data) -> tuple[Any, Any]:
         """The learned mixture, and rows that it is asked about."""
         check_is_fitted(self)
         return self.distribution_, self._rows(X)
@@ -134,7 +136,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         self.lower_bounds_: list[float] = []
 
     # ---- learning -------------------------------------------------------------------------------------------------
-    def _learn(self, X: Any, sample_weight: Any) -> Any:
+    def _learn(self, X: Data, sample_weight: Data) -> Any:
         """Fit, and return the rows."""
         rows = self._rows(X, reset=True, least=2)
         n = len(rows)
@@ -158,7 +160,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
     def _model_options(self) -> str:
         return self._options_of(self)
 
-    def _options_of(self, estimator: Any) -> str:
+    def _options_of(self, estimator: object) -> str:
         return repr([getattr(estimator, name) for name in self._of_model])
 
     @property
@@ -166,7 +168,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         """Whether the options still say what the last fit learned."""
         return getattr(self, "_learned_with", None) == self._model_options
 
-    def _resume(self, model: Any, rows: Any, weights: Weights) -> Any:
+    def _resume(self, model: Mixture, rows: Rows, weights: Weights) -> Any:
         """What was learned, as a start of ``model``; None where it has other components or columns."""
         del weights
         if self._unchanged and self.distribution_.columns == model.columns:
@@ -176,7 +178,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         except SufficeError:
             return None
 
-    def _keep(self, firsts: Any, rows: Any, weights: Weights, prior: Any, before: float, *, again: bool) -> None:
+    def _keep(self, firsts: Any, rows: Array, weights: Weights, prior: Prior, before: float, *, again: bool) -> None:
         """Climb from each start, keep the best, and tell how it went."""
         if self.max_iter == 0:
             self.__dict__.pop("statistics_", None)
@@ -216,7 +218,15 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
             )
 
     def _climb(
-        self, first: Any, rows: Any, weights: Weights, prior: Any, before: float, number: int, *, stopped: bool = False
+        self,
+        first: Mixture,
+        rows: Array,
+        weights: Weights,
+        prior: Prior,
+        before: float,
+        number: int,
+        *,
+        stopped: bool = False,
     ) -> EMResult:
         callback = (
             VerboseCallback(self.verbose, self.verbose_interval, self._per(weights), number) if self.verbose else None
@@ -240,7 +250,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
             callback.end(path)
         return path
 
-    def _learn_more(self, X: Any, sample_weight: Any) -> None:
+    def _learn_more(self, X: Data, sample_weight: Data) -> None:
         """One step of online EM."""
         first = not hasattr(self, "distribution_")
         rows = self._rows(X, reset=first)
@@ -262,21 +272,21 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         self._display()
 
     @checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Data = None, sample_weight: Data = None) -> Self:
         """Learn from rows (n, d); weight 2 is the row twice."""
         del y
         self._learn(X, sample_weight)
         return self
 
     @checked
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_predict(self, X: Data, y: Data = None, sample_weight: Data = None) -> Array:
         """Learn from rows (n, d), and tell the most probable component of each, (n,)."""
         del y
         rows = self._learn(X, sample_weight)
         return np.asarray(self.distribution_.predict(rows))
 
     @checked
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Data, y: Data = None, sample_weight: Data = None) -> Self:
         """Take one step of online EM with some more rows.
 
         Statistics per row become ``(1 − step) · old + step · new``, and the parameters are estimated from them;
@@ -287,7 +297,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         self._learn_more(X, sample_weight)
         return self
 
-    def merge(self, other: Any) -> Self:
+    def merge(self, other: MixtureShell) -> Self:
         """Add what another fit with the same options learned: components are aligned, and one M-step is taken.
 
         Who made which row was decided by the parameters of each, so this comes near a fit of all rows, and is none.
@@ -339,22 +349,22 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return found if names is None else tuple(alert.with_names(tuple(names)) for alert in found)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Data) -> Array:
         """The most probable component of each row, (n,)."""
         mixture, rows = self._read_for_answer(X)
         return np.asarray(mixture.predict(rows))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Data) -> Array:
         """The probability that each component made a row, (n, k)."""
         mixture, rows = self._read_for_answer(X)
         return self._in_precision(mixture.predict_proba(rows), X)
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Data) -> Array:
         """Log density of each row, (n,)."""
         mixture, rows = self._read_for_answer(X)
         return self._in_precision(mixture.log_prob(rows), X)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Data, y: Data = None) -> float:
         """Mean log density of the rows."""
         del y
         return float(np.mean(self.score_samples(X)))
@@ -376,18 +386,18 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         return tags
 
 
-def _log_prior(mixture: Any, prior: Any) -> float:
+def _log_prior(mixture: Mixture, prior: Prior) -> float:
     measure = belief(prior)
     return 0.0 if measure is None else measure(mixture)
 
 
-def warn_of_interruption(estimator: Any, runs: int, asked: int, level: int) -> None:
+def warn_of_interruption(estimator: ToScikitLearn, runs: int, asked: int, level: int) -> None:
     """Tell the caller of ``fit``, so many levels up, that the user stopped it: what there is stands."""
     text = f"interrupted after {runs} of {asked} starts; what stands here is the best of them."
     warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=level)
 
 
-def _take(rows: Any, order: Array) -> Any:
+def _take(rows: Data, order: Array) -> Any:
     if isinstance(rows, dict):
         return {name: _take(column, order) for name, column in rows.items()}
     return rows[order]

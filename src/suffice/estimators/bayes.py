@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -11,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
+from suffice.core.family import Family
 from suffice.engines import blas
 from suffice.errors import DataError, SufficeWarning, UnsupportedError
 from suffice.estimators.adding import Adding
@@ -21,9 +23,9 @@ from suffice.estimators.targets import Targets, check_priors, targets, warn_of_n
 from suffice.estimators.validation import (
     checked,
     generator,
+    locating_text,
     refuse_infinite,
     row_weights,
-    telling_text,
     validate_data,
 )
 from suffice.models.classifier import Classes
@@ -73,7 +75,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         """p(y) as the caller gives it; None: from the rows."""
         return self.priors
 
-    def _choose(self, rows: Any, found: Targets, sample_weight: Any) -> None:
+    def _choose(self, rows: Data, found: Targets, sample_weight: Data) -> None:
         """Settle what the first rows decide: nothing, unless families are chosen by them."""
 
     def _for_statistics(self, template: Classes, stats: Statistics) -> Classes:
@@ -108,7 +110,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
             self.class_count_ = self.statistics_.count.copy()
         super()._display()
 
-    def _with_components(self, components: Any, columns: int, weights: Any = None) -> Classes:
+    def _with_components(self, components: Family, columns: int, weights: Array | None = None) -> Classes:
         """The classes with other components, and other probabilities p(y) where they are given."""
         last, labels = self.__dict__.get("distribution_"), tuple(self.classes_.tolist())
         if last is not None and last.labels == labels and columns == self.n_features_in_:
@@ -137,7 +139,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         if self._words:
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         kinds = [np.float64, np.float32]
-        with telling_text(X, type(self).__name__):
+        with locating_text(X, type(self).__name__):
             rows = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite=False)
         if reset:
             self._remember_precision(rows)
@@ -251,7 +253,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         self._tell()
         return self
 
-    def _of_frame(self, frame: Frame, names: Any) -> Any:
+    def _of_frame(self, frame: Frame, names: tuple[Hashable, ...]) -> Any:
         """Rows of a file, in the form in which rows of this classifier come."""
         if self._named_rows:
             return {name: frame[name] for name in names}
@@ -264,7 +266,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
 
     @available_if(lambda self: self._adds)
     @checked
-    def partial_fit(self, X: Data, y: Data, classes: Any = None, sample_weight: Data = None) -> Self:
+    def partial_fit(self, X: Data, y: Data, classes: Data = None, sample_weight: Data = None) -> Self:
         """Add rows; the first call names all ``classes``. Any split of rows gives what ``fit`` of all would."""
         refuse_files(type(self).__name__, "partial_fit", X, "fit(scan, name of the target) reads files part by part.")
         X, y, sample_weight = with_target(type(self).__name__, X, y, sample_weight)
@@ -365,7 +367,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         """The statistics of rows whose classes are known."""
         return template.suffstats(data, weights)
 
-    def _adopt(self, template: Classes, stats: Statistics, *, more: bool, seen: Any = None) -> None:
+    def _adopt(self, template: Classes, stats: Statistics, *, more: bool, seen: tuple[Any, ...] | None = None) -> None:
         """Estimate from exact statistics, added to those of earlier rows."""
         if more and hasattr(self, "statistics_"):
             stats = self.statistics_ + stats

@@ -17,6 +17,7 @@ from suffice.estimators.rows import as_table, columns_of, is_mapping, keep_names
 from suffice.estimators.targets import check_priors
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, RANDOM_STATE, rules_of
 from suffice.models.classifier import Classes
+from suffice.types import Array, Data, Prior, Seed
 
 
 class BayesClassifier(BayesShell):
@@ -70,15 +71,15 @@ class BayesClassifier(BayesShell):
 
     def __init__(
         self,
-        prototype: Any = None,
+        prototype: object = None,
         *,
-        priors: Any = None,
-        prior: Any = None,
-        unlabeled: Any = None,
+        priors: Data = None,
+        prior: Prior = None,
+        unlabeled: Data = None,
         max_iter: int = 1000,
         tol: float | None = None,
         n_init: int = 1,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         """Keep the options."""
         self.prototype = prototype
@@ -91,7 +92,7 @@ class BayesClassifier(BayesShell):
         self.random_state = random_state
 
     @classmethod
-    def from_distributions(cls, distributions: Mapping[Any, Any], priors: Any = None) -> Self:
+    def from_distributions(cls, distributions: Mapping[Any, Any], priors: Data = None) -> Self:
         """A classifier of known distributions, without data: the optimal one where they are true.
 
         Parameters
@@ -144,7 +145,7 @@ class BayesClassifier(BayesShell):
     def _given(self) -> Any:
         return Normal() if self.prototype is None else self.prototype
 
-    def _prototype(self, classes: Any) -> Any:
+    def _prototype(self, classes: Array) -> Any:
         given = self._given
         if not isinstance(given, Mapping):
             return given
@@ -165,13 +166,13 @@ class BayesClassifier(BayesShell):
     def _by_name(self) -> bool:
         return by_name(self._given)
 
-    def _validate(self, X: Any, *, reset: bool) -> Any:
+    def _validate(self, X: Data, *, reset: bool) -> Any:
         X = as_table(type(self).__name__, X, None if reset else self.n_features_in_)
         named = columns_of(self, X, reset=reset) if self._by_name or is_mapping(X) else None
         return named if named is not None else super()._validate(X, reset=reset)
 
 
-def _by_class(priors: Any, labels: list[Any]) -> list[Any] | None:
+def _by_class(priors: Data, labels: list[Any]) -> list[Any] | None:
     """The probabilities of classes in the order of these labels, from a sequence or by class."""
     if priors is None:
         return None

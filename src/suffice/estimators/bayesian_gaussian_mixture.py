@@ -35,7 +35,7 @@ from suffice.statistics.weights import OneHot, Weights
 from suffice.tables.row_draws import RowDraws
 from suffice.tables.scales import scale_of
 from suffice.tables.sketch import subsample_rows
-from suffice.types import Array, Data, Rows, Seed
+from suffice.types import Array, Data, Prior, Rows, Seed
 
 SHARES: dict[str, Callable[[Any], Any]] = {
     "dirichlet_process": StickBreaking,
@@ -144,9 +144,9 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         weight_concentration_prior_type: str = "dirichlet_process",
         weight_concentration_prior: float | None = None,
         mean_precision_prior: float | None = None,
-        mean_prior: Any = None,
+        mean_prior: Data = None,
         degrees_of_freedom_prior: float | None = None,
-        covariance_prior: Any = None,
+        covariance_prior: Data = None,
         random_state: Seed = None,
         warm_start: bool = False,
         verbose: int = 0,
@@ -234,14 +234,16 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
         return {"weights": shares.of(k), "components": belief}
 
     # ---- where to begin -------------------------------------------------------------------------------------------
-    def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> VariationalMixture:
+    def _begin(
+        self, model: Mixture, rows: Array, weights: Weights, rng: np.random.Generator, prior: Prior
+    ) -> VariationalMixture:
         del prior
         refuse_large(model, rows, weights)
         stats = tag_assignments(model, *self._first(rows, weights, rng))
         believed = self._components_prior(rows, weights)
         return posterior_of(model, stats if self._given_order else largest_first(stats), believed)
 
-    def _first(self, rows: Array, weights: Weights, rng: Any) -> tuple[Array, Weights]:
+    def _first(self, rows: Array, weights: Weights, rng: np.random.Generator) -> tuple[Array, Weights]:
         """Rows, and to whom they first belong."""
         k = self.n_components
         if self.init_params == "random":

@@ -14,10 +14,10 @@ from suffice.distributions.categorical import Categorical
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.estimators import validation as checks
 from suffice.estimators.discrete_nb import DiscreteShell, normalise
-from suffice.estimators.validation import AT_LEAST_ZERO, interval, rules_of, telling_text
+from suffice.estimators.validation import AT_LEAST_ZERO, interval, locating_text, rules_of
 from suffice.statistics.weights import Weights
 from suffice.tables.labels import Whole
-from suffice.types import Data
+from suffice.types import Array, Data
 
 GLANCE = 4096  # rows that are looked at for the largest category
 
@@ -73,8 +73,8 @@ class CategoricalNB(DiscreteShell):
         alpha: float = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
+        class_prior: Data = None,
+        min_categories: Data = None,
     ) -> None:
         """Keep the options."""
         self.alpha = alpha
@@ -83,7 +83,7 @@ class CategoricalNB(DiscreteShell):
         self.class_prior = class_prior
         self.min_categories = min_categories
 
-    def _prototype(self, classes: Any) -> Any:
+    def _prototype(self, classes: Array) -> Any:
         del classes
         return Categorical()
 
@@ -94,7 +94,7 @@ class CategoricalNB(DiscreteShell):
     def _for_statistics(self, template: Any, stats: Any) -> Any:
         return self._with_categories(template, stats.components.levels).for_statistics(stats)
 
-    def _for_rows(self, template: Any, rows: Any) -> Any:
+    def _for_rows(self, template: object, rows: Any) -> Any:
         return self._with_categories(template, tuple(column.seen for column in rows.columns))
 
     def _with_categories(self, template: Any, seen: tuple[tuple[Any, ...], ...]) -> Any:
@@ -116,7 +116,7 @@ class CategoricalNB(DiscreteShell):
     def _validate(self, X: Data, *, reset: bool) -> Any:
         rows = checks.validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         if rows.dtype.kind not in "iuf":
-            with telling_text(X, type(self).__name__):
+            with locating_text(X, type(self).__name__):
                 rows = check_array(rows, dtype=np.float64, ensure_all_finite="allow-nan")
         if rows.dtype.kind == "f":
             rows = np.floor(rows) if np.isnan(rows.sum()) else rows.astype(np.int64)

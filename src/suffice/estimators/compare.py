@@ -28,7 +28,7 @@ ROOM = 0.03  # around the rows, in parts of their range
 def compare(
     X: Data,
     y: Data,
-    generative: Any = None,
+    generative: object = None,
     *,
     sizes: Iterable[int] | None = None,
     repeats: int = 20,
@@ -118,7 +118,7 @@ def compare(
     )
 
 
-def _check_options(repeats: Any, test_size: Any, C: Any, missing: Any) -> None:
+def _check_options(repeats: int, test_size: float, C: float, missing: str) -> None:
     if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
         msg = f"compare: repeats is a number of splits of at least 1; got {repeats!r:.60}."
         raise ParameterError(msg)
@@ -277,12 +277,12 @@ def _lead(steps: Array, generative: _Tally, other: _Tally, data: Rows) -> Lead:
     return Lead(steps, gain.mean(axis=0), np.fmax(standard_error(gain), over_rows))
 
 
-def _boundary(tally: _Tally, learned: Any, data: Rows, some: Array) -> Boundary | None:
+def _boundary(tally: _Tally, learned: object, data: Rows, some: Array) -> Boundary | None:
     """The boundary that a model learned from all rows, by some of them."""
     return tally.model.boundary(learned, data.rows(some, raw=tally.model.raw), data.matrix[some], data.classes)
 
 
-def _surface(tally: _Tally, learned: Any, data: Rows, drawn: Array) -> Surface | None:
+def _surface(tally: _Tally, learned: object, data: Rows, drawn: Array) -> Surface | None:
     """The log-odds of two classes over two columns of numbers; None of others."""
     frame = names(data.given) if tally.model.raw else None
     if data.matrix.shape[1] != 2 or len(data.classes) != 2 or (frame is not None and len(frame) != 2):

@@ -20,7 +20,7 @@ from suffice.estimators.bayes_classifier import BayesClassifier
 from suffice.estimators.comparison import Boundary
 from suffice.estimators.deciding import plane_of
 from suffice.numerics.lazy import special
-from suffice.types import Array
+from suffice.types import Array, Data
 
 READ = 4096  # rows at which log-odds are read
 
@@ -35,7 +35,7 @@ class Generative:
     name: str = "generative"
     unbounded: bool = False
 
-    def learn(self, rows: Any, labels: Array, codes: Array, weights: Array | None) -> Any:
+    def learn(self, rows: Data, labels: Array, codes: Array, weights: Array | None) -> Any:
         """A copy of the classifier, fitted."""
         del codes
         given = {} if weights is None else {"sample_weight": weights}
@@ -53,7 +53,7 @@ class Generative:
         """Whether scores are log-probabilities."""
         return hasattr(self.estimator, "predict_log_proba")
 
-    def boundary(self, model: Any, rows: Any, design: Array, classes: Array) -> Boundary | None:
+    def boundary(self, model: object, rows: Data, design: Array, classes: Array) -> Boundary | None:
         """The w and b, where the log-odds of the rows are a plane over the columns; None where they are not.
 
         Of components that share one covariance these are w = Σ⁻¹(μ₁ − μ₀) and its b. They are read off the log-odds
@@ -75,7 +75,7 @@ class Linear:
     unbounded: bool  # whether w has no bound where classes can be told apart without an error
     raw: bool = False
 
-    def learn(self, rows: Any, labels: Array, codes: Array, weights: Array | None) -> Any:
+    def learn(self, rows: Array, labels: Array, codes: Array, weights: Array | None) -> Any:
         """A scaler and the classifier, fitted."""
         del labels
         model = make_pipeline(StandardScaler(), clone(self.estimator))
@@ -84,13 +84,13 @@ class Linear:
             rows, codes, **({} if weights is None else {f"{one}__sample_weight": weights for one in steps})
         )
 
-    def scores(self, model: Any, rows: Any, classes: Array) -> Array:
+    def scores(self, model: Any, rows: object, classes: Array) -> Array:
         """Log p(y | x), or margins where there is none, (n, k)."""
         del classes
         margins = _two_sided(model.decision_function(rows))
         return np.asarray(special.log_softmax(margins, axis=1)) if self.probable else margins
 
-    def boundary(self, model: Any, rows: Any, design: Array, classes: Array) -> Boundary:
+    def boundary(self, model: Any, rows: Array, design: Array, classes: Array) -> Boundary:
         """The w and b in the units of the columns."""
         del rows, design, classes
         scaler, linear = model[0], model[-1]
@@ -105,7 +105,7 @@ def _two_sided(margins: Array) -> Array:
     return np.column_stack([np.zeros(len(margins)), margins]) if margins.ndim == 1 else margins
 
 
-def generative_of(given: Any, seed: int, *, frame: bool) -> Generative:
+def generative_of(given: Data, seed: int, *, frame: bool) -> Generative:
     """The classifier that a caller means: a distribution, one for each class, or a classifier."""
     if given is None:
         given, frame = MultivariateNormal(structure="tied"), False

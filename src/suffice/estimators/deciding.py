@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -108,7 +108,7 @@ class Deciding(Asking):
         """The same, in a form of which nothing but the most probable class is asked."""
         return self._read_for_answer(X)
 
-    def _each_frame(self, X: Source, ask: Any) -> Array:
+    def _each_frame(self, X: Source, ask: Callable[..., Any]) -> Array:
         """What is asked of every partition of files, put together."""
         here = set(X.names)
         names = tuple(name for name in self.feature_names_in_ if name in here or not self._named_rows)
@@ -116,7 +116,7 @@ class Deciding(Asking):
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return X.mapped(lambda frame: ask(self._of_frame(frame, names)), names)
 
-    def predict(self, X: Data, loss: Any = None, reject: float | None = None) -> Array:
+    def predict(self, X: Data, loss: Data = None, reject: float | None = None) -> Array:
         """The class of each row, (n,): the most probable, or with ``loss`` that of least expected loss.
 
         Parameters
@@ -182,14 +182,14 @@ class Deciding(Asking):
         return found.astype(self._dtype) if "class_prior_" in self._as_rows else found
 
     @class_prior_.setter
-    def class_prior_(self, priors: Any) -> None:
+    def class_prior_(self, priors: Data) -> None:
         if "distribution_" not in self.__dict__:
             self.__dict__["class_prior_"] = priors
             return
         self.distribution_ = self.distribution_.reweighted(check_priors(priors, self.classes_))
         self._display()
 
-    def with_priors(self, priors: Any) -> Self:
+    def with_priors(self, priors: Data) -> Self:
         """The same classifier with other probabilities of the classes, as where it is used they are not as here.
 
         They stay as they are when rows are added or removed afterwards.
@@ -266,7 +266,7 @@ class Deciding(Asking):
         """p(x, y) as a distribution in which the class is one more column, called ``name``: ask it anything."""
         return self._joint.with_class_column(name)
 
-    def explain(self, row: Any, label: Hashable = None, against: Any = None) -> Explanation:
+    def explain(self, row: Data, label: Hashable = None, against: object = None) -> Explanation:
         """Why a row has its class: prior log-odds plus one term for each column, or block of columns.
 
         By default the most probable class is compared with the next; ``label`` and ``against`` choose others.
@@ -281,7 +281,7 @@ class Deciding(Asking):
         def name(column: Hashable) -> Any:
             return known[column] if known and isinstance(column, int) else column
 
-        def value(column: Any) -> Any:
+        def value(column: Hashable) -> Any:
             return cells.get(name(column), cells.get(column))
 
         return explain(self.distribution_, rows, label, against, name, value)
@@ -311,7 +311,7 @@ class Deciding(Asking):
         weights = row_weights(sample_weight, codes).values
         return dependence(columns, codes, weights, self._label_columns(columns, codes, weights))
 
-    def _label_columns(self, columns: Any, codes: Array, weights: Array | None) -> set[Any]:
+    def _label_columns(self, columns: object, codes: Array, weights: Array | None) -> set[Any]:
         return {one.name for one in infer(columns, weights=weights, within=codes).findings if one.label}
 
     @property

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import DataError, ParameterError
-from suffice.types import Array
+from suffice.types import Array, Data
 
 ROUNDING = 4e-16  # by which risks may differ that are equal
 SLACK = 1e-6  # by which probabilities may miss a sum of 1: those of float32 do
 
 
-def decide(proba: Any, loss: Any = None, reject: float | None = None) -> Any:
+def decide(proba: Any, loss: Data = None, reject: float | None = None) -> Any:
     """The action j of least expected loss Σᵢ pᵢ loss[i, j] for each row of probabilities.
 
     Parameters
@@ -73,7 +73,7 @@ def _probabilities(proba: Any) -> Array:
     return chances
 
 
-def _costs(loss: Any, classes: int) -> Array:
+def _costs(loss: Data, classes: int) -> Array:
     try:
         costs = np.asarray(loss, dtype=float)
     except (TypeError, ValueError) as error:

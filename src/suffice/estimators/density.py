@@ -25,12 +25,12 @@ from suffice.estimators.validation import (
     check_mergeable,
     checked,
     generator,
+    locating_text,
     row_weights,
-    telling_text,
     validate_data,
 )
 from suffice.statistics.sums import Statistics
-from suffice.types import Array, Data, Seed
+from suffice.types import Array, Data, Prior, Seed
 
 
 class Density(Asking, Criteria, DensityMixin, BaseEstimator):
@@ -71,7 +71,7 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
         self,
         prototype: Distribution | None = None,
         *,
-        prior: Any = None,
+        prior: Prior = None,
         max_iter: int = 1000,
         tol: float | None = None,
         n_init: int = 1,
@@ -97,7 +97,7 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
             X = named
         else:
             kinds = None if takes_labels(self._given) else [np.float64, np.float32]
-            with telling_text(X, type(self).__name__, "give a prototype for every column, as sf.infer(X) makes one"):
+            with locating_text(X, type(self).__name__, "give a prototype for every column, as sf.infer(X) makes one"):
                 X = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite="allow-nan")
         return prototype.read(X)
 
@@ -132,7 +132,7 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
         self._adopt(stats if first else self.statistics_ + stats)
         return self
 
-    def merge(self, other: Any) -> Self:
+    def merge(self, other: Self) -> Self:
         """Add what another fit of the same prototype learned: as if its rows had been seen here."""
         check_is_fitted(self)
         check_mergeable(self, other)
@@ -178,5 +178,5 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
         return tags
 
 
-def _prototype(estimator: Any) -> Any:
+def _prototype(estimator: Density) -> Any:
     return MultivariateNormal() if estimator.prototype is None else estimator.prototype

@@ -17,7 +17,7 @@ from suffice.errors import ParameterError
 from suffice.estimators import validation as checks
 from suffice.estimators.bayes import BayesShell
 from suffice.estimators.to_sklearn import ToScikitLearn
-from suffice.estimators.validation import AT_LEAST_ZERO, interval, refuse_infinite, rules_of, telling_text
+from suffice.estimators.validation import AT_LEAST_ZERO, interval, locating_text, refuse_infinite, rules_of
 from suffice.types import Array, Data
 
 LEAST_ALPHA = 1e-10
@@ -139,11 +139,11 @@ class BernoulliNB(DiscreteShell):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: Data = 1.0,
         force_alpha: bool = True,
         binarize: float | None = 0.0,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: Data = None,
     ) -> None:
         """Keep the options."""
         self.alpha = alpha
@@ -152,7 +152,7 @@ class BernoulliNB(DiscreteShell):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _prototype(self, classes: Any) -> Any:
+    def _prototype(self, classes: Array) -> Any:
         del classes
         return Flags()
 
@@ -162,7 +162,7 @@ class BernoulliNB(DiscreteShell):
 
     def _validate(self, X: Data, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
-        with telling_text(X, type(self).__name__):
+        with locating_text(X, type(self).__name__):
             rows = checks.validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
         refuse_infinite(rows, type(self).__name__)
         if hasattr(rows, "tocsr"):
@@ -234,7 +234,7 @@ class MultinomialNB(DiscreteShell):
     _draws_rows = False  # how many words a row has is not learned
 
     def __init__(
-        self, *, alpha: Any = 1.0, force_alpha: bool = True, fit_prior: bool = True, class_prior: Any = None
+        self, *, alpha: Data = 1.0, force_alpha: bool = True, fit_prior: bool = True, class_prior: Data = None
     ) -> None:
         """Keep the options."""
         self.alpha = alpha
@@ -242,7 +242,7 @@ class MultinomialNB(DiscreteShell):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _prototype(self, classes: Any) -> Any:
+    def _prototype(self, classes: Array) -> Any:
         del classes
         return Tokens()
 
@@ -253,7 +253,7 @@ class MultinomialNB(DiscreteShell):
 
     def _validate(self, X: Data, *, reset: bool) -> Any:
         kinds = [np.float64, np.float32]
-        with telling_text(X, type(self).__name__):
+        with locating_text(X, type(self).__name__):
             rows = checks.validate_data(self, X, reset=reset, dtype=kinds, accept_sparse="csr", ensure_all_finite=False)
         if not reset:  # the family looks at what it learns from
             refuse_infinite(rows, type(self).__name__)
@@ -292,7 +292,7 @@ class MultinomialNB(DiscreteShell):
         return tags
 
 
-def normalise(log_probs: Any, name: str) -> Array:
+def normalise(log_probs: Array, name: str) -> Array:
     """Probabilities (k, levels) whose logarithms a caller set; refused where those of a class do not sum to 1."""
     probs = np.exp(np.array(log_probs, dtype=np.float64))
     total = probs.sum(axis=-1, keepdims=True)

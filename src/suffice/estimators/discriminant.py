@@ -25,6 +25,7 @@ from suffice.estimators.bayes import BayesShell
 from suffice.estimators.validation import AT_LEAST_ZERO, SHARE, fits, one_of
 from suffice.models.classifier import Classes
 from suffice.numerics.low_rank import LowRank, diagonal, diagonals, replace, summed
+from suffice.statistics.moments import Scatter
 from suffice.statistics.sums import share
 from suffice.statistics.weights import Weights
 from suffice.types import Alert, Array, Data
@@ -147,6 +148,9 @@ class Discriminant(BayesShell):
         return stats if drawn is scatter else replace(stats, components=replace(found, scatter=drawn))
 
     def _notes(self) -> tuple[Alert, ...]:
+        return (*self.__dict__.pop("_unshrunk", ()), *self._drawn_alert())
+
+    def _drawn_alert(self) -> tuple[Alert, ...]:
         amounts = self.__dict__.pop("_drawn", np.zeros(0))  # the alert has it from here on
         drawn = np.flatnonzero(amounts)
         if not len(drawn):
@@ -161,7 +165,7 @@ class Discriminant(BayesShell):
         )
         return (Alert("singular", text),)
 
-    def _regularised(self, cov: Any) -> Any:
+    def _regularised(self, cov: Array | LowRank) -> Any:
         """Class covariances (k, d, d), or one of all, after shrinkage."""
         return cov
 
@@ -176,6 +180,8 @@ class Discriminant(BayesShell):
             found = drawn.components
             solved = stack.solve(np.asarray(stack.mean), found.kept, found.weight, None, floor)
             return replace(model, components=stack.choose(found.weight == 0, solved))
+        if not stats.exact:  # what EM found is the input, and where it is singular it depends on the last digits
+            self._unshrunk = tuple(map(_before_regularising, (a for a in model.alerts(stats) if a.code == "singular")))
         found = self._by_class(model, stats, seen)
         pooled = len(found.kept) < len(found.weight)
         weight = found.weight.sum(keepdims=True) if pooled else found.weight
@@ -194,7 +200,9 @@ class Discriminant(BayesShell):
         owners = replace(weights, codes=data.codes, n_components=model.n)
         return replace(model.components, structure="full").suffstats(data.rows, owners)
 
-    def _estimate_covariance(self, cov: Any, weight: Array, model: Classes, found: Any, seen: Any) -> Any:
+    def _estimate_covariance(
+        self, cov: Array | LowRank, weight: Array, model: Classes, found: Scatter, seen: object
+    ) -> Any:
         """The covariances (k, d, d) as they are, or shrunk, or by the caller's estimator."""
         if self.covariance_estimator is not None:
             if not found.exact:
@@ -242,7 +250,7 @@ class Discriminant(BayesShell):
         data, weights = seen
         return data, weights
 
-    def _needs_rows(self, seen: Any) -> str:
+    def _needs_rows(self, seen: object) -> str:
         who = "shrinkage='auto'" if self.covariance_estimator is None else "covariance_estimator"
         what = "partial_fit, merge and unlearn see some of them" if seen is None else "here some have no class"
         return (
@@ -264,3 +272,12 @@ class Discriminant(BayesShell):
                 raise ValueError(msg)
             found[index] = one.covariance_
         return found
+
+
+def _before_regularising(alert: Alert) -> Alert:
+    """A singular covariance that a shrinkage or ``reg_param`` hides, as EM over missing cells regards neither."""
+    message = (alert.message,) if isinstance(alert.message, str) else alert.message
+    return replace(
+        alert,
+        message=("before it was regularised, ", *message, " EM knows of a prior, but not of shrinkage or reg_param."),
+    )

@@ -21,7 +21,7 @@ from suffice.estimators.validation import AT_LEAST_ONE, generator, row_weights, 
 from suffice.estimators.verbose import VerboseCallback
 from suffice.statistics.weights import Weights
 from suffice.tables.sketch import take_rows
-from suffice.types import Alert, Data, Rows, Seed
+from suffice.types import Alert, Data, Prior, Rows, Seed
 
 
 class FitShell(Asking, Criteria, MixtureShell):
@@ -42,8 +42,8 @@ class FitShell(Asking, Criteria, MixtureShell):
         self,
         n_components: int = 2,
         *,
-        prior: Any = None,
-        start: Any = None,
+        prior: Prior = None,
+        start: object = None,
         tol: float = 1e-8,
         max_iter: int = 1000,
         n_init: int = 1,
@@ -79,7 +79,7 @@ class FitShell(Asking, Criteria, MixtureShell):
         checked = self._validate(X, reset=reset, least=least)
         return (self._reader(checked) if reset else self.distribution_).read(checked)
 
-    def _begin(self, model: Family, rows: Rows, weights: Weights, rng: np.random.Generator, prior: Any) -> Any:
+    def _begin(self, model: Family, rows: Rows, weights: Weights, rng: np.random.Generator, prior: Prior) -> Any:
         return model.initialize(rows, weights, rng, self.start, prior)[0]
 
     def _learn(self, X: Data, sample_weight: Data) -> Any:

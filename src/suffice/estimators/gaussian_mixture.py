@@ -27,7 +27,7 @@ from suffice.estimators.validation import AT_LEAST_ZERO, one_of, rules_of
 from suffice.models.mixture import Mixture
 from suffice.numerics.low_rank import LowRank, diagonals, replace
 from suffice.statistics.weights import Weights
-from suffice.types import Rows, Seed
+from suffice.types import Array, Data, Prior, Rows, Seed
 
 CARE = 0.001  # of tol: what is left to gain may be a thousand times what the last pass gained
 
@@ -118,14 +118,14 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         max_iter: int = 100,
         n_init: int = 1,
         init_params: str = "kmeans",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
+        weights_init: Data = None,
+        means_init: Data = None,
+        precisions_init: Data = None,
         random_state: Seed = None,
         warm_start: bool = False,
         verbose: int = 0,
         verbose_interval: int = 10,
-        prior: Any = None,
+        prior: Prior = None,
     ) -> None:
         """Keep the options."""
         self.n_components = n_components
@@ -169,7 +169,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
 
     _of_model = ("n_components", "covariance_type", "reg_covar", "prior")
 
-    def _resume(self, model: Any, rows: Rows, weights: Weights) -> Any:
+    def _resume(self, model: Mixture, rows: Rows, weights: Weights) -> Any:
         found = super()._resume(model, rows, weights)
         if found is None or self._unchanged or self.covariance_type in SHAPES:
             return found
@@ -178,7 +178,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
             return _above(found, LowRank(floors.diagonal + diagonals(model.floors)))
         return _above(found, floors + model.floors)
 
-    def _begin(self, model: Any, rows: Any, weights: Weights, rng: Any, prior: Any) -> Any:
+    def _begin(self, model: Mixture, rows: Array, weights: Weights, rng: np.random.Generator, prior: Prior) -> Any:
         k, d = self.n_components, rows.shape[1]
         own, near, apart = self._given
         mean = check_means(self.means_init, k, d) if near else None
@@ -197,18 +197,20 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
             raise InterruptedStart(first)
         return first
 
-    def _found(self, model: Any, rows: Any, weights: Weights, rng: Any, mean: Any, prior: Any) -> Any:
+    def _found(
+        self, model: Mixture, rows: Array, weights: Weights, rng: np.random.Generator, mean: Array | None, prior: Prior
+    ) -> Any:
         """The start that the library finds, under its own floors: they tell clusters from accidents."""
         start = self._start(rows, weights, rng, mean)
         found = replace(model, floors=None).initialize(rows, weights, rng, start, prior)[0]
         return self._above_floors(found if isinstance(start, np.ndarray) else found.ordered(), model)
 
-    def _above_floors(self, found: Any, model: Any) -> Any:
+    def _above_floors(self, found: Mixture, model: Mixture) -> Any:
         if self.covariance_type in SHAPES:
             return replace(found, floors=model.floors)
         return _above(found, found.floors + model.floors)
 
-    def _start(self, rows: Any, weights: Weights, rng: Any, mean: Any) -> Any:
+    def _start(self, rows: Array, weights: Weights, rng: np.random.Generator, mean: Array | None) -> Any:
         """Where to begin, in the words of `suffice.fit`."""
         from suffice.em.init.k_means import Centres
 
@@ -254,6 +256,6 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
         return replace(last, components=replace(last.components, mean=mean, cov=cov), weights=weights)
 
 
-def _above(mixture: Mixture, floors: Any) -> Any:
+def _above(mixture: Mixture, floors: Array | LowRank) -> Any:
     """The mixture with components that are not below the floors: an M-step takes none that is worse than one below."""
     return replace(mixture, components=mixture.components.apply_floor(floors), floors=floors)

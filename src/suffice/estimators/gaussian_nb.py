@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from suffice.estimators.bayes import BayesShell
 from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.estimators.validation import AT_LEAST_ZERO
 from suffice.statistics.sums import pooled
+from suffice.types import Array, Data, Prior
 
 # What smoothing may add to a column, in its own variances. 10-fold accuracy at var_smoothing = 1e-9 and 0.1:
 #                              digits       3 against 8  breast cancer  wine         1e-3 beside 1e3
@@ -70,17 +72,17 @@ class GaussianNB(ToScikitLearn, BayesShell):
     _as_rows = ("theta_", "var_", "epsilon_", "class_count_", "class_prior_")
     _warns = frozenset({"empty", "unseen"})  # a constant column is what var_smoothing is for
 
-    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9, prior: Any = None) -> None:
+    def __init__(self, *, priors: Data = None, var_smoothing: float = 1e-9, prior: Prior = None) -> None:
         """Keep the options."""
         self.priors = priors
         self.var_smoothing = var_smoothing
         self.prior = prior
 
-    def _prototype(self, classes: Any) -> Any:
+    def _prototype(self, classes: Array) -> Any:
         del classes
         return Normal()
 
-    def _refine(self, model: Any, stats: Any, seen: Any) -> Any:
+    def _refine(self, model: Any, stats: Any, seen: Sequence[Any] | None) -> Any:
         del seen
         spread = pooled(stats.components).var[0]
         self.epsilon_ = np.minimum(self.var_smoothing * spread.max(), CAP * spread)

@@ -129,12 +129,12 @@ def check_weights(weights: Data, k: int) -> Array:
     return np.asarray(found / found.sum())
 
 
-def check_means(means: Any, k: int, d: int) -> Array:
+def check_means(means: Data, k: int, d: int) -> Array:
     """Means (k, d) that a caller gave to begin with."""
     return _of_shape(means, (k, d), "means")
 
 
-def covariances_of(precisions: Any, covariance_type: str, k: int, d: int) -> Array:
+def covariances_of(precisions: Data, covariance_type: str, k: int, d: int) -> Array:
     """Covariances (k, d, d) from the precisions that a caller gave to begin with."""
     inverse = np.linalg.inv(matrices_of(precisions, covariance_type, (k,), d, "precision"))
     return np.asarray(0.5 * (inverse + np.swapaxes(inverse, 1, 2)))

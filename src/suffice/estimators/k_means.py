@@ -106,8 +106,8 @@ class KMeans(ToScikitLearn, ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         self,
         n_clusters: int = 8,
         *,
-        init: Any = "k-means++",
-        n_init: Any = "auto",
+        init: Data = "k-means++",
+        n_init: int | str = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
         verbose: int = 0,
@@ -170,7 +170,9 @@ class KMeans(ToScikitLearn, ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
             raise ValueError(msg)
         return places
 
-    def _best_run(self, rows: Any, weights: Weights, rng: Any, rest: float, seeding: Seeding | None) -> EMResult:
+    def _best_run(
+        self, rows: Rows, weights: Weights, rng: np.random.Generator, rest: float, seeding: Seeding | None
+    ) -> EMResult:
         """The best run of all starts; interrupted, of those that there are, with a warning."""
 
         def run(_: tuple[EMResult, ...]) -> EMResult:

@@ -17,7 +17,7 @@ from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.estimators.validation import AT_LEAST_ONE, one_of, rules_of
 from suffice.models.classifier import Classes
 from suffice.statistics.sums import share
-from suffice.types import Array, Data
+from suffice.types import Array, Data, Prior
 
 FAR = 200.0  # nats between log p(y) of classes that are set by hand, from where on their centre is moved
 
@@ -93,14 +93,14 @@ class LinearDiscriminantAnalysis(ToScikitLearn, ClassNamePrefixFeaturesOutMixin,
     def __init__(
         self,
         solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
+        shrinkage: Data = None,
+        priors: Data = None,
         n_components: int | None = None,
         store_covariance: bool = False,  # noqa: FBT001, FBT002 (as in scikit-learn)
         tol: float = 1e-4,
-        covariance_estimator: Any = None,
+        covariance_estimator: object = None,
         *,
-        prior: Any = None,
+        prior: Prior = None,
     ) -> None:
         """Keep the options."""
         self.solver = solver
@@ -112,7 +112,7 @@ class LinearDiscriminantAnalysis(ToScikitLearn, ClassNamePrefixFeaturesOutMixin,
         self.covariance_estimator = covariance_estimator
         self.prior = prior
 
-    def _prototype(self, classes: Any) -> Any:
+    def _prototype(self, classes: Array) -> Any:
         del classes
         return MultivariateNormal(structure="tied")
 

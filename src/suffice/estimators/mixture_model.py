@@ -18,7 +18,7 @@ from suffice.models.mixture import Mixture
 from suffice.schema.infer import infer
 from suffice.tables.frame import Frame, is_frame
 from suffice.tables.rows import cells, listed
-from suffice.types import Data, Seed
+from suffice.types import Data, Prior, Seed
 
 
 class MixtureModel(FitShell):
@@ -78,8 +78,8 @@ class MixtureModel(FitShell):
         prototype: Distribution | Sequence[Distribution] | None = None,
         n_components: int = 2,
         *,
-        prior: Any = None,
-        start: Any = None,
+        prior: Prior = None,
+        start: object = None,
         tol: float = 1e-8,
         max_iter: int = 1000,
         n_init: int = 1,

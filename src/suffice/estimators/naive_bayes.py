@@ -30,7 +30,7 @@ from suffice.tables.frame import is_frame
 from suffice.tables.rows import cells, listed, refuse_what_is_no_data
 from suffice.tables.streams import Source
 from suffice.tables.subsample import subsample
-from suffice.types import Alert, Data, Seed
+from suffice.types import Alert, Array, Data, Prior, Seed
 
 DEPENDENCE_ROWS = 5000  # of which pairs of columns are measured: a correlation is then known to 0.01
 DEPENDENCE_LEAST = 10  # rows of a class that is looked at
@@ -94,12 +94,12 @@ class NaiveBayes(BayesShell):
 
     def __init__(
         self,
-        families: Any = None,
+        families: Distribution | Mapping[Any, Any] | None = None,
         *,
         joint: bool = False,
-        priors: Any = None,
-        prior: Any = "weak",
-        unlabeled: Any = None,
+        priors: Data = None,
+        prior: Prior = "weak",
+        unlabeled: Data = None,
         max_iter: int = 1000,
         tol: float | None = None,
         random_state: Seed = None,
@@ -114,7 +114,7 @@ class NaiveBayes(BayesShell):
         self.tol = tol
         self.random_state = random_state
 
-    def _prototype(self, classes: Any) -> Any:
+    def _prototype(self, classes: Array) -> Any:
         del classes
         return self.prototype_
 
@@ -175,7 +175,7 @@ class NaiveBayes(BayesShell):
 
         self._ignored = self._ignored_dependence(rows, found, None if files else weights)
 
-    def _ignored_dependence(self, rows: Any, found: Targets, weights: Any) -> tuple[Alert, ...]:
+    def _ignored_dependence(self, rows: Data, found: Targets, weights: Array | None) -> tuple[Alert, ...]:
         """Alerts of columns that depend on each other within the classes, by some of the rows."""
         sample, kept = subsample(rows, DEPENDENCE_ROWS)
         codes = (
@@ -221,7 +221,7 @@ class NaiveBayes(BayesShell):
         return super().merge(other)
 
 
-def _over(given: Any, names: tuple[Any, ...]) -> Any:
+def _over(given: Data, names: tuple[Any, ...]) -> Any:
     """A distribution that the caller gives, over the columns by name."""
     if given.blocks:
         return given if given.named else given.with_column_names(names)
@@ -230,7 +230,7 @@ def _over(given: Any, names: tuple[Any, ...]) -> Any:
     return Product(dict.fromkeys(names, given))
 
 
-def _families(given: Any) -> tuple[Any, ...]:
+def _families(given: Data) -> tuple[Any, ...]:
     """The distributions that the caller names."""
     if isinstance(given, Distribution):
         return (given,)

@@ -24,12 +24,12 @@ def leaves(prototype: Any) -> Iterator[Any]:
         yield from leaves(one)
 
 
-def takes_labels(prototype: Any) -> bool:
+def takes_labels(prototype: object) -> bool:
     """Whether some column holds labels rather than numbers."""
     return any(part.support == LABEL for part in leaves(prototype))
 
 
-def by_name(prototype: Any) -> bool:
+def by_name(prototype: object) -> bool:
     """Whether columns go by name."""
     if isinstance(prototype, Mapping):
         prototype = tuple(prototype.values())

@@ -18,7 +18,7 @@ from suffice.estimators.targets import check_priors
 from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.estimators.validation import SHARE, one_of, rules_of
 from suffice.numerics.low_rank import LowRank
-from suffice.types import Array, Data
+from suffice.types import Array, Data, Prior
 
 AXES = ("scalings_", "rotations_")
 
@@ -33,7 +33,7 @@ class Axes:
         """Take the name of the attribute."""
         self.name = name
 
-    def __get__(self, estimator: Any, owner: Any = None) -> Any:
+    def __get__(self, estimator: Any, owner: object = None) -> Any:
         """Return the attribute of a fitted estimator."""
         if estimator is None:
             return self
@@ -52,7 +52,7 @@ class Form(NamedTuple):
     w: Array
     b: float
 
-    def __call__(self, x: Any) -> Array:
+    def __call__(self, x: Array) -> Array:
         """The score of rows (n, d), (n,)."""
         rows = np.asarray(x, dtype=float)
         return np.asarray(np.einsum("ni,ij,nj->n", rows, self.A, rows, optimize=True) + rows @ self.w + self.b)
@@ -125,13 +125,13 @@ class QuadraticDiscriminantAnalysis(ToScikitLearn, Discriminant):
         self,
         *,
         solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
+        shrinkage: Data = None,
+        priors: Data = None,
         reg_param: float = 0.0,
         store_covariance: bool = False,
         tol: float = 1e-4,
-        covariance_estimator: Any = None,
-        prior: Any = None,
+        covariance_estimator: object = None,
+        prior: Prior = None,
     ) -> None:
         """Keep the options."""
         self.solver = solver
@@ -143,11 +143,11 @@ class QuadraticDiscriminantAnalysis(ToScikitLearn, Discriminant):
         self.covariance_estimator = covariance_estimator
         self.prior = prior
 
-    def _prototype(self, classes: Any) -> Any:
+    def _prototype(self, classes: Array) -> Any:
         del classes
         return MultivariateNormal()
 
-    def _regularised(self, cov: Any) -> Any:
+    def _regularised(self, cov: Array | LowRank) -> Any:
         if not self.reg_param:
             return cov
         if isinstance(cov, LowRank):
@@ -216,7 +216,7 @@ class QuadraticDiscriminantAnalysis(ToScikitLearn, Discriminant):
             return np.asarray(joint[:, 1] - joint[:, 0])
         return np.asarray(joint + self.n_features_in_ * HALF_LOG_TAU)
 
-    def form(self, label: Hashable, against: Any = None) -> Form:
+    def form(self, label: Hashable, against: int | None = None) -> Form:
         """The score of a class as (A, w, b) with xᵀ A x + w · x + b; ``against`` another, their log-odds."""
         check_is_fitted(self)
         one = self._form(label)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import DataError, UnsupportedError
+from suffice.estimators.asking import Asking
 from suffice.estimators.validation import validate_data
 from suffice.tables.frame import Frame, is_frame
 from suffice.tables.frame import names as names_of
@@ -21,7 +22,7 @@ def is_mapping(X: Data) -> bool:
     return isinstance(X, Mapping) and not hasattr(X, "tocsr")
 
 
-def columns_of(estimator: Any, X: Data, *, reset: bool) -> Any:
+def columns_of(estimator: Asking, X: Data, *, reset: bool) -> Any:
     """Columns by name, from a frame or a mapping; None where rows have no names.
 
     The names of a frame are those of the fit, in the same order, or scikit-learn's error says which are not. Of a
@@ -101,7 +102,7 @@ def as_table(owner: str, X: Data, columns: int | None, *, letters: bool = False)
     return np.array(given, dtype=kind)[:, None]
 
 
-def one_row(row: Any, names: list[Any], *, by_name: bool) -> tuple[Any, dict[Any, Any]]:
+def one_row(row: Data, names: list[Any], *, by_name: bool) -> tuple[Any, dict[Any, Any]]:
     """One row in the form that many have, and its cells by name or position.
 
     A row is a mapping, a row of a frame, a frame of one row, or an array (d,) or (1, d).
@@ -130,7 +131,7 @@ def _refuse_many(count: int) -> None:
         raise ValueError(msg)
 
 
-def by_name(X: Any) -> Mapping[Any, Any] | Frame:
+def by_name(X: Data) -> Mapping[Any, Any] | Frame:
     """Columns by name or position."""
     opened: Any = X if is_mapping(X) else listed(X)
     if isinstance(opened, (Mapping, Frame)):

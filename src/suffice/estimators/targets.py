@@ -34,7 +34,7 @@ class Targets:
     allowed: Array | None = None
 
 
-def targets(owner: str, y: Data, classes: Any = None, unlabeled: Any = None) -> Targets:
+def targets(owner: str, y: Data, classes: Array | None = None, unlabeled: int | None = None) -> Targets:
     """Number the classes in y, or with ``classes`` given, among those."""
     if y is None:
         msg = f"This {owner} estimator requires y to be passed, but the target y is None."
@@ -96,7 +96,7 @@ def _as_array(y: Data) -> Array:
     return np.asarray(y, dtype=object) if listed_text and not all(isinstance(one, str) for one in y) else array
 
 
-def _known(y: Array, unlabeled: Any) -> Array | None:
+def _known(y: Array, unlabeled: int | None) -> Array | None:
     """Which rows have a class; None: all."""
     known: Array | None
     if y.dtype.kind == "f":
@@ -129,7 +129,7 @@ def _refuse_infinite(y: Array) -> None:
         raise ValueError(msg)
 
 
-def _matrix(owner: str, allowed: Array, classes: Any) -> Targets:
+def _matrix(owner: str, allowed: Array, classes: Data) -> Targets:
     """Classes that each row may have, named by the columns where those have names."""
     names = np.arange(allowed.shape[1]) if classes is None else np.asarray(classes)
     if len(names) != allowed.shape[1]:

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -29,7 +30,7 @@ COUNT = Interval(Integral, 0, None, closed="left")
 RANDOM_STATE: list[Any] = ["random_state", np.random.Generator]
 
 
-def validate_data(estimator: Any, X: Data, **rules: Any) -> Any:
+def validate_data(estimator: object, X: Data, **rules: Any) -> Any:
     """Rows as scikit-learn checks them, of frames whose columns have names of their own."""
     is_frame(X)  # or an error that says why it cannot be read
     try:
@@ -45,7 +46,7 @@ def validate_data(estimator: Any, X: Data, **rules: Any) -> Any:
 checked = _fit_context(prefer_skip_nested_validation=True)
 
 
-def rules_of(shell: Any, *without: str) -> dict[str, Any]:
+def rules_of(shell: type[Any], *without: str) -> dict[str, Any]:
     """The rules of a shell's options, for one that has them and more; ``without`` some."""
     return {name: rule for name, rule in shell._parameter_constraints.items() if name not in without}  # noqa: SLF001
 
@@ -90,7 +91,7 @@ def chosen_rows(X: Data, rows: Rows) -> Any:
     return _safe_indexing(X, rows)
 
 
-def refuse_infinite(rows: Any, name: str) -> None:
+def refuse_infinite(rows: Data, name: str) -> None:
     """Refuse infinite cells of a matrix, dense or sparse; NaN is a hole.
 
     One sum in all threads tells it of most data; cells are looked at where it is not finite.
@@ -103,25 +104,35 @@ def refuse_infinite(rows: Any, name: str) -> None:
 
 
 @contextmanager
-def telling_text(X: Data, owner: str, instead: str = "use NaiveBayes") -> Iterator[None]:
+def locating_text(X: Data, owner: str, instead: str = "use NaiveBayes") -> Iterator[None]:
     """Say where text was found by an estimator that takes numbers."""
     try:
         yield
     except ValueError as error:
-        if not str(error).startswith("could not convert string to float") or np.ndim(X) != 2:
+        where = _first_text(X, owner)
+        if where is None:  # something else is wrong
             raise
-        opened = listed(X)
-        named = isinstance(opened, Frame)
-        columns = {name: opened[name] for name in opened} if named else dict(enumerate(np.asarray(X, dtype=object).T))
-        found = (
-            f"row {row}, column {name!r} holds {cell!r:.40}"
-            for name, values in columns.items()
-            for row, cell in enumerate(cells(values, owner).tolist())
-            if isinstance(cell, str) and not _is_number(cell)
-        )
-        where = next(found, str(error))
         msg = f"{owner} takes numbers, but {where}. Leave it out, make numbers of it, or {instead}."
         raise DataError(msg) from error
+
+
+def _first_text(X: Data, owner: str) -> str | None:
+    """The first cell of a table that is text and no number, in words."""
+    try:
+        if issparse(X) or np.ndim(X) != 2:
+            return None
+    except ValueError:  # rows of different lengths
+        return None
+    opened = listed(X)
+    named = isinstance(opened, Frame)
+    columns = {name: opened[name] for name in opened} if named else dict(enumerate(np.asarray(X, dtype=object).T))
+    found = (
+        f"row {row}, column {name!r} holds {cell!r:.40}"
+        for name, values in columns.items()
+        for row, cell in enumerate(cells(values, owner).tolist())
+        if isinstance(cell, str) and not _is_number(cell)
+    )
+    return next(found, None)
 
 
 def _is_number(text: str) -> bool:
@@ -132,7 +143,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def check_mergeable(mine: Any, other: object) -> None:
+def check_mergeable(mine: object, other: object) -> None:
     """Refuse to add a fit of another kind of estimator, or of other columns."""
     if type(other) is not type(mine):
         msg = f"merge adds two fits of {type(mine).__name__}; got {type(other).__name__}."

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
+from suffice.em.loop import EMResult
+from suffice.em.result import Fit
 from suffice.em.trace import Pass
 
 
@@ -28,7 +29,7 @@ class VerboseCallback:
             say(f"  Iteration {one.number}{more}")
         self.last = value
 
-    def end(self, path: Any) -> None:
+    def end(self, path: EMResult | Fit) -> None:
         """Print how it ended."""
         state = "converged" if path.converged else "did not converge"
         say(f"Initialization {state}. lower bound {path.trace.objective[-1] / self.total:.5f}")

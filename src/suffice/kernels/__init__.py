@@ -7,7 +7,16 @@ name and signature in the same module of ``kernels.native``; `dispatch` says whi
 from __future__ import annotations
 
 from suffice.kernels.dispatch import twins
-from suffice.kernels.numpy import decisions, gaussian, linear, missing, mixed_columns, primitives, quadratic
+from suffice.kernels.numpy import (
+    covariances,
+    decisions,
+    gaussian,
+    linear,
+    missing,
+    mixed_columns,
+    primitives,
+    quadratic,
+)
 from suffice.kernels.numpy.mixed_columns import Cells, CellSums
 from suffice.kernels.numpy.primitives import cell_hash, centred_rows, column_keys, merge
 
@@ -52,6 +61,7 @@ __all__ = [
     "table_best",
     "table_e_step",
     "tied_gaussian_e_step",
+    "whitened_covariances",
 ]
 
 # sums over rows, for each component
@@ -85,6 +95,7 @@ quadratic_step = twins(quadratic.quadratic_step)
 quadratic_runs = twins(quadratic.quadratic_runs)
 holed_scatter = twins(missing.holed_scatter)
 missing_e_step = twins(missing.missing_e_step)
+whitened_covariances = twins(covariances.whitened_covariances)
 nearest = twins(linear.nearest)
 
 # which component made a row, and how surely

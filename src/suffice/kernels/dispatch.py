@@ -12,6 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import ParamSpec, TypeVar
 
+from suffice.errors import ParameterError
 from suffice.kernels import native
 
 P = ParamSpec("P")
@@ -26,7 +27,7 @@ def uses_numpy() -> bool:
     if chosen in {"reference", "compiled"}:
         return chosen == "reference"
     msg = f"SUFFICE_KERNELS must be 'reference' or 'compiled', got {chosen!r}; unset it to use the native library"
-    raise ValueError(msg)
+    raise ParameterError(msg)
 
 
 def twins(definition: Callable[P, R]) -> Callable[P, R]:

@@ -13,12 +13,13 @@ from suffice.display.values import count
 from suffice.em.alerts import columns_by_label
 from suffice.em.alerts import unseen as without_cells
 from suffice.errors import SufficeError, SufficeWarning
+from suffice.models.mixture import Mixture
 from suffice.statistics.sums import Parts, pooled
 from suffice.tables.sketch import take_rows
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Rows
 
 
-def scores_of_the_rest(classes: Any, rows: Any, lost: Array) -> Array:
+def scores_of_the_rest(classes: Mixture, rows: Rows, lost: Array) -> Array:
     """Scores (m, k) of the rows ``lost``, of probability 0 under every class, without the columns that make them so.
 
     A column that some class may have made rules out the others, as it does everywhere.

@@ -11,6 +11,7 @@ import numpy as np
 
 from suffice.core.family import Family
 from suffice.numerics.low_rank import replace
+from suffice.statistics.sums import Statistics
 from suffice.types import Array
 
 TRACE = 1e-3  # of a row: a probability that stands for less than it is on its way to 0, and passes ended before it came
@@ -47,7 +48,7 @@ def _mixture_on_boundary(mixture: Any, stats: Any, row: float, prior: Any) -> An
     )
 
 
-def _family_on_boundary(one: Family, stats: Any, row: float) -> Any:
+def _family_on_boundary(one: Family, stats: Statistics, row: float) -> Any:
     stack, moved = one.stacked, {}
     for name in one.free:
         domain = one.specs()[name].domain

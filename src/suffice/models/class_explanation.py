@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from suffice.core.family import Family
 from suffice.display.names import LONGEST, fitted, sentence
 from suffice.display.names import display_name as visible
 from suffice.display.table import rich_table, table_lines
 from suffice.display.text import line_width
 from suffice.errors import ParameterError
+from suffice.types import Array, Data
 
 WIDTH = 24  # characters of the longest bar of a table
 BAR = 16  # and on either side, where both directions have one
@@ -49,7 +52,7 @@ class Explanation:
     probability: float
     notes: dict[Any, str] = field(default_factory=dict)
 
-    def cell(self, name: Any) -> str:
+    def cell(self, name: Hashable) -> str:
         """The cell of a column in few letters, with what there is to know of it."""
         note = f" ({self.notes[name]})" if name in self.notes else ""
         return display_name(self.values.get(name)) + note
@@ -124,7 +127,9 @@ class Explanation:
         return rich_table(head, rows, (1, 2, 3), title=self.title)
 
 
-def explain(classes: Any, rows: Any, label: Any, against: Any, names: Any, values: Any) -> Explanation:
+def explain(
+    classes: Any, rows: Any, label: Hashable, against: object, names: Any, values: Callable[..., Any]
+) -> Explanation:
     """The evidence of one row, read; ``names`` gives the columns theirs, ``values`` their cells."""
     joint = classes.log_joint(rows)[0]
     first, second = _pair(classes, joint, label, against)
@@ -150,7 +155,7 @@ def explain(classes: Any, rows: Any, label: Any, against: Any, names: Any, value
     )
 
 
-def _notes(stack: Any, rows: Any, names: Any) -> dict[Any, str]:
+def _notes(stack: Family, rows: Data, names: Callable[..., Any]) -> dict[Any, str]:
     """What to know of the cells of a row, by column."""
 
     def key(columns: Any) -> Any:
@@ -163,7 +168,7 @@ def _notes(stack: Any, rows: Any, names: Any) -> dict[Any, str]:
     return found | {key(columns): "unseen" for columns, strange in stack.unseen_levels(rows) if strange[0]}
 
 
-def _pair(classes: Any, joint: Any, label: Any, against: Any) -> tuple[int, int]:
+def _pair(classes: Any, joint: Array, label: Hashable, against: object) -> tuple[int, int]:
     """The numbers of the two classes: by default the more probable of two, or the best and the next of several."""
     labels = list(classes.labels)
     if len(labels) < 2:
@@ -183,16 +188,16 @@ def _pair(classes: Any, joint: Any, label: Any, against: Any) -> tuple[int, int]
     return first, second
 
 
-def _difference(left: Any, right: Any) -> float:
+def _difference(left: float, right: float) -> float:
     return 0.0 if left == right else float(left - right)
 
 
-def named(name: Any) -> str:
+def named(name: Hashable) -> str:
     """A column, or several, in words."""
     return visible(name)
 
 
-def display_name(value: Any) -> str:
+def display_name(value: object) -> str:
     """A cell, or several, in few letters."""
     if isinstance(value, tuple):
         return ", ".join(map(display_name, value[:4])) + (", …" if value[4:] else "")
@@ -202,7 +207,7 @@ def display_name(value: Any) -> str:
     return f"{value:.6g}" if number else visible(value)
 
 
-def _quoted(label: Any) -> str:
+def _quoted(label: Hashable) -> str:
     """A class as its call would name it, in few letters."""
     return f"'{visible(label)}'" if isinstance(label, str) else visible(label)
 

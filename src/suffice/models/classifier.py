@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from suffice.core.conjugate import check_named
+from suffice.core.family import Family
 from suffice.core.responsibilities import Joint, normalize
 from suffice.display.values import count
 from suffice.distributions.categorical import Categorical
@@ -25,11 +27,11 @@ from suffice.models.labelled_rows import KNOWN, Labelled, LabelledFiles, owned_b
 from suffice.models.mixture import Mixture
 from suffice.models.product import Product
 from suffice.models.stack import Readings, side_by_side
-from suffice.statistics.sums import Parts, levelled, pooled
+from suffice.statistics.sums import Parts, Statistics, levelled, pooled
 from suffice.statistics.weights import Weights
 from suffice.tables.column_names import with_all_columns
 from suffice.tables.streams import Streamed
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Data, Prior, Rows
 
 GUESS = 1.0  # rows' worth of what is unknown that each class begins with: none begins without a spread
 
@@ -69,10 +71,10 @@ class Classes(Mixture, register=False):
 
     labels: Any = field(default=(), kw_only=True)
 
-    def with_components(self, components: Any, weights: Array) -> Any:
+    def with_components(self, components: object, weights: Array) -> Any:
         return Classes(components, weights=weights, labels=self.labels)
 
-    def with_class_column(self, name: Any) -> Mixture:
+    def with_class_column(self, name: Hashable) -> Mixture:
         """A mixture of the same components in which the class is one more column."""
         model = self if self.column_names is not None else self.with_column_names(self.column_labels)
         if name in model.column_labels:
@@ -84,33 +86,33 @@ class Classes(Mixture, register=False):
         return Mixture(parts, weights=self.weights)
 
     # ---- rows ---------------------------------------------------------------------------------------------------
-    def read(self, x: Any) -> Any:
+    def read(self, x: Data) -> Any:
         return replace(x, rows=super().read(x.rows)) if isinstance(x, Labelled) else super().read(x)
 
-    def check_columns(self, rows: Any) -> None:
+    def check_columns(self, rows: Data) -> None:
         super().check_columns(rows.rows if isinstance(rows, KNOWN) else rows)
 
-    def for_data(self, rows: Any) -> Self:
+    def for_data(self, rows: Data) -> Self:
         return super().for_data(rows.rows if isinstance(rows, KNOWN) else rows)
 
-    def preprocess(self, rows: Any) -> Any:
+    def preprocess(self, rows: Rows) -> Any:
         return (
             replace(rows, rows=super().preprocess(rows.rows))
             if isinstance(rows, Labelled)
             else super().preprocess(rows)
         )
 
-    def score_width(self, rows: Any) -> int:
+    def score_width(self, rows: Data) -> int:
         return int(self.components.score_width(rows))
 
-    def gather_width(self, rows: Any) -> int:
+    def gather_width(self, rows: Labelled | LabelledFiles) -> int:
         known = isinstance(rows, KNOWN) and rows.complete
         return int(self.components.gather_width(rows.rows)) if known else super().gather_width(rows)
 
-    def gather_effort(self, rows: Any) -> int:
+    def gather_effort(self, rows: Rows) -> int:
         return 0 if isinstance(rows, KNOWN) and rows.complete else super().gather_effort(rows)
 
-    def gather(self, x: Any, w: Weights) -> Joint:
+    def gather(self, x: Rows, w: Weights) -> Joint:
         if not isinstance(x, Labelled):
             return super().gather(x, w)
         held = w.of_component(0)
@@ -134,7 +136,9 @@ class Classes(Mixture, register=False):
     def exact(self) -> bool:
         return bool(self.components.exact)
 
-    def measured_log_likelihood(self, stats: Any) -> float:
+    def measured_log_likelihood(
+        self, stats: Statistics, rows: Rows | None = None, weights: Weights | None = None
+    ) -> float:
         return float(self.log_likelihood(stats)) if stats.exact else super().measured_log_likelihood(stats)
 
     def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
@@ -142,7 +146,7 @@ class Classes(Mixture, register=False):
         del prior
         return self, stats
 
-    def estimate(self, stats: Any, prior: Any = None) -> Self:
+    def estimate(self, stats: Any, prior: Prior = None) -> Self:
         """Parameters from statistics; exact ones also tell the floor, from the rows of all classes together."""
         if not stats.exact:
             return super().estimate(stats, prior)
@@ -159,7 +163,7 @@ class Classes(Mixture, register=False):
         weights = self.weights if "weights" in self.fixed else self._weights(stats.count, beliefs.get("weights"))
         return replace(model, components=components, weights=weights)
 
-    def beliefs(self, prior: Any, stats: Any) -> dict[str, Any]:
+    def beliefs(self, prior: Prior, stats: Any) -> dict[str, Any]:
         """The priors of weights and components, where a name stands for what rows say about the mean of their class."""
         beliefs = {"components": prior} if isinstance(prior, str) else self.priors(prior)
         if isinstance(beliefs.get("components"), str) and not _apart(stats.components):
@@ -192,7 +196,9 @@ class Classes(Mixture, register=False):
         first = self.components.unstacked[0]
         return first.floor_of(pooled(stats.components))
 
-    def learn(self, rows: Any, weights: Weights, prior: Any, rng: Any, **options: Any) -> Learned:
+    def learn(
+        self, rows: Labelled | LabelledFiles, weights: Weights, prior: Prior, rng: np.random.Generator, **options: Any
+    ) -> Learned:
         """The classes of these rows, and how they were learned.
 
         Exact statistics take one pass. Else classes that share nothing are fitted one by one; others, and rows of
@@ -224,7 +230,7 @@ class Classes(Mixture, register=False):
             learned = learned.with_unseen(path.statistics, rows, weights, settled, rng, options)
         return Learned(learned, path.statistics, path.converged, path.trace.passes)
 
-    def guess(self, rows: Labelled, weights: Weights, rng: Any) -> Self:
+    def guess(self, rows: Labelled, weights: Weights, rng: np.random.Generator) -> Self:
         """Where a run begins: the rows of known class, and of the others a little for every class."""
         model = replace(self, floors=floors_of(self, rows.rows, weights), measured=self.floors is None)
         possible = rows.possible(self.n)
@@ -258,10 +264,18 @@ class Classes(Mixture, register=False):
         stats = stats if model is apart else model.suffstats(rows, weights)
         return Learned(model, stats, converged, passes)
 
-    def with_unseen(self, stats: Any, rows: Labelled, weights: Weights, prior: Any, rng: Any, options: Any) -> Self:
+    def with_unseen(
+        self,
+        stats: Joint,
+        rows: Labelled,
+        weights: Weights,
+        prior: dict[Any, Any] | None,
+        rng: np.random.Generator,
+        options: dict[Any, Any],
+    ) -> Self:
         """With what all rows tell of columns that a class never saw, also where that takes a fit."""
 
-        def alone(one: Any, belief: Any, part: Any) -> Any:
+        def alone(one: Family, belief: Any, part: Array) -> Any:
             return fit(one, part, weights=weights, prior=belief, random_state=rng, **options).distribution
 
         belief = self.priors(prior).get("components")
@@ -269,7 +283,7 @@ class Classes(Mixture, register=False):
         return self if whole is self.components else replace(self, components=whole)
 
     # ---- asking -------------------------------------------------------------------------------------------------
-    def log_joint(self, x: Any) -> Array:
+    def log_joint(self, x: Data) -> Array:
         """Log p(x, y) of each row and class, (n, k), without columns that are impossible under every class."""
         self.require_ready("score rows")
         rows = self._read_checked(with_all_columns(self, x))
@@ -280,7 +294,7 @@ class Classes(Mixture, register=False):
             found[lost] = scores_of_the_rest(self, rows, lost)
         return found
 
-    def shares_of_lost(self, rows: Any, lost: Array) -> Array:
+    def shares_of_lost(self, rows: Rows, lost: Array) -> Array:
         """By the columns that are possible under some class; the weights, with a warning, where that leaves none."""
         found = normalize(scores_of_the_rest(self, rows, lost)).parts
         still = ~(found.sum(axis=1) > 0)
@@ -288,7 +302,7 @@ class Classes(Mixture, register=False):
             found[still] = super().shares_of_lost(rows, lost[still])
         return found
 
-    def reweighted(self, weights: Any) -> Self:
+    def reweighted(self, weights: Array) -> Self:
         """The same classes with other probabilities p(y), which more rows do not change."""
         return replace(self, weights=weights).fix("weights")
 
@@ -324,7 +338,7 @@ class Classes(Mixture, register=False):
         return repr(self.labels[index]) if len(self.labels) else str(index)
 
 
-def _weak(stack: Any, name: str, stats: Any) -> Any:
+def _weak(stack: Family, name: str, stats: Statistics) -> Any:
     """The prior that a name stands for; None where a family has none.
 
     Of spreads it believes that they are those of rows about the mean of their class, and of means nothing else.
@@ -349,12 +363,12 @@ def _of_class(belief: Any, index: int) -> Any:
     return belief.unstacked[index] if getattr(belief, "n_components", 1) > 1 else belief
 
 
-def _apart(stats: Any) -> bool:
+def _apart(stats: Statistics) -> bool:
     """Whether components keep statistics each of its own kind."""
     return isinstance(stats, Parts) and stats.of_components
 
 
-def _with_column(one: Any, name: Any, column: Any) -> Product:
+def _with_column(one: Family, name: Hashable, column: Family) -> Product:
     """A product of a distribution whose columns have names, and one more column that is independent of them."""
     if isinstance(one, Product):
         return one.with_parts((*one.blocks.items(), (name, column)))

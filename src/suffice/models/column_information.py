@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.family import Family
 from suffice.errors import SufficeError
 from suffice.types import Array
 
@@ -46,7 +47,7 @@ def _of_levels(probs: Array, weights: Array) -> Array:
         return np.asarray(np.where(probs > 0, probs * (np.log(probs) - np.log(whole)), 0.0).sum(axis=1))
 
 
-def _of_numbers(stack: Any, weights: Array, nodes: int) -> Array:
+def _of_numbers(stack: Family, weights: Array, nodes: int) -> Array:
     k, d = stack.batch
     lattice = _lattice(stack) if stack.discrete else None
     if lattice is not None:
@@ -61,7 +62,7 @@ def _of_numbers(stack: Any, weights: Array, nodes: int) -> Array:
     return found
 
 
-def _values(stack: Any, nodes: int) -> tuple[Array, Array]:
+def _values(stack: Family, nodes: int) -> tuple[Array, Array]:
     """Values (m, k, d) of every cell, and the chance (m,) that each of them stands for.
 
     They are quantiles at Gauss's points in t, where u = ½ + (3t − t³)/4: the tails, in which log p has no bound, get
@@ -80,7 +81,7 @@ def _gauss(nodes: int) -> tuple[Array, Array]:
     return np.polynomial.legendre.leggauss(nodes)
 
 
-def _lattice(stack: Any) -> Array | None:
+def _lattice(stack: Family) -> Array | None:
     """All counts that some component makes, (n, d); None where they are too many."""
     ends = np.asarray(stack.inverse(np.array([TAIL, 1 - TAIL])[:, None, None]))
     low, high = ends[0].min(axis=0), ends[1].max(axis=0)
@@ -89,7 +90,7 @@ def _lattice(stack: Any) -> Array | None:
     return np.asarray(low + np.arange(int((high - low).max()) + 1)[:, None])
 
 
-def _logs(stack: Any, x: Array) -> Array:
+def _logs(stack: Family, x: Array) -> Array:
     """Log densities of cells (n, d) under each component, (n, k, d)."""
     inside = stack.support.contains(x)
     return np.stack([np.where(inside, one.log_cell(x), -np.inf) for one in stack.unstacked], axis=1)
@@ -140,7 +141,7 @@ def _common(components: Any, leaves: Any) -> Array:
     return probs
 
 
-def _points(leaf: Any) -> tuple[Array, Array]:
+def _points(leaf: Family) -> tuple[Array, Array]:
     """Values of one cell and the chance that each stands for."""
     lattice = _lattice(leaf) if leaf.discrete else None
     if lattice is not None:
@@ -150,11 +151,11 @@ def _points(leaf: Any) -> tuple[Array, Array]:
     return values[:, 0, 0], chances
 
 
-def _at(leaf: Any, x: Array) -> Array:
+def _at(leaf: Family, x: Array) -> Array:
     return _logs(leaf, x[:, None])[:, 0, 0]
 
 
-def drawn(stack: Any, weights: Array) -> Array:
+def drawn(stack: Family, weights: Array) -> Array:
     """D(component‖all) of rows that are one event (k,), from draws with a fixed seed; NaN where none can be drawn."""
     rng = np.random.default_rng(0)
     found = np.empty(len(weights))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -16,14 +16,15 @@ from suffice.models.compound import Table
 from suffice.tables.column_names import lacking
 from suffice.tables.frame import Coded, Frame, is_frame
 from suffice.tables.rows import cells, listed
+from suffice.types import Data
 
 
-def names_of(key: Any) -> tuple[Any, ...]:
+def names_of(key: Hashable) -> tuple[Any, ...]:
     """The columns of a block, by its key."""
     return key if isinstance(key, tuple) else (key,)
 
 
-def key_of(names: Any) -> Any:
+def key_of(names: Sequence[Hashable]) -> Any:
     """The key of a block with these columns; a single name that is a tuple would be taken for several."""
     return names[0] if len(names) == 1 and not isinstance(names[0], tuple) else tuple(names)
 
@@ -49,7 +50,7 @@ class ByColumn(dict[Any, Any]):
         """Return what makes it."""
         return ByColumn, (dict(self), dict(self.owners))
 
-    def __missing__(self, name: Any) -> Any:
+    def __missing__(self, name: Hashable) -> Any:
         """Return the answer of one column of a block."""
         for key, answer in self.items():
             if isinstance(key, tuple) and name in key:
@@ -113,7 +114,7 @@ def beside(key: tuple[Any, ...], priors: list[Any]) -> Any:
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------
-def materialize(x: Any) -> Any:
+def materialize(x: Data) -> Any:
     """Data in a form that can be read more than once; rows with names become columns with names."""
     x = x if keyed(x) and not is_frame(x) else listed(x)  # one row of a frame is keyed, and stays a row
     if isinstance(x, (np.ndarray, np.void)) and x.dtype.names:
@@ -127,12 +128,12 @@ def materialize(x: Any) -> Any:
     return x
 
 
-def keyed(x: Any) -> bool:
+def keyed(x: Data) -> bool:
     """Whether rows come as columns by name: a mapping or anything like one."""
     return hasattr(x, "keys") and hasattr(x, "__getitem__")
 
 
-def by_name(blocks: Mapping[Any, Any], x: Any, *, single: bool) -> list[Any]:
+def by_name(blocks: Mapping[Any, Any], x: Data, *, single: bool) -> list[Any]:
     """The rows of each block, from columns with names."""
     wanted = [name for key in blocks for name in names_of(key)]
     if any(name not in x for name in wanted):
@@ -156,7 +157,7 @@ def by_name(blocks: Mapping[Any, Any], x: Any, *, single: bool) -> list[Any]:
     return columns
 
 
-def by_position(widths: list[int | None], x: Any, *, single: bool) -> list[Any]:
+def by_position(widths: list[int | None], x: Data, *, single: bool) -> list[Any]:
     """The rows of each block, from columns in an order."""
     if isinstance(x, Frame):
         _check_width(widths, x.shape)
@@ -179,7 +180,7 @@ def _check_width(widths: list[int | None], shape: tuple[int, ...]) -> None:
         raise DataError(msg)
 
 
-def numbered(blocks: Mapping[Any, Any], x: Any) -> Any:
+def numbered(blocks: Mapping[Any, Any], x: Data) -> Any:
     """The columns of an array by their place, where that is what the names of a product are; else the array."""
     names = [name for key in blocks for name in names_of(key)]
     places = all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in names)
@@ -197,7 +198,7 @@ def _together(key: tuple[Any, ...], values: list[Any], *, apart: bool = False) -
     return Frame(dict(zip(key, values, strict=True)), len(values[0]), apart=apart)
 
 
-def is_single(blocks: Mapping[Any, Any], x: Any) -> bool:
+def is_single(blocks: Mapping[Any, Any], x: Data) -> bool:
     """Whether columns with names are those of one row."""
     if isinstance(x, (Table, Frame)):
         return False
@@ -209,7 +210,7 @@ def is_single(blocks: Mapping[Any, Any], x: Any) -> bool:
     )
 
 
-def _array(x: Any, owner: str) -> Any:
+def _array(x: Data, owner: str) -> Any:
     """An array, whose mask is left to the part that reads it."""
     x = listed(x)
     if isinstance(x, (np.ma.MaskedArray, Coded)):

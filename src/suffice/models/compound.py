@@ -10,9 +10,10 @@ import numpy as np
 
 from suffice.core.family import Family
 from suffice.errors import DataError, UnsupportedError, naming
+from suffice.statistics.sums import Parts
 from suffice.tables.scales import moments_of, scale_of_moments
 from suffice.tables.sketch import blank, combined, points, rounded_hash, row_hash
-from suffice.types import Alert
+from suffice.types import Alert, Array, Prior
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Table:
         start, stop, _ = rows.indices(self.length)
         return type(self)(tuple(part[rows] for part in self.parts), max(stop - start, 0))
 
-    def take(self, index: Any) -> Self:
+    def take(self, index: Array) -> Self:
         """Return some of the rows."""
         taken = (part.take(index) if isinstance(part, Table) else part[index] for part in self.parts)
         return type(self)(tuple(taken), len(index))
@@ -42,7 +43,7 @@ class Table:
         return self.length, sum(int(np.prod(np.shape(part)[1:])) for part in self.parts)
 
 
-def width_of(block: Any) -> int | None:
+def width_of(block: Family) -> int | None:
     """How many columns of an array a distribution describes; None where the data will tell."""
     if not block.support.core:
         return block.columns if block.row_vector else int(block.columns or 1)
@@ -54,12 +55,12 @@ def width_of(block: Any) -> int | None:
     return lengths[0] * int(block.columns or 1) if lengths else None
 
 
-def filled(exposure: Any, block: Any, n: int) -> Any:
+def filled(exposure: Array | None, block: Family, n: int) -> Any:
     """The exposure (n, cells) of a block's rows, where None is 1 everywhere."""
     return np.ones((n, _cells(block))) if exposure is None else exposure
 
 
-def _cells(block: Any) -> int:
+def _cells(block: Family) -> int:
     """How many cells a block sees in a row: a vector is one."""
     return sum(map(_cells, block.blocks.values())) if block.blocks else 1 if block.row_vector else int(block.batch[-1])
 
@@ -124,11 +125,11 @@ class Compound(Family, register=False):
         for block in self.blocks.values():
             block.require_ready(what)
 
-    def tag_family(self, stats: Any) -> Any:
+    def tag_family(self, stats: Parts) -> Any:
         parts = tuple(block.tag_family(part) for block, part in zip(self.blocks.values(), stats.parts, strict=True))
         return replace(stats, parts=parts, family=self._statistics_family)
 
-    def check_family(self, stats: Any) -> None:
+    def check_family(self, stats: Parts) -> None:
         super().check_family(stats)
         parts = getattr(stats, "parts", ())
         if len(parts) != len(self.blocks):
@@ -141,10 +142,10 @@ class Compound(Family, register=False):
             with naming(f"part {key!r}"):
                 block.check_family(part)
 
-    def needs_rows(self, stats: Any) -> bool:
+    def needs_rows(self, stats: Parts) -> bool:
         return any(block.needs_rows(part) for block, part in zip(self.blocks.values(), stats.parts, strict=True))
 
-    def log_likelihood(self, stats: Any) -> Any:
+    def log_likelihood(self, stats: Parts) -> Any:
         self.check_family(stats)
         model = self.for_statistics(stats)
         total = model.stacked.likelihood_cells(stats).sum(axis=-1)
@@ -156,32 +157,32 @@ class Compound(Family, register=False):
         paired = zip(self.blocks.items(), stats.parts, strict=True)
         return self.by_key({key: block.standard_errors(part) for (key, block), part in paired})
 
-    def for_statistics(self, stats: Any) -> Self:
+    def for_statistics(self, stats: Parts) -> Self:
         return self.rebuilt(b.for_statistics(part) for b, part in zip(self.blocks.values(), stats.parts, strict=True))
 
-    def estimate(self, stats: Any, prior: Any = None) -> Self:
+    def estimate(self, stats: Parts, prior: Prior = None) -> Self:
         self.check_family(stats)
         whole = zip(*self.with_priors(stats, prior), strict=True)
         return self.rebuilt(block.estimate(part, own) for block, part, own in whole)
 
-    def rounding(self, stats: Any) -> float:
+    def rounding(self, stats: Parts) -> float:
         return float(sum(b.rounding(part) for b, part in zip(self.blocks.values(), stats.parts, strict=True)))
 
-    def with_priors(self: Any, stats: Any, prior: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    def with_priors(self: Any, stats: Parts, prior: Any) -> tuple[list[Any], list[Any], list[Any]]:
         """The blocks, their statistics and their priors; None where a block has no prior."""
         priors = self.priors(prior)
         given = priors if isinstance(priors, dict) else dict(enumerate(priors))
         return list(self.blocks.values()), list(stats.parts), [given.get(key) for key in self.blocks]
 
-    def block_alerts(self, stats: Any, prior: Any) -> Iterator[tuple[Any, Alert]]:
+    def block_alerts(self, stats: Parts, prior: Prior) -> Iterator[tuple[Any, Alert]]:
         """The alerts of each block, each with the key of the block."""
         for key, block, part, own in zip(self.blocks, *self.with_priors(stats, prior), strict=True):
             yield from ((key, alert) for alert in block.alerts_under(part, own))
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Parts) -> tuple[Alert, ...]:
         return self.alerts_under(stats, None)
 
-    def errors_from(self, stats: Any, data: Any) -> dict[Any, Any]:
+    def errors_from(self, stats: Parts, data: tuple[Any, ...] | None) -> dict[Any, Any]:
         """Standard errors of each block's parameters; ``data`` are rows in parts and weights."""
         self.check_family(stats)
         views = [None] * len(self.blocks) if data is None else [(part, data[1]) for part in data[0].parts]
@@ -228,7 +229,7 @@ def _(rows: Table, seed: int) -> Any:
 
 
 @rounded_hash.register
-def _(rows: Table, scale: Any, steps: float, seed: int) -> Any:
+def _(rows: Table, scale: tuple[Any, ...], steps: float, seed: int) -> Any:
     hashes = [rounded_hash(part, of_part, steps, seed) for part, of_part in zip(rows.parts, scale, strict=True)]
     return combined(hashes, seed)
 
@@ -245,7 +246,7 @@ class _Moments:
 
 
 @moments_of.register
-def _(rows: Table, weights: Any) -> _Moments:
+def _(rows: Table, weights: Array | None) -> _Moments:
     return _Moments(tuple(moments_of(part, weights) for part in rows.parts))
 
 
@@ -255,7 +256,7 @@ def _(moments: _Moments) -> tuple[Any, ...]:
 
 
 @points.register
-def _(rows: Table, weights: Any) -> Any:
+def _(rows: Table, weights: Array) -> Any:
     return np.concatenate([points(part, weights) for part in rows.parts], axis=1)
 
 

@@ -116,7 +116,7 @@ class _Column:
     label: bool
 
     @classmethod
-    def of(cls, values: Any, *, label: bool) -> _Column:
+    def of(cls, values: Array, *, label: bool) -> _Column:
         array = cells(values, "dependence")
         if array.dtype.kind == "O" and not label:
             array = of_objects(array)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.family import Family
 from suffice.core.parameters import SIMPLEX
 from suffice.core.responsibilities import normalize
 from suffice.distributions import charts as _charts  # noqa: F401 (families that know their own derivatives)
@@ -19,7 +20,7 @@ from suffice.models.mixture_components import with_weights
 from suffice.models.product import Product
 from suffice.models.stack import Stack
 from suffice.statistics.weights import Weights
-from suffice.types import Array
+from suffice.types import Array, Rows
 from suffice.uncertainty.information import Chart, Knowledge, Score, chart
 
 
@@ -28,7 +29,7 @@ class PartsChart(Chart):
 
     part_name = "{} "  # how a coordinate's name begins
 
-    def __init__(self, stack: Any, parts: list[Chart]) -> None:
+    def __init__(self, stack: Family, parts: list[Chart]) -> None:
         """Number the coordinates."""
         self.stack, self.parts = stack, parts
         self.begins = np.cumsum([0, *(part.size for part in parts)])
@@ -80,14 +81,14 @@ class StackChart(PartsChart):
 
     part_name = "component {} "
 
-    def scores(self, rows: Any) -> list[Score]:
+    def scores(self, rows: Rows) -> list[Score]:
         found = []
         for begin, part, view in zip(self.begins[:-1], self.parts, self.stack.views(rows), strict=True):
             ((columns, score),) = part.scores(view)
             found.append((begin + columns, score))
         return found
 
-    def curvature(self, rows: Any, weights: Array) -> Array:
+    def curvature(self, rows: Rows, weights: Array) -> Array:
         total = np.zeros((self.size, self.size))
         views = self.stack.views(rows)
         for index, (begin, part) in enumerate(zip(self.begins[:-1], self.parts, strict=True)):
@@ -95,7 +96,7 @@ class StackChart(PartsChart):
             total[there, there] = part.curvature(views[index], weights[:, index : index + 1])
         return total
 
-    def gradient(self, rows: Any, weights: Array) -> dict[Any, Any]:
+    def gradient(self, rows: Rows, weights: Array) -> dict[Any, Any]:
         whole = enumerate(zip(self.stack.parts, self.parts, self.stack.views(rows), strict=True))
         return {j: lone(one, part.gradient(view, weights[:, [j]])) for j, (one, part, view) in whole}
 
@@ -136,7 +137,7 @@ class MixtureChart(Chart):
             found.append((np.append(columns, self.own), np.where((shares[:, index] > 0)[:, None], whole, 0.0)))
         return shares, found
 
-    def scores(self, rows: Any) -> list[Score]:
+    def scores(self, rows: Rows) -> list[Score]:
         shares, parts = self._parts(rows)
         return [(np.arange(self.size), self._mean(shares, parts))]
 
@@ -200,7 +201,7 @@ def _(stack: Stack) -> Chart:
     return StackChart(stack, [chart(part.stacked) for part in stack.parts])
 
 
-def lone(one: Any, errors: Any) -> Any:
+def lone(one: Family, errors: dict[Any, Any]) -> Any:
     """Errors of a stack of one in the layout of the component alone."""
     if one.is_mixture:
         return errors
@@ -234,7 +235,7 @@ def information(mixture: Any, rows: Any, weights: Weights) -> tuple[Chart, Array
     return found, local.reduce(part, len(rows), 8 * width)
 
 
-def mixture_errors(mixture: Any, rows: Any, weights: Weights) -> dict[Any, Any]:
+def mixture_errors(mixture: Family, rows: Rows, weights: Weights) -> dict[Any, Any]:
     """Standard errors in the layout of ``params``; NaN where the rows do not tell."""
     with np.errstate(all="ignore"):
         found, known = information(mixture, rows, weights)
@@ -249,7 +250,7 @@ def mixture_bounds(mixture: Any, errors: dict[Any, Any], reach: float) -> dict[A
     return with_weights((ends[0], ends[1]), mixture.components, components)
 
 
-def _bounds(stack: Any, params: dict[Any, Any], errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
+def _bounds(stack: Family, params: dict[Any, Any], errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
     if isinstance(stack, Stack):
         return {key: one.bounds(errors[key], reach) for key, one in stack.blocks.items()}
     if stack.blocks:

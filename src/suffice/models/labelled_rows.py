@@ -17,7 +17,7 @@ from suffice.tables.deferred_columns import Codes
 from suffice.tables.frame import Frame
 from suffice.tables.sketch import take_rows
 from suffice.tables.streams import Stream, Streamed
-from suffice.types import Array
+from suffice.types import Array, Data, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Labelled:
     complete: bool = True  # every class is known
 
     @classmethod
-    def of(cls, rows: Any, codes: Array, allowed: Array | None = None) -> Labelled:
+    def of(cls, rows: Data, codes: Array, allowed: Array | None = None) -> Labelled:
         """Rows and their classes, checked against each other."""
         if len(codes) != len(rows):
             msg = f"there are {len(rows)} rows, but {len(codes)} labels; give one label per row."
@@ -74,7 +74,7 @@ class LabelledFiles(Streamed):
         """Read the classes beside the rows."""
         read, names = rows.stream.read, rows.stream.columns
 
-        def labelled(frame: Any) -> Labelled:
+        def labelled(frame: Frame) -> Labelled:
             features = Frame({name: frame.raw(name) for name in names}, len(frame))
             return Labelled(read(features), codes.of(frame))
 
@@ -99,7 +99,7 @@ def owned_by(rows: Any, weights: Weights, index: int) -> tuple[Any, Weights]:
     return take_rows(seen_by(rows.rows, index), mine), Weights(len(mine), w[mine])
 
 
-def seen_by(rows: Any, index: int) -> Any:
+def seen_by(rows: Rows, index: int) -> Any:
     """The rows as one component reads them."""
     if isinstance(rows, Streamed):
         return rows.parts[index] if issubclass(rows.kind, Readings) else rows

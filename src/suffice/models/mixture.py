@@ -26,11 +26,12 @@ from suffice.models.mixture_priors import MixturePriors
 from suffice.models.mixture_queries import COMPONENT, MixtureQueries
 from suffice.models.mixture_rows import MixtureRows
 from suffice.models.stack import Stack, shape_components, side_by_side, stacked_or_side_by_side
-from suffice.statistics.sums import picked
+from suffice.statistics.sums import Statistics, picked
 from suffice.statistics.weights import Weights
 from suffice.tables.column_names import with_all_columns
+from suffice.tables.labels import Labels
 from suffice.tables.streams import Source
-from suffice.types import Array
+from suffice.types import Array, Data, Prior, Rows
 from suffice.uncertainty.information import chart
 
 ROWS: Any = object()  # nothing is given: the question is about rows
@@ -117,7 +118,7 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
         if isinstance(self.floors, (int, float)) and not isinstance(self.floors, bool):
             object.__setattr__(self, "floors", ridge(components, self.floors))
 
-    def _copies(self, prototype: Any, k: Any) -> tuple[Any, int]:
+    def _copies(self, prototype: Any, k: object) -> tuple[Any, int]:
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             msg = f"Mixture: n is the number of components, a whole number of at least 1; got {k!r}."
             raise ParameterError(msg)
@@ -203,7 +204,7 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
         return found
 
     # ---- rows; the rest is in `mixture_rows` ------------------------------------------------------------------
-    def for_data(self, rows: Any) -> Self:
+    def for_data(self, rows: Data) -> Self:
         shaped = shape_components(self.components, rows, self.n)
         if shaped is self.components:
             return self
@@ -213,7 +214,7 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
         components = self.components.for_statistics(stats.components)
         return self if components is self.components else replace(self, components=components)
 
-    def gather(self, x: Any, w: Weights) -> Joint:
+    def gather(self, x: Data, w: Weights) -> Joint:
         held = w.of_component(0)
         if self.hard:
             found = e_step(self.components, x, self.log_weights, held.values, hard=True)
@@ -225,7 +226,7 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
         evidence, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
         return Joint(found.count, found.statistics, evidence, entropy, solid=np.array([held.solid]))
 
-    def predict(self, x: Any, given: Any = ROWS, *, level: float = 0.95) -> Any:
+    def predict(self, x: Data, given: Data = ROWS, *, level: float = 0.95) -> Any:
         """The most probable component of each row, (n,); or with ``given`` a column, predicted from the others.
 
         One argument is rows: ``predict(rows)`` says who made each, unless it is the name of a column. With ``given=``,
@@ -243,20 +244,22 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
         return int(best[0]) if self.is_single(x) else best
 
     # ---- learning -----------------------------------------------------------------------------------------------
-    def tag_family(self, stats: Any) -> Any:
+    def tag_family(self, stats: Joint) -> Any:
         return replace(stats, family=self._statistics_family, components=self.components.tag_family(stats.components))
 
-    def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
+    def start(self, x: Array | Labels, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
         rows, prepared, model = self._prepare(x, weights)
         found: Self = model.initialize(rows, prepared, np.random.default_rng(rng), None, None)[0]
         return found
 
-    def initialize(self, rows: Any, weights: Any, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Any, ...]]:
+    def initialize(
+        self, rows: Rows, weights: Weights, rng: np.random.Generator, start: object, prior: Prior
+    ) -> tuple[Any, tuple[Any, ...]]:
         from suffice.em.init.starts import initialize
 
         return initialize(self.for_data(rows), rows, weights, rng, start, prior)
 
-    def with_parameters_of(self, components: Any, proportions: Array) -> Self:
+    def with_parameters_of(self, components: list[Any], proportions: Array) -> Self:
         del proportions
         (start,) = components
         if not isinstance(start, Mixture) or start.n != self.n:
@@ -267,11 +270,11 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
             self, components=self.components.with_parameters_of(start.components.unstacked, start.weights), weights=own
         )
 
-    def can_generate(self, x: Any) -> Array:
+    def can_generate(self, x: Rows) -> Array:
         found = self.components.can_generate(x)
         return found if found.ndim == 1 else np.asarray(found.any(axis=1))
 
-    def preprocess(self, rows: Any) -> Any:
+    def preprocess(self, rows: Data) -> Any:
         return self.components.preprocess(rows)
 
     @property
@@ -292,7 +295,7 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
     def is_latent(self) -> bool:
         return True
 
-    def needs_rows(self, stats: Any) -> bool:
+    def needs_rows(self, stats: Statistics) -> bool:
         del stats
         return True
 
@@ -312,7 +315,7 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
         alike = all(type(one) is type(first) and first.distance(one) < 1e-9 for one in others)
         return bool(alike and first.free)
 
-    def estimate(self, stats: Any, prior: Any = None) -> Self:
+    def estimate(self, stats: Any, prior: Prior = None) -> Self:
         self.check_family(stats)
         beliefs = {} if prior is None else self.priors(prior)
         components = self.components.m_step(stats.components, beliefs.get("components"), self.floors)
@@ -329,20 +332,20 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
     def distance(self, other: Any) -> float:
         return float(max(np.abs(self.weights - other.weights).max(), self.components.distance(other.components)))
 
-    def rounding(self, stats: Any) -> float:
+    def rounding(self, stats: Joint) -> float:
         return float(self.components.rounding(stats.components))
 
-    def is_spurious(self, stats: Any) -> bool:
+    def is_spurious(self, stats: Statistics) -> bool:
         from suffice.models.spurious_components import is_spurious
 
         return is_spurious(self, stats)
 
-    def spurious_gain(self, stats: Any, *, chance: bool = True) -> float:
+    def spurious_gain(self, stats: Statistics, *, chance: bool = True) -> float:
         from suffice.models.spurious_components import spurious_gain
 
         return spurious_gain(self, stats, chance=chance)
 
-    def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
+    def in_order(self, stats: Any, prior: Prior = None) -> tuple[Any, Any]:
         from suffice.em.order import canonical, exchangeable
 
         if not exchangeable(self, self.priors(prior)):
@@ -357,7 +360,7 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
 
         return self.permuted(canonical(self))
 
-    def permuted(self, order: Any) -> Self:
+    def permuted(self, order: object) -> Self:
         """The same mixture with its components in another order, as :func:`align` gives it."""
         order = np.asarray(order)
         if order.dtype.kind not in "iu" or order.shape != (self.n,) or set(order.tolist()) != set(range(self.n)):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from suffice.core.family import WITHIN
 from suffice.core.responsibilities import normalize
+from suffice.em.result import Fit
 from suffice.engines import local
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError, UnsupportedError
@@ -15,10 +17,11 @@ from suffice.models.information import mixture_bounds, mixture_errors
 from suffice.models.monte_carlo import DRAWS, Simulated
 from suffice.numerics import quadrature
 from suffice.queries.conditional import between
+from suffice.statistics.sums import Statistics
 from suffice.statistics.weights import Weights
 from suffice.tables.deferred_columns import weights_of
 from suffice.tables.streams import read
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Data, Prior, Rows
 
 
 class Gain(NamedTuple):
@@ -54,7 +57,7 @@ class MixtureAnswers:
         return {}
 
     # ---- how sure ---------------------------------------------------------------------------------------------------
-    def standard_errors(self, stats: Any) -> dict[Any, Any]:
+    def standard_errors(self, stats: Statistics) -> dict[Any, Any]:
         """Refuse: who made which row is in the rows, not in the statistics."""
         del stats
         msg = (
@@ -63,7 +66,7 @@ class MixtureAnswers:
         )
         raise UnsupportedError(msg)
 
-    def errors_from(self, stats: Any, data: Any) -> dict[Any, Any]:
+    def errors_from(self, stats: Statistics, data: tuple[Any, ...] | None) -> dict[Any, Any]:
         """Standard errors from the observed information of the rows; NaN where the rows do not tell."""
         if data is None:
             return self.standard_errors(stats)
@@ -75,10 +78,10 @@ class MixtureAnswers:
 
         return on_boundary_if_near(self, stats, stats.row, prior)
 
-    def alerts(self, stats: Any) -> tuple[Alert, ...]:
+    def alerts(self, stats: Statistics) -> tuple[Alert, ...]:
         return self.alerts_under(stats, None)
 
-    def alerts_under(self, stats: Any, prior: Any) -> tuple[Alert, ...]:
+    def alerts_under(self, stats: Statistics, prior: Prior) -> tuple[Alert, ...]:
         from suffice.models.spurious_components import mixture_alerts
 
         return mixture_alerts(self, stats, prior)
@@ -87,19 +90,21 @@ class MixtureAnswers:
         """Estimate ± reach × standard error of each parameter, inside its domain."""
         return mixture_bounds(self, errors, reach)
 
-    def table(self, fit: Any, width: int) -> list[str]:
+    def table(self, fit: Fit, width: int) -> list[str]:
         """The components of a fit as lines of text: each parameter with its standard error, where that is quick."""
         from suffice.models.mixture_table import lines
 
         return lines(self, fit, width)
 
-    def summarize(self, names: Any = None, fit: Any = None) -> Any:
+    def summarize(self, names: tuple[Hashable, ...] | None = None, fit: Fit | None = None) -> Any:
         """What there is to say about it, as a `Summary`: the components, and what each says of each column."""
         from suffice.models.summaries import of_mixture
 
         return of_mixture(self, names, fit)
 
-    def numbers(self, names: Any = None, errors: Any = None, reach: float = WITHIN) -> tuple[Any, ...]:
+    def numbers(
+        self, names: tuple[Hashable, ...] | None = None, errors: object = None, reach: float = WITHIN
+    ) -> tuple[Any, ...]:
         """The weight and every number of each component, as `Parameter` values."""
         from suffice.models.summaries import numbers_of_mixture
 
@@ -111,7 +116,7 @@ class MixtureAnswers:
 
         return of_summary(self.summarize())
 
-    def certainty(self, rows: Any, weights: Weights) -> float:
+    def certainty(self, rows: Rows, weights: Weights) -> float:
         """Σ w log of the probability of each row's most probable component."""
 
         def part(where: slice) -> float:
@@ -157,12 +162,12 @@ class MixtureAnswers:
         self.require_ready(what)
 
     # ---- probabilities ----------------------------------------------------------------------------------------------
-    def cdf(self, x: Any) -> Any:
+    def cdf(self, x: Data) -> Any:
         """P(X ≤ x), column by column."""
         self._ask("be asked")
         return _weighed(self.weights, [one.cdf(x) for one in self.parts])
 
-    def quantile(self, q: Any) -> Any:
+    def quantile(self, q: object) -> Any:
         """The smallest x with P(X ≤ x) ≥ q, column by column: it lies between those of the components."""
         self._ask("be asked")
         ends = [np.asarray(one.quantile(q), dtype=float) for one, w in zip(self.parts, self.weights, strict=True) if w]
@@ -173,7 +178,7 @@ class MixtureAnswers:
         self._ask("have an entropy")
         return self._expected(lambda x: -np.asarray(self.log_prob(x)))
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: object) -> Any:
         """D(self‖other) in nats: by quadrature over one column, else from draws, with its standard error ``.error``."""
         self._ask("be compared")
         if not hasattr(other, "log_prob"):
@@ -181,7 +186,7 @@ class MixtureAnswers:
             raise UnsupportedError(msg)
         return self._expected(lambda x: np.asarray(self.log_prob(x)) - np.asarray(other.log_prob(x)))
 
-    def _expected(self, f: Any) -> float:
+    def _expected(self, f: Callable[..., Any]) -> float:
         """E f(X): component by component, so that none is too narrow to be seen."""
         leaves = list(_leaves(self, 1.0))
         if all(not one.row_vector and not one.support.core and not one.batch for _, one in leaves):
@@ -191,7 +196,7 @@ class MixtureAnswers:
             return Simulated(float(np.mean(draws)), float(np.std(draws) / np.sqrt(DRAWS)))
 
     # ---- two parameters of one mixture ------------------------------------------------------------------------------
-    def gain(self, x: Any, other: Any, weights: Any = None) -> Gain:
+    def gain(self, x: Data, other: Any, weights: Array | None = None) -> Gain:
         """What ``other`` parameters gain over these on rows, in the two parts that EM knows.
 
         Examples
@@ -245,7 +250,7 @@ def _total_variance(weights: Array, means: list[Any], variances: list[Any]) -> A
     return _weighed(weights, list(np.array(variances, dtype=float) + np.square(away)))
 
 
-def _roots(var: Any) -> Any:
+def _roots(var: float) -> Any:
     if isinstance(var, dict):
         return {key: _roots(value) for key, value in var.items()}
     return float(np.sqrt(var)) if np.ndim(var) == 0 else np.sqrt(var)

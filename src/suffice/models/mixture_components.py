@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from suffice.core.distribution import Distribution
+from suffice.core.family import Family
 from suffice.errors import ParameterError
 from suffice.models.compound import Compound
 from suffice.models.stack import Stack
 from suffice.tables.rows import is_several
-from suffice.types import Array
+from suffice.types import Array, Data
 
 
-def checked_components(given: Any) -> tuple[Any, ...]:
+def checked_components(given: Data) -> tuple[Any, ...]:
     """The components of a list, checked."""
     if isinstance(given, type) and issubclass(given, Distribution):
         msg = f"Mixture: give an instance as the prototype: {given.__name__}() instead of {given.__name__}."
@@ -33,7 +34,7 @@ def checked_components(given: Any) -> tuple[Any, ...]:
     return components
 
 
-def ridge(components: Any, floors: float) -> float:
+def ridge(components: Family, floors: float) -> float:
     """A number that is added to variances, checked: only covariances take it."""
     takes = hasattr(components, "structure")
     if not (takes and 0 <= floors < np.inf):
@@ -45,7 +46,7 @@ def ridge(components: Any, floors: float) -> float:
     return float(floors)
 
 
-def alone(component: Any) -> Any:
+def alone(component: Family) -> Any:
     """A component with numbers, not arrays, where it describes a single column."""
     if isinstance(component, Compound):
         return component.rebuilt(map(alone, component.blocks.values()))
@@ -64,7 +65,7 @@ def by_component(stack: Any) -> dict[Any, Any]:
     return {name: np.asarray(value)[:, 0] if one else value for name, value in stack.params.items()}
 
 
-def with_weights(weights: Any, components: Any, members: dict[Any, Any]) -> dict[Any, Any]:
+def with_weights(weights: Data, components: Any, members: dict[Any, Any]) -> dict[Any, Any]:
     """Answers of the components beside that of the weights, by column where the components have columns with names."""
     answers = {"weights": weights, **members}
     found: dict[Any, Any] = components.by_key(answers) if components.blocks else answers

@@ -13,7 +13,7 @@ from suffice.errors import DataError, ParameterError
 from suffice.statistics.sums import Statistics
 from suffice.statistics.weights import OneHot, Weights
 from suffice.tables.streams import Source, read
-from suffice.types import Array
+from suffice.types import Array, Data, Rows
 
 NONE = -1  # the code of a row whose component is not known
 
@@ -37,7 +37,7 @@ class MixtureSteps:
     require_ready: Any
     check_family: Any
 
-    def suffstats(self, x: Any, weights: Any = None) -> Joint:
+    def suffstats(self, x: Data, weights: Data = None) -> Joint:
         """Statistics of the rows: the E-step, or what given responsibilities make of it.
 
         Parameters
@@ -74,7 +74,7 @@ class MixtureSteps:
             raise DataError(msg)
         return self._given(rows, shares)
 
-    def _given(self, rows: Any, shares: Weights) -> Joint:
+    def _given(self, rows: Rows, shares: Weights) -> Joint:
         model: Any = self.for_data(rows)
         components: Statistics = model.components.suffstats(rows, shares)
         dense = shares.dense()
@@ -88,7 +88,7 @@ class MixtureSteps:
         found: Joint = self.tag_family(stats)
         return found
 
-    def em_step(self, x: Any, weights: Any = None, prior: Any = None) -> Self:
+    def em_step(self, x: Array, weights: Array | None = None, prior: Any = None) -> Self:
         """One step of EM: responsibilities under these parameters, then the parameters that are best for them.
 
         Parameters
@@ -115,7 +115,7 @@ class MixtureSteps:
         found: Self = self.estimate(self.suffstats(x, weights), prior)
         return found
 
-    def log_prob(self, x: Any, component: Any = None) -> Any:
+    def log_prob(self, x: Data, component: object = None) -> Any:
         """Log density of each row, (n,); with ``component`` that of the row and its component together.
 
         Parameters
@@ -157,7 +157,7 @@ class MixtureSteps:
         found = local.fill(part, len(rows), self.n + 8)
         return float(found[0]) if self.is_single(x) else found
 
-    def measured_log_likelihood(self, stats: Any) -> float:
+    def measured_log_likelihood(self, stats: Any, rows: Any = None, weights: Any = None) -> float:
         return float(stats.log_likelihood[0])
 
     def log_likelihood(self, stats: Any) -> Any:
@@ -176,11 +176,11 @@ class MixtureSteps:
         some = count != 0
         return float((count[some] * self.log_weights[some]).sum())
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Statistics) -> Array:
         return np.array([[self.log_likelihood(stats)]])
 
 
-def component_codes(component: Any, length: int, n: int) -> Array:
+def component_codes(component: object, length: int, n: int) -> Array:
     """The component of each row as numbers from 0, −1 where it is not known."""
     codes = np.asarray(component)
     if codes.dtype.kind not in "iu" or codes.shape not in ((), (length,)):
@@ -203,7 +203,7 @@ def entropy_of(shares: Array, held: Array) -> float:
     return float(-np.sum(shares * logs))
 
 
-def weighted_total(values: Any, weights: Array) -> float:
+def weighted_total(values: Array, weights: Array) -> float:
     """Σ w v over the rows that count."""
     counted = weights > 0
     return float(weights[counted] @ np.asarray(values)[counted])

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from suffice.core.conjugate import check_named
+from suffice.core.family import Family
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.weak_priors import part_of_variance, shared_row
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.models.stack import side_by_side
 from suffice.numerics.lazy import special
-from suffice.types import Array
+from suffice.statistics.weights import Weights
+from suffice.types import Array, Data, Prior, Rows
 
 LEAST_WEIGHT = 1e-10  # under a prior that is infinite at 0: there the posterior has no maximum, here it has
 
@@ -25,7 +27,7 @@ class MixturePriors:
     components: Any
     for_data: Any
 
-    def priors(self, prior: Any) -> dict[str, Any]:
+    def priors(self, prior: Prior) -> dict[str, Any]:
         """The prior of the weights and that of the components."""
         if prior is None:
             return {}
@@ -48,7 +50,7 @@ class MixturePriors:
             raise ParameterError(msg)
         return given
 
-    def refusal(self, prior: Any) -> str:
+    def refusal(self, prior: Prior) -> str:
         """Why something is no prior of a mixture."""
         unknown = [key for key in prior if key not in ("weights", "components")] if isinstance(prior, dict) else []
         got = f"the key {unknown[0]!r}" if unknown else "a function" if callable(prior) else f"{prior!r:.60}"
@@ -58,7 +60,7 @@ class MixturePriors:
             "distribution that is no mixture."
         )
 
-    def log_prior(self, prior: Any) -> Array:
+    def log_prior(self, prior: Prior) -> Array:
         """Log density of the prior of weights and components at their values."""
         beliefs = self.priors(prior)
         total = 0.0
@@ -80,7 +82,7 @@ class MixturePriors:
         )
         raise UnsupportedError(msg)
 
-    def resolve_prior(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
+    def resolve_prior(self, prior: Prior, rows: Data, weights: Weights, part: float = 1.0) -> Any:
         """The prior with what ``"weak"`` stands for, or the reason why it is none."""
         if prior is None:
             return None
@@ -97,7 +99,7 @@ class MixturePriors:
             settled = stack.resolve_block_prior(inner, rows, weights, own)
         return prior if settled is inner else {**given, "components": settled}
 
-    def resolve_block_prior(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
+    def resolve_block_prior(self, prior: str, rows: Rows, weights: Weights, part: float = 1.0) -> Any:
         return self.resolve_prior(prior, rows, weights, part)
 
     @property
@@ -105,13 +107,13 @@ class MixturePriors:
         """The part of the variances of all rows that a component is expected to have."""
         return part_of_variance(self.n, self.components.columns or 1)
 
-    def default_prior(self, rows: Any, weights: Any, part: float = 1.0) -> dict[str, Any]:
+    def default_prior(self, rows: Rows, weights: Weights, part: float = 1.0) -> dict[str, Any]:
         """One pseudo-row that the weights share equally, and of a component what is weak for its part of all rows."""
         model = self.for_data(rows)
         inner = model.components.default_prior(rows, weights, part * model.component_part)
         return {"weights": Dirichlet(np.array([shared_row(self.n)])), "components": inner}
 
-    def blocks_without_prior(self, prior: Any) -> tuple[str, ...]:
+    def blocks_without_prior(self, prior: dict[Any, Any]) -> tuple[str, ...]:
         found: tuple[str, ...] = self.components.blocks_without_prior(self.priors(prior).get("components"))
         return found
 
@@ -127,7 +129,7 @@ class MixturePriors:
         return np.asarray(count / total if total > 0 else self.weights)
 
 
-def _beside(stack: Any, priors: list[Any]) -> Any:
+def _beside(stack: Family, priors: list[Any]) -> Any:
     """The priors of components of one kind as one, with the components first."""
     if len(priors) != stack.n_components:
         msg = f"there are {len(priors)} priors for {stack.n_components} components; give one for each, or one for all."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from suffice.arguments import check_count, generator
 from suffice.core.combinators import make_mixture
+from suffice.core.family import Family
 from suffice.core.responsibilities import normalize
 from suffice.engines import local
 from suffice.errors import ParameterError
@@ -20,7 +21,7 @@ from suffice.queries.conditional import ConditionalColumn
 from suffice.queries.given import given, given_log_prob
 from suffice.queries.prediction import Prediction
 from suffice.queries.rows import QueryRows
-from suffice.types import Array
+from suffice.types import Array, Rows, Seed
 
 COMPONENT = "component"  # the name under which it is asked who made a row
 OUTCOMES = 1 << 18  # of a table that is summed
@@ -62,7 +63,7 @@ class MixtureQueries:
         one = self.parts[self._component(known.pop(COMPONENT))]
         return one.given(known) if known else one
 
-    def _component(self, which: Any) -> int:
+    def _component(self, which: int) -> int:
         """The number of a component, given as such or as the name of a class."""
         names = list(getattr(self, "labels", ()))
         if names and which in names:
@@ -114,10 +115,10 @@ class MixtureQueries:
     def marginal_of(self, labels: tuple[Any, ...]) -> Any:
         return self.with_components(self.components.marginal_of(labels), self.weights)
 
-    def marginal_column(self, label: Any) -> Any:
-        return self.with_components([one.marginal_column(label) for one in self.parts], self.weights)
+    def marginal_column(self, label: Hashable) -> Any:
+        return self.with_components(self.components.marginal_column(label), self.weights)
 
-    def column_levels(self, label: Any) -> tuple[Any, ...] | None:
+    def column_levels(self, label: Hashable) -> tuple[Any, ...] | None:
         known: tuple[Any, ...] | None = self.components.column_levels(label)
         return known
 
@@ -126,13 +127,13 @@ class MixtureQueries:
         told = normalize(given_log_prob(self.components, known) + self.log_weights)
         return self.with_components([one.conditional(known) for one in self.parts], told.parts[0])
 
-    def conditional_column(self, x: Any, label: Any) -> list[ConditionalColumn]:
+    def conditional_column(self, x: Rows, label: Hashable) -> list[ConditionalColumn]:
         shares = local.fill(lambda part: normalize(self.scores(x[part])).parts, len(x), self.score_width(x))
         lost = np.flatnonzero(~(shares.sum(axis=1) > 0))
         shares[lost] = self.weights
         return [ConditionalColumn.mixed(shares, self.components.conditional_column(x, label), lost)]
 
-    def conditional_component(self, given: Any) -> Prediction:
+    def conditional_component(self, given: dict[Any, Any]) -> Prediction:
         """Who would make a row of which some cells are known, as a prediction of labels."""
         asked = QueryRows.of(self, {} if given is None else given, some=True)
         warn_of_unusual(self, {one: asked.columns[one] for one in asked.there})
@@ -144,7 +145,7 @@ class MixtureQueries:
             return Prediction(COMPONENT, np.array(best), probabilities=whole)
         return Prediction(COMPONENT, best[0], probabilities={name: float(share[0]) for name, share in whole.items()})
 
-    def leave_one_out_log_prob(self, x: Any) -> Iterator[tuple[Any, Array]]:
+    def leave_one_out_log_prob(self, x: Rows) -> Iterator[tuple[Any, Array]]:
         for label, density in self.components.leave_one_out_log_prob(x):
             yield label, normalize(density + self.log_weights).total[:, None]
 
@@ -176,14 +177,14 @@ class MixtureQueries:
         arranged = part.arranged(dict(zip(part.column_labels, arrays, strict=True)))
         return np.asarray(part.log_density(part.read(arranged))[:, 0])
 
-    def _summed(self, left: Any, right: Any, one: list[Any], other: list[Any]) -> float:
+    def _summed(self, left: tuple[Any, ...], right: tuple[Any, ...], one: list[Any], other: list[Any]) -> float:
         joint = self._log_probs((*left, *right), [(*a, *b) for a in one for b in other]).reshape(len(one), len(other))
         alone = self._log_probs(left, one)[:, None] + self._log_probs(right, other)
         with np.errstate(invalid="ignore"):
             terms = np.where(joint > -np.inf, np.exp(joint) * (joint - alone), 0.0)
         return max(float(terms.sum()), 0.0)
 
-    def _averaged(self, labels: tuple[Any, ...], column: Any, values: list[tuple[Any, ...]]) -> float:
+    def _averaged(self, labels: tuple[Any, ...], column: Hashable, values: list[tuple[Any, ...]]) -> float:
         """Σ P(values) · D(column given them ‖ column), each divergence by quadrature."""
         whole, total = self.marginal(column), 0.0
         for value, log_p in zip(values, self._log_probs(labels, values), strict=True):
@@ -208,11 +209,11 @@ class MixtureQueries:
             gains = score((*left, *right)) - score(left) - score(right)
         return Simulated(float(np.mean(gains)), float(np.std(gains) / np.sqrt(DRAWS)))
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n: int = 1, random_state: Seed = None) -> Any:
         """Draw rows, each from a component drawn by the weights."""
         return self.sample_with_components(n, random_state)[0]
 
-    def sample_with_components(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
+    def sample_with_components(self, n: int = 1, random_state: Seed = None) -> tuple[Any, Array]:
         """Draw rows, and who made each of them."""
         self.require_ready("draw rows")
         check_count(n)
@@ -224,7 +225,7 @@ class MixtureQueries:
         return joined(drawn, order), who
 
 
-def outcomes_of(one: Any) -> list[Any]:
+def outcomes_of(one: Family) -> list[Any]:
     """The labels or whole numbers that a column may hold; empty where they cannot be listed."""
     levels = getattr(one, "levels", None)
     if levels is not None:

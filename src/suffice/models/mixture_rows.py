@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.responsibilities import normalize, plus
+from suffice.core.responsibilities import Joint, normalize, plus
 from suffice.engines import local
 from suffice.errors import SufficeWarning
 from suffice.tables.column_names import with_all_columns
 from suffice.tables.streams import Source
-from suffice.types import Array
+from suffice.types import Array, Data, Rows
 
 
 class MixtureRows:
@@ -26,26 +26,26 @@ class MixtureRows:
     require_ready: Any
     _read_checked: Any
 
-    def materialize(self, x: Any) -> Any:
+    def materialize(self, x: Data) -> Any:
         return self.components.materialize(x)
 
-    def read(self, x: Any) -> Any:
+    def read(self, x: Data) -> Any:
         return self.components.read(x)
 
-    def check_columns(self, rows: Any) -> None:
+    def check_columns(self, rows: Data) -> None:
         self.components.check_columns(rows)
 
-    def is_single(self, x: Any) -> bool:
+    def is_single(self, x: Data) -> bool:
         return bool(self.components.is_single(x))
 
-    def warn_about_rows(self, rows: Any, where: str = "") -> None:
+    def warn_about_rows(self, rows: Data, where: str = "") -> None:
         self.components.warn_about_rows(rows, where)
 
-    def score_width(self, rows: Any) -> int:
+    def score_width(self, rows: Data) -> int:
         """Work counts, not memory: a score takes longer than a cell of memory."""
         return int(self.n * (8 + prod(np.shape(rows)[1:])) // 2)
 
-    def gather_width(self, rows: Any) -> int:
+    def gather_width(self, rows: Data) -> int:
         """Work counts, not memory: as many cells as take the time of a slice, for about so many components.
 
         And columns.
@@ -53,26 +53,26 @@ class MixtureRows:
         columns = prod(rows.shape[1:])
         return int(max(columns, self.n * (8 + columns) // 8))
 
-    def gather_effort(self, rows: Any) -> int:
+    def gather_effort(self, rows: Data) -> int:
         """Where both halves take longer than the Python around them, which threads cannot share."""
         return 2 * self.gather_width(rows)
 
-    def scores(self, x: Any) -> Array:
+    def scores(self, x: Data) -> Array:
         """Log π + log p of a block of rows under each component, (n, k)."""
         return plus(self.components.log_density(x), self.log_weights)
 
-    def relative_scores(self, x: Any) -> Array:
+    def relative_scores(self, x: Data) -> Array:
         """The scores of a block of rows, up to what is the same for all components of a row."""
         return plus(self.components.relative_density(x), self.log_weights)
 
-    def best_of(self, x: Any) -> Array:
+    def best_of(self, x: Data) -> Array:
         """The component of the highest score for each row of a block, (n,); −1 where nobody can have made it."""
         return np.asarray(self.components.best(x, self.log_weights))
 
-    def log_density(self, x: Any) -> Array:
+    def log_density(self, x: Data) -> Array:
         return normalize(self.scores(x)).total[:, None]
 
-    def predict_proba(self, x: Any) -> Array:
+    def predict_proba(self, x: Data) -> Array:
         """The probability that each component made a row, (n, k).
 
         A row that no component can have made tells nothing of who did: it gets the weights, with a warning.
@@ -91,14 +91,14 @@ class MixtureRows:
             found[lost] = self.shares_of_lost(rows, lost)
         return found[0] if self.is_single(x) else found
 
-    def shares_of_lost(self, rows: Any, lost: Array) -> Array:
+    def shares_of_lost(self, rows: Rows, lost: Array) -> Array:
         """The shares (m, k) in rows that no component can have made: the weights, with a warning."""
         del rows
         text = f"row {int(lost[0])} has probability 0 under every component; it gets their weights."
         warnings.warn(text, SufficeWarning, stacklevel=3)
         return np.tile(self.weights, (len(lost), 1))
 
-    def most_probable(self, x: Any) -> Array:
+    def most_probable(self, x: Data) -> Array:
         """The number of the most probable component of each row, (n,)."""
         self.require_ready("tell who made a row")
         rows = self._read_checked(x)
@@ -112,5 +112,5 @@ class MixtureRows:
     def column_label(self, column: int) -> str:
         return str(self.components.column_label(column))
 
-    def seen_cells(self, stats: Any) -> Array:
+    def seen_cells(self, stats: Joint) -> Array:
         return np.asarray(np.sum(self.components.seen_cells(stats.components), axis=0, keepdims=True))

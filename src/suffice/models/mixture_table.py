@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from suffice.core.family import Family
 from suffice.display.names import display_name, sentence, wrapped
 from suffice.display.table import column_banks, column_widths, table_lines
 from suffice.display.text import column_place, labelled, named
 from suffice.display.values import measured, number
+from suffice.em.result import Fit
 from suffice.models.stack import Stack
 from suffice.uncertainty.information import chart
 
@@ -54,14 +57,16 @@ def lines(mixture: Any, fit: Any, width: int = WIDE) -> list[str]:
     return out
 
 
-def table(rows: list[list[Entry]], parts: Any, names: list[int] | None = None, width: int = WIDE) -> list[str]:
+def table(
+    rows: list[list[Entry]], parts: tuple[Any, ...], names: list[int] | None = None, width: int = WIDE
+) -> list[str]:
     """A line for each component: in columns where they have the same entries, else with the names of the numbers."""
     names = list(range(len(rows))) if names is None else names
     alike = len({tuple(entry.label for entry in row) for row in rows}) == 1
     return _matrix(rows, names, width) if alike else _list(rows, parts, names, width)
 
 
-def _reasons(fit: Any, rows: list[list[Entry]]) -> list[str]:
+def _reasons(fit: Fit, rows: list[list[Entry]]) -> list[str]:
     """Why standard errors are missing, each reason only where it applies."""
     count = np.asarray(fit.statistics.count)
     found: dict[str, None] = {}
@@ -109,7 +114,7 @@ def _entries(stack: Any, one: Any, params: Any, errors: Any, index: int, key: An
     )
 
 
-def _own(one: Any, params: Any, errors: Any, key: Any = None) -> list[Entry]:
+def _own(one: Family, params: Any, errors: Any, key: Hashable = None) -> list[Entry]:
     """Every number of a distribution that stands alone."""
     if hasattr(one, "weights"):  # a mixture inside
         several = isinstance(key, tuple)  # each number then says by itself of which of the columns it is
@@ -124,12 +129,12 @@ def _own(one: Any, params: Any, errors: Any, key: Any = None) -> list[Entry]:
     return _numbers(one, params, errors, key)
 
 
-def under(key: Any, entries: list[Entry]) -> list[Entry]:
+def under(key: Hashable, entries: list[Entry]) -> list[Entry]:
     """The entries with the name of their block; without one as they are."""
     return entries if key is None else [entry._replace(label=f"{named(key)}: {entry.label}") for entry in entries]
 
 
-def _numbers(one: Any, params: Any, errors: Any, key: Any = None) -> list[Entry]:
+def _numbers(one: Family, params: Any, errors: dict[Any, Any] | None, key: Hashable = None) -> list[Entry]:
     entries = []
     rough = errors is not None and chart(one.stacked).smoothness == 0
     for name in one.params:
@@ -162,7 +167,7 @@ def _matrix(rows: list[list[Entry]], names: list[int], width: int) -> list[str]:
     return out
 
 
-def _list(rows: list[list[Entry]], parts: Any, names: list[int], width: int) -> list[str]:
+def _list(rows: list[list[Entry]], parts: tuple[Any, ...], names: list[int], width: int) -> list[str]:
     """Components of different kinds: one line each, with the names of its numbers."""
     out = []
     for j in _middle(list(range(len(rows))), MEMBERS):

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from suffice.bayes.posterior import Posterior
+from suffice.core.family import Family
 from suffice.display.summary import Fact, Summary
 from suffice.display.text import labelled, line_width
 from suffice.display.text import page as text_page
 from suffice.display.values import count as amount
 from suffice.display.values import score
 from suffice.models.mixture_table import Entry, table, under
+from suffice.types import Array
 
 ROW = 0.5  # rows that a component must have to be shown
 
@@ -59,7 +62,7 @@ def page(post: Any, width: int | None = None, *, errors: bool = False) -> str:
     return text_page(summarize(post), wide, more)
 
 
-def _emptied(post: Any, places: Any) -> tuple[str, ...]:
+def _emptied(post: Any, places: Array) -> tuple[str, ...]:
     """The components that the belief did without, in one sentence."""
     which = ", ".join(map(str, places if len(places) <= 12 else [*places[:6], "…", *places[-5:]]))
     share, rows = float(post.weights[places].sum()), float(post.count[places].sum())
@@ -78,7 +81,7 @@ def _components(post: Any) -> list[list[Entry]]:
     return found
 
 
-def _believed(belief: Any, one: Any, index: int | None, key: Any = None) -> list[Entry]:
+def _believed(belief: Posterior, one: Family, index: int | None, key: Any = None) -> list[Entry]:
     """The numbers that a belief speaks of; ``index`` is the component's place, None where it stands alone."""
     if hasattr(belief, "components"):  # components of different kinds, each with a belief of its own
         return under(key, _believed(belief.components[index], one, None))
@@ -95,5 +98,5 @@ def _believed(belief: Any, one: Any, index: int | None, key: Any = None) -> list
     return entries
 
 
-def _by_name(belief: Any, answer: Any) -> dict[str, Any]:
+def _by_name(belief: Posterior, answer: dict[Any, Any]) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {belief.likelihood.belief_about: answer}

@@ -6,7 +6,7 @@ Rows are read in `product_rows`, priors in `product_priors`, questions answered 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -35,7 +35,7 @@ from suffice.statistics.sums import Parts
 from suffice.statistics.weights import Weights
 from suffice.tables.rows import is_hashable, is_several
 from suffice.tables.streams import read
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Data, Rows, Seed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,7 +123,7 @@ class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=Fal
         """
         return dict(self.column_units)
 
-    @property
+    @cached_property
     def column_names(self) -> tuple[Any, ...] | None:
         return tuple(name for key in self.blocks for name in names_of(key)) if self.named else None
 
@@ -187,40 +187,40 @@ class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=Fal
         parts = zip(self.blocks.values(), rows.parts, strict=True)
         return Table(tuple(block.preprocess(part) for block, part in parts), len(rows))
 
-    def can_generate(self, x: Any) -> Array:
+    def can_generate(self, x: Rows) -> Array:
         return np.asarray(np.all([block.can_generate(part) for block, part in self._each_with(x)], axis=0))
 
     def floor(self) -> Any:
         return {key: block.floor() for key, block in self.blocks.items()}
 
-    def apply_floor(self, floor: Any) -> Self:
+    def apply_floor(self, floor: dict[Any, Any] | None) -> Self:
         return (
             self if floor is None else self.rebuilt(block.apply_floor(floor[key]) for key, block in self.blocks.items())
         )
 
-    def on_floor(self, floor: Any) -> Array:
+    def on_floor(self, floor: dict[Any, Any] | None) -> Array:
         floors = floor or dict.fromkeys(self.blocks)
         return np.asarray(np.any([block.on_floor(floors[key]) for key, block in self.blocks.items()], axis=0))
 
-    def floor_columns(self, floor: Any, index: int) -> tuple[Any, ...]:
+    def floor_columns(self, floor: dict[Any, Any], index: int) -> tuple[Any, ...]:
         floors, found = floor or dict.fromkeys(self.blocks), []
         for key, block in self.blocks.items():
             own = self._columns_of(key).which
             found += [own[place] for place in block.floor_columns(floors[key], index) if isinstance(place, int)]
         return tuple(found)
 
-    def degenerate(self, floor: Any, stats: Any) -> Array:
+    def degenerate(self, floor: dict[Any, Any] | None, stats: Parts) -> Array:
         floors = floor or dict.fromkeys(self.blocks)
         each = zip(self.blocks.items(), stats.parts, strict=True)
         return np.asarray(np.any([block.degenerate(floors[key], part) for (key, block), part in each], axis=0))
 
-    def singular_alerts(self, floor: Any, stats: Any) -> tuple[Alert, ...]:
+    def singular_alerts(self, floor: dict[Any, Any], stats: Parts) -> tuple[Alert, ...]:
         floors = floor or dict.fromkeys(self.blocks)
         each = zip(self.blocks.items(), stats.parts, strict=True)
         found = [(key, one) for (key, block), part in each for one in block.singular_alerts(floors[key], part)]
         return tuple(alert.of_columns(self._columns_of(key)) for key, alert in found)
 
-    def separation(self, stats: Any, floor: Any = None) -> Any:
+    def separation(self, stats: Parts, floor: dict[Any, Any] | None = None) -> Any:
         floors = floor or dict.fromkeys(self.blocks)
         each = zip(self.blocks.items(), stats.parts, strict=True)
         found = [block.separation(part, floors[key]) for (key, block), part in each]
@@ -240,10 +240,10 @@ class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=Fal
         paired = zip(parts, self.blocks.values(), strict=True)
         return np.concatenate([filled(part, block, len(x)) for part, block in paired], axis=1)
 
-    def exposed(self, stats: Any) -> Array:
+    def exposed(self, stats: Parts) -> Array:
         return np.concatenate([block.exposed(part) for block, part in self._each_with(stats)], axis=1)
 
-    def seen_cells(self, stats: Any) -> Array:
+    def seen_cells(self, stats: Parts) -> Array:
         parts = [np.asarray(block.seen_cells(part)) for block, part in self._each_with(stats)]
         return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
 
@@ -251,7 +251,7 @@ class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=Fal
     def _each_with(self, stats: Any) -> zip[tuple[Any, Any]]:
         return zip(self.blocks.values(), stats.parts, strict=True)
 
-    def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
+    def in_order(self, stats: Parts, prior: dict[Any, Any] | None = None) -> tuple[Any, Any]:
         priors = self.priors(prior)
         paired = zip(self.blocks.items(), stats.parts, strict=True)
         blocks, parts = zip(*(block.in_order(part, priors.get(key)) for (key, block), part in paired), strict=True)
@@ -259,23 +259,23 @@ class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=Fal
             return self, stats
         return self.rebuilt(blocks), replace(stats, parts=parts)
 
-    def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
+    def start(self, x: Rows, weights: Data = None, rng: np.random.Generator | None = None) -> Self:
         rows, blocks = read(self, x), []
         for (key, block), part in zip(self.for_data(rows).blocks.items(), rows.parts, strict=True):
             with naming_columns(self._columns_of(key)):
                 blocks.append(block.start(part, weights, rng))
         return self.rebuilt(blocks)
 
-    def m_step(self, stats: Any, prior: Any, floor: Any) -> Self:
+    def m_step(self, stats: Parts, prior: dict[Any, Any] | None, floor: dict[Any, Any] | None) -> Self:
         self.check_family(stats)
         priors, floors = self.priors(prior), floor or dict.fromkeys(self.blocks)
         paired = zip(self.blocks.items(), stats.parts, strict=True)
         return self.rebuilt(block.m_step(part, priors.get(key), floors[key]) for (key, block), part in paired)
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Parts) -> Array:
         return np.stack([block.likelihood_cells(part).sum(axis=-1) for block, part in self._each_with(stats)], axis=-1)
 
-    def unbiased(self, stats: Any, ddof: float) -> Self:
+    def unbiased(self, stats: Parts, ddof: float) -> Self:
         """The estimate with variances of divisor Σ w − ddof in the parts that have one."""
         changed, refused = [], []
         for block, part in zip(self.blocks.values(), stats.parts if stats else [None] * len(self.blocks), strict=True):
@@ -288,7 +288,7 @@ class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=Fal
             raise refused[0]
         return self.rebuilt(changed)
 
-    def alerts_under(self, stats: Any, prior: Any) -> tuple[Alert, ...]:
+    def alerts_under(self, stats: Parts, prior: dict[Any, Any] | None) -> tuple[Alert, ...]:
         return tuple(alert.of_columns(self._columns_of(key)) for key, alert in self.block_alerts(stats, prior))
 
     def _columns_of(self, key: Any) -> Columns:
@@ -306,7 +306,7 @@ class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=Fal
         return labels[column] if self.named and column < len(labels) else super().column_label(column)
 
     # ---- asking -------------------------------------------------------------------------------------------------
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n: int = 1, random_state: Seed = None) -> Any:
         """Draw rows: a dictionary of columns, or for columns by position an array (n, d)."""
         rng = np.random.default_rng(random_state)
         drawn = {key: block.sample(n, rng) for key, block in self.blocks.items()}
@@ -332,7 +332,9 @@ class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=Fal
 
         return of_product(self, names, fit)
 
-    def numbers(self, names: Any = None, errors: Any = None, reach: float = WITHIN) -> tuple[Any, ...]:
+    def numbers(
+        self, names: tuple[Hashable, ...] | None = None, errors: object = None, reach: float = WITHIN
+    ) -> tuple[Any, ...]:
         from suffice.models.summaries import numbers_of_product
 
         return numbers_of_product(self, names, errors, reach)
@@ -346,7 +348,7 @@ class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=Fal
     def entropy(self) -> Any:
         return sum(block.entropy() for block in self.blocks.values())
 
-    def kl(self, other: Any) -> Any:
+    def kl(self, other: Self) -> Any:
         """D(self‖other): the sum over the parts, which must be the same columns."""
         if not isinstance(other, Product) or list(other.blocks) != list(self.blocks):
             msg = f"Product is compared with a product of the same columns; got {other!r:.80}."
@@ -359,7 +361,7 @@ class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=Fal
         return f"Product({{{shown}}})" if self.named else f"Product([{shown}])"
 
 
-def _checked_parts(given: Any) -> tuple[Any, ...]:
+def _checked_parts(given: Data) -> tuple[Any, ...]:
     """The parts as a tuple: of pairs (column, distribution), or of distributions by position."""
     pairs = given.items() if isinstance(given, Mapping) else given
     if isinstance(pairs, Distribution) or not is_several(pairs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from suffice.display.posterior_summary import Belief, assembled, believed
 from suffice.display.summary import Summary
 from suffice.message_parts import Columns
 from suffice.models.columns import names_of
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +24,11 @@ class ProductPosterior(Belief):
     beliefs: dict[Any, Any]
     column_names: tuple[Any, ...] | None = None
 
-    def __getitem__(self, column: Any) -> Any:
+    def __getitem__(self, column: Hashable) -> Any:
         """Return the posterior of one part."""
         return self.beliefs[column]
 
-    def _ask(self, question: Any) -> dict[Any, Any]:
+    def _ask(self, question: Callable[..., Any]) -> dict[Any, Any]:
         answers = {key: question(belief) for key, belief in self.beliefs.items()}
         found: dict[Any, Any] = self.likelihood.by_key(answers)
         return found
@@ -65,7 +66,7 @@ class ProductPosterior(Belief):
         """Central credible intervals of each part's parameters."""
         return self._ask(lambda belief: belief.interval(level))
 
-    def sample(self, n: int = 1, random_state: Any = None) -> dict[Any, Any]:
+    def sample(self, n: int = 1, random_state: Seed = None) -> dict[Any, Any]:
         """Draw parameters of each part."""
         rng = np.random.default_rng(random_state)
         return self._ask(lambda belief: belief.sample(n, rng))

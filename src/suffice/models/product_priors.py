@@ -10,7 +10,9 @@ import numpy as np
 from suffice.errors import ParameterError, UnsupportedError, naming
 from suffice.models.columns import beside
 from suffice.models.product_posterior import ProductPosterior
-from suffice.types import Array
+from suffice.statistics.sums import Parts
+from suffice.statistics.weights import Weights
+from suffice.types import Array, Prior, Rows
 
 
 class ProductPriors:
@@ -22,7 +24,7 @@ class ProductPriors:
     check_family: Any
     _columns_of: Any
 
-    def priors(self, prior: Any) -> dict[Any, Any]:
+    def priors(self, prior: Prior) -> dict[Any, Any]:
         """The prior of each part."""
         if prior is None:
             return {}
@@ -47,7 +49,7 @@ class ProductPriors:
             raise ParameterError(msg)
         return found
 
-    def posterior(self, stats: Any, prior: Any) -> ProductPosterior:
+    def posterior(self, stats: Parts, prior: Prior) -> ProductPosterior:
         """What to believe of each part's parameters; independent parts have independent beliefs."""
         self.check_family(stats)
         priors = self.priors(prior)
@@ -63,24 +65,24 @@ class ProductPriors:
         paired = zip(self.blocks.items(), stats.parts, strict=True)
         return {key: block.weak_prior(own, part) for (key, block), own in paired}
 
-    def log_prior(self, prior: Any) -> Array:
+    def log_prior(self, prior: dict[Any, Any]) -> Array:
         priors = self.priors(prior)
         given = {key: belief for key, belief in priors.items() if belief is not None}
         return np.asarray(sum(np.sum(self.blocks[key].log_prior(belief)) for key, belief in given.items()))
 
-    def default_prior(self, rows: Any, weights: Any, part: float = 1.0) -> Any:
+    def default_prior(self, rows: Rows, weights: Weights, part: float = 1.0) -> Any:
         found = {key: block.default_prior(own, weights, part) for (key, block), own in self._each_row_part(rows)}
         return None if all(one is None for one in found.values()) else found
 
-    def resolve_prior(self, prior: Any, rows: Any, weights: Any) -> Any:
+    def resolve_prior(self, prior: Prior, rows: Rows, weights: Weights) -> Any:
         """As each part does; a name is a prior of each part that has one."""
         named = any(isinstance(one, str) for one in self.priors(prior).values())
         return self._settled("resolve_block_prior" if named else "resolve_prior", prior, rows, weights)
 
-    def resolve_block_prior(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
+    def resolve_block_prior(self, prior: Prior, rows: Rows, weights: Weights, part: float = 1.0) -> Any:
         return self._settled("resolve_block_prior", prior, rows, weights, part)
 
-    def _settled(self, how: str, prior: Any, rows: Any, weights: Any, *part: float) -> Any:
+    def _settled(self, how: str, prior: Prior, rows: Rows, weights: Weights, *part: float) -> Any:
         beliefs, settled = self.priors(prior), {}
         for (key, block), own in self._each_row_part(rows):
             with naming(self._columns_of(key), UnsupportedError):
@@ -91,7 +93,7 @@ class ProductPriors:
     def _each_row_part(self, rows: Any) -> Iterator[tuple[tuple[Any, Any], Any]]:
         return zip(self.for_data(rows).blocks.items(), rows.parts, strict=True)
 
-    def blocks_without_prior(self, prior: Any) -> tuple[str, ...]:
+    def blocks_without_prior(self, prior: dict[Any, Any]) -> tuple[str, ...]:
         beliefs = self.priors(prior)
         found = {key: block.blocks_without_prior(beliefs.get(key)) for key, block in self.blocks.items()}
         return tuple(f"column {key!r} ({name})" for key, names in found.items() for name in names)

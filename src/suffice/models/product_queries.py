@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -41,11 +41,11 @@ class ProductQueries:
             found.update({label: (key, own) for label, own in zip(labels, inner, strict=True)})
         return found
 
-    @property
+    @cached_property
     def column_labels(self) -> tuple[Any, ...]:
         return tuple(self.cells)
 
-    @property
+    @cached_property
     def vector_labels(self) -> frozenset[Any]:
         vectors = {key: block.vector_labels for key, block in self.blocks.items()}
         return frozenset(label for label, (key, own) in self.cells.items() if own is None or own in vectors[key])
@@ -73,7 +73,7 @@ class ProductQueries:
             return Frame(columns, len(next(iter(columns.values()))))
         return np.concatenate([np.reshape(values, (len(values), -1)) for values in columns.values()], axis=1)
 
-    def _kept(self, labels: Any) -> Iterator[tuple[Any, Any, list[Any], bool]]:
+    def _kept(self, labels: Sequence[Hashable]) -> Iterator[tuple[Any, Any, list[Any], bool]]:
         """The blocks that have some of the columns: key, block, its own labels of those, and whether that is all."""
         for key, block in self.blocks.items():
             mine = {label: own for label, (home, own) in self.cells.items() if home == key}
@@ -89,11 +89,11 @@ class ProductQueries:
             parts.append((key if whole else key_of(kept), part))
         return self.with_parts(tuple(parts) if self.named else tuple(part for _, part in parts))
 
-    def marginal_column(self, label: Any) -> Any:
+    def marginal_column(self, label: Hashable) -> Any:
         key, own = self.cells[label]
         return self.blocks[key] if own is None else self.blocks[key].marginal_column(own)
 
-    def column_levels(self, label: Any) -> tuple[Any, ...] | None:
+    def column_levels(self, label: Hashable) -> tuple[Any, ...] | None:
         key, own = self.cells[label]
         found: tuple[Any, ...] | None = None if own is None else self.blocks[key].column_levels(own)
         return found
@@ -110,7 +110,7 @@ class ProductQueries:
             parts.append((key_of(left), block.conditional(told)))
         return self.with_parts(tuple(parts) if self.named else tuple(part for _, part in parts))
 
-    def conditional_column(self, x: Any, label: Any) -> list[ConditionalColumn]:
+    def conditional_column(self, x: Any, label: Hashable) -> list[ConditionalColumn]:
         key, own = self.cells[label]
         part = x.parts[list(self.blocks).index(key)]
         found: list[ConditionalColumn] = self.blocks[key].stacked.conditional_column(part, own)
@@ -151,13 +151,13 @@ class ProductQueries:
         """Whether there is one column, of whole numbers or labels."""
         return self.sole is not None and bool(self.sole.discrete)
 
-    def cdf(self, x: Any) -> Any:
+    def cdf(self, x: float) -> Any:
         """P(X ≤ x) of a product of one column."""
         if self.sole is None:
             raise self._of_parts("cdf")
         return self.sole.cdf(x)
 
-    def quantile(self, q: Any) -> Any:
+    def quantile(self, q: float) -> Any:
         """The quantile of a product of one column."""
         if self.sole is None:
             raise self._of_parts("quantile")

@@ -22,7 +22,7 @@ from suffice.models.columns import (
 from suffice.models.compound import Table
 from suffice.tables.frame import Frame
 from suffice.tables.rows import axes_of, refuse_what_is_no_data
-from suffice.types import Array
+from suffice.types import Array, Data, Rows
 
 
 class ProductRows:
@@ -37,11 +37,11 @@ class ProductRows:
     _widths: Any
     _columns_of: Any
 
-    def materialize(self, x: Any) -> Any:
+    def materialize(self, x: Data) -> Any:
         """Data in a form that can be read more than once; rows with names become columns with names."""
         return numbered(self.blocks, materialize(x)) if self.named else materialize(x)
 
-    def read(self, x: Any) -> Table:
+    def read(self, x: Data) -> Table:
         x = self.materialize(x)
         if not keyed(x) and not isinstance(x, Table):
             refuse_what_is_no_data(x, self.name)
@@ -56,7 +56,7 @@ class ProductRows:
             raise DataError(msg)
         return Table(tuple(parts), len(parts[0]))
 
-    def _cut(self, x: Any) -> list[Any]:
+    def _cut(self, x: Data) -> list[Any]:
         """The rows of each part."""
         if keyed(x) and (self.named or not isinstance(x, Frame)):
             if not self.named:
@@ -71,7 +71,7 @@ class ProductRows:
         widths = self._widths(shape[1] if len(shape) == 2 else None)
         return by_position(widths, x, single=self.is_single(x))
 
-    def is_single(self, x: Any) -> bool:
+    def is_single(self, x: Data) -> bool:
         if isinstance(x, Table) or keyed(x):
             return is_single(self.blocks, x)
         return len(axes_of(x, self.name)) == 1 and self.columns not in (None, 1) and len(x) == self.columns
@@ -95,13 +95,13 @@ class ProductRows:
             out += block.log_density(part)
         return out
 
-    def log_prob_by_column(self, x: Any) -> list[tuple[Any, Array]]:
+    def log_prob_by_column(self, x: Rows) -> list[tuple[Any, Array]]:
         return self._by_column(x, lambda block, part: block.log_prob_by_column(part))
 
-    def log_odds_by_column(self, x: Any, first: int, second: int) -> list[tuple[Any, Array]]:
+    def log_odds_by_column(self, x: Rows, first: int, second: int) -> list[tuple[Any, Array]]:
         return self._by_column(x, lambda block, part: block.log_odds_by_column(part, first, second))
 
-    def unseen_levels(self, x: Any) -> list[tuple[Any, Array]]:
+    def unseen_levels(self, x: Rows) -> list[tuple[Any, Array]]:
         return self._by_column(x, lambda block, part: block.unseen_levels(part))
 
     def _by_column(self, x: Any, ask: Callable[[Any, Any], list[tuple[Any, Array]]]) -> list[tuple[Any, Array]]:

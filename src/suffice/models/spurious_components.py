@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.family import Family
 from suffice.display.values import count
 from suffice.em.order import twins
 from suffice.message_parts import Columns
 from suffice.models.boundary import on_boundary_if_near, without_rows
 from suffice.models.chance import chance_gain, log_choices
 from suffice.models.mixture_priors import LEAST_WEIGHT
+from suffice.statistics.sums import Statistics
 from suffice.types import Alert, Array
 
 EQUAL = 1e-6  # relative difference of components that are the same
@@ -102,12 +104,12 @@ def _diagnose(mixture: Any, stats: Any) -> Diagnosis:
     return Diagnosis(degenerate, few, by_chance, discount * stats.row)
 
 
-def is_spurious(mixture: Any, stats: Any) -> bool:
+def is_spurious(mixture: Family, stats: Statistics) -> bool:
     """Whether some component is degenerate, or no more than chance explains."""
     return bool(diagnose(mixture, stats).spurious.any())
 
 
-def spurious_gain(mixture: Any, stats: Any, *, chance: bool = True) -> float:
+def spurious_gain(mixture: object, stats: Statistics, *, chance: bool = True) -> float:
     """How much of the log-likelihood is discounted; without ``chance`` only degenerate components and few rows."""
     found = diagnose(mixture, stats)
     return float(found.discount[slice(None) if chance else found.degenerate | found.few].sum())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from suffice.core.distribution import Distribution
+from suffice.core.family import Family
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError, UnsupportedError, naming
 from suffice.models.compound import Compound, Table, filled
@@ -20,7 +21,7 @@ from suffice.tables.labels import in_order
 from suffice.tables.rows import is_several
 from suffice.tables.sketch import take_rows
 from suffice.tables.streams import Streamed, read
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Data, Prior, Rows, Seed
 
 
 class Readings(Table):
@@ -93,10 +94,10 @@ class Stack(Compound, register=False):
         return self.parts[0] if axes else self
 
     # ---- rows ---------------------------------------------------------------------------------------------------
-    def materialize(self, x: Any) -> Any:
+    def materialize(self, x: Data) -> Any:
         return self.parts[0].materialize(x)
 
-    def read(self, x: Any) -> Any:
+    def read(self, x: Data) -> Any:
         x = self.materialize(x)
         views = x.parts if isinstance(x, Readings) else [x] * len(self.parts)
         parts = []
@@ -110,33 +111,33 @@ class Stack(Compound, register=False):
         kind = x.kind if isinstance(x, Streamed) else type(x)
         return x.parts if issubclass(kind, Readings) else (x,) * len(self.parts)
 
-    def is_single(self, x: Any) -> bool:
+    def is_single(self, x: Data) -> bool:
         if isinstance(x, Readings):
             return False
         return bool(self.parts[0].is_single(x))
 
-    def score_width(self, rows: Any) -> int:
+    def score_width(self, rows: Rows) -> int:
         return int(np.prod(np.shape(self.views(rows)[0])[1:])) + self.n_components
 
-    def for_data(self, rows: Any) -> Self:
+    def for_data(self, rows: Rows) -> Self:
         return self.rebuilt(
             component.for_data(view) for component, view in zip(self.parts, self.views(rows), strict=True)
         )
 
-    def check_columns(self, rows: Any) -> None:
+    def check_columns(self, rows: Rows) -> None:
         for index, (component, view) in enumerate(zip(self.parts, self.views(rows), strict=True)):
             with naming(f"component {index}"):
                 component.check_columns(view)
 
-    def warn_about_rows(self, rows: Any, where: str = "") -> None:
+    def warn_about_rows(self, rows: Rows, where: str = "") -> None:
         for index, (component, view) in enumerate(zip(self.parts, self.views(rows), strict=True)):
             component.warn_about_rows(view, f"{where}component {index}: ")
 
-    def log_density(self, x: Any) -> Array:
+    def log_density(self, x: Rows) -> Array:
         paired = zip(self.parts, self.views(x), strict=True)
         return np.concatenate([component.stacked.log_density(view) for component, view in paired], axis=1)
 
-    def log_prob_by_column(self, x: Any) -> list[tuple[Any, Array]]:
+    def log_prob_by_column(self, x: Rows) -> list[tuple[Any, Array]]:
         each = [
             component.stacked.log_prob_by_column(view)
             for component, view in zip(self.parts, self.views(x), strict=True)
@@ -147,7 +148,7 @@ class Stack(Compound, register=False):
             return [(everything, self.log_density(x))]
         return [(key, np.concatenate([pieces[i][1] for pieces in each], axis=1)) for i, key in enumerate(keys[0])]
 
-    def unseen_levels(self, x: Any) -> list[tuple[Any, Array]]:
+    def unseen_levels(self, x: Rows) -> list[tuple[Any, Array]]:
         each = [
             dict(component.stacked.unseen_levels(view))
             for component, view in zip(self.parts, self.views(x), strict=True)
@@ -155,7 +156,7 @@ class Stack(Compound, register=False):
         common = [columns for columns in each[0] if all(columns in one for one in each)]
         return [(columns, np.all([one[columns] for one in each], axis=0)) for columns in common]
 
-    def gather(self, x: Any, w: Weights) -> Parts:
+    def gather(self, x: Rows, w: Weights) -> Parts:
         parts = []
         for index, (component, view) in enumerate(zip(self.parts, self.views(x), strict=True)):
             with naming(f"component {index}"):
@@ -166,16 +167,16 @@ class Stack(Compound, register=False):
         return Parts(tuple(parts), np.concatenate(weights), of_components=True)
 
     # ---- as components of a mixture --------------------------------------------------------------------------------
-    def preprocess(self, rows: Any) -> Any:
+    def preprocess(self, rows: Rows) -> Any:
         views = self.views(rows)
         return Readings(tuple(one.preprocess(view) for one, view in zip(self.parts, views, strict=True)), len(rows))
 
-    def can_generate(self, x: Any) -> Array:
+    def can_generate(self, x: Rows) -> Array:
         """Which rows each component can have made, (n, k)."""
         each = [one.can_generate(view) for one, view in zip(self.parts, self.views(x), strict=True)]
         return np.stack(each, axis=1)
 
-    def with_own_rows(self, x: Any, weights: Weights) -> Iterator[tuple[Any, Any, Weights]]:
+    def with_own_rows(self, x: Rows, weights: Weights) -> Iterator[tuple[Any, Any, Weights]]:
         """Each component with the rows that it can have made; with all, of which it names one, where there are none."""
         held = weights.dense()[:, 0]
         for one, view, able in zip(self.parts, self.views(x), self.can_generate(x).T, strict=True):
@@ -188,19 +189,19 @@ class Stack(Compound, register=False):
     def floor(self) -> Any:
         return [one.floor() for one in self.parts]
 
-    def apply_floor(self, floor: Any) -> Self:
+    def apply_floor(self, floor: list[Any] | None) -> Self:
         if floor is None:
             return self
         return self.rebuilt(one.apply_floor(least) for one, least in zip(self.parts, floor, strict=True))
 
-    def on_floor(self, floor: Any) -> Array:
+    def on_floor(self, floor: list[Any] | None) -> Array:
         floors = [None] * self.n_components if floor is None else floor
         return np.array([bool(one.on_floor(least).any()) for one, least in zip(self.parts, floors, strict=True)])
 
-    def floor_columns(self, floor: Any, index: int) -> tuple[Any, ...]:
+    def floor_columns(self, floor: list[Any], index: int) -> tuple[Any, ...]:
         return () if floor is None else tuple(self.parts[index].floor_columns(floor[index], 0))
 
-    def with_parameters_of(self, components: Any, proportions: Array) -> Self:
+    def with_parameters_of(self, components: tuple[Any, ...], proportions: Array) -> Self:
         del proportions
         return self.rebuilt(
             mine.with_parameters_of([one], np.ones(1)) for mine, one in zip(self.parts, components, strict=True)
@@ -210,7 +211,7 @@ class Stack(Compound, register=False):
         return self.rebuilt(self.parts[j] for j in order)
 
     # ---- learning -----------------------------------------------------------------------------------------------
-    def start(self, x: Any, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
+    def start(self, x: Rows, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
         rows = read(self, x)
         checked = Weights.of(weights, len(rows))
         return self.rebuilt(
@@ -218,17 +219,17 @@ class Stack(Compound, register=False):
             for index, (component, view) in enumerate(zip(self.parts, self.views(rows), strict=True))
         )
 
-    def m_step(self, stats: Any, prior: Any, floor: Any) -> Self:
+    def m_step(self, stats: Parts, prior: list[Any] | None, floor: object) -> Self:
         self.check_family(stats)
         floors = floor if isinstance(floor, list) else [floor] * self.n_components
         whole = zip(self.parts, stats.parts, self.priors(prior), floors, strict=True)
         return self.rebuilt(component.m_step(part, belief, least) for component, part, belief, least in whole)
 
-    def likelihood_cells(self, stats: Any) -> Array:
+    def likelihood_cells(self, stats: Parts) -> Array:
         paired = zip(self.parts, stats.parts, strict=True)
         return np.array([[np.sum(component.log_likelihood(part))] for component, part in paired])
 
-    def priors(self, prior: Any) -> tuple[Any, ...]:
+    def priors(self, prior: Prior) -> tuple[Any, ...]:
         """The prior of each component, from one for all or as many as there are components."""
         found = tuple(prior) if isinstance(prior, (list, tuple, StackPosterior)) else (prior,) * self.n_components
         if len(found) != self.n_components:
@@ -238,17 +239,17 @@ class Stack(Compound, register=False):
             raise ParameterError(msg)
         return found
 
-    def log_prior(self, prior: Any) -> Array:
+    def log_prior(self, prior: list[Any]) -> Array:
         paired = zip(self.parts, self.priors(prior), strict=True)
         return np.array(
             [0.0 if belief is None else np.sum(component.log_prior(belief)) for component, belief in paired]
         )
 
-    def default_prior(self, rows: Any, weights: Any, part: float = 1.0) -> Any:
+    def default_prior(self, rows: Rows, weights: Weights, part: float = 1.0) -> Any:
         found = [one.default_prior(view, held, part) for one, view, held in self.with_own_rows(rows, weights)]
         return None if all(one is None for one in found) else found
 
-    def resolve_block_prior(self, prior: Any, rows: Any, weights: Any, part: float = 1.0) -> Any:
+    def resolve_block_prior(self, prior: Prior, rows: Rows, weights: Weights, part: float = 1.0) -> Any:
         beliefs, settled = self.priors(prior), []
         paired = zip(self.with_own_rows(rows, weights), beliefs, strict=True)
         for index, ((component, view, held), belief) in enumerate(paired):
@@ -256,19 +257,19 @@ class Stack(Compound, register=False):
                 settled.append(component.resolve_block_prior(belief, view, held, part))
         return prior if all(new is old for new, old in zip(settled, beliefs, strict=True)) else settled
 
-    def blocks_without_prior(self, prior: Any) -> tuple[str, ...]:
+    def blocks_without_prior(self, prior: list[Any]) -> tuple[str, ...]:
         paired = zip(self.parts, self.priors(prior), strict=True)
         return tuple(
             dict.fromkeys(name for component, belief in paired for name in component.blocks_without_prior(belief))
         )
 
-    def posterior(self, stats: Any, prior: Any) -> StackPosterior:
+    def posterior(self, stats: Parts, prior: Prior) -> StackPosterior:
         """What to believe of each component; ``prior`` is one for all or as many as there are components."""
         self.check_family(stats)
         paired = zip(self.parts, stats.parts, self.priors(prior), strict=True)
         return StackPosterior(self, tuple(component.posterior(part, belief) for component, part, belief in paired))
 
-    def exposure(self, x: Any) -> Array | None:
+    def exposure(self, x: Rows) -> Array | None:
         """Of each component's cells side by side."""
         stacks = [component.stacked for component in self.parts]
         parts = [stack.exposure(view) for stack, view in zip(stacks, self.views(x), strict=True)]
@@ -276,15 +277,15 @@ class Stack(Compound, register=False):
             return None
         return np.concatenate([filled(part, stack, len(x)) for part, stack in zip(parts, stacks, strict=True)], axis=1)
 
-    def exposed(self, stats: Any) -> Array:
+    def exposed(self, stats: Parts) -> Array:
         paired = zip(self.parts, stats.parts, strict=True)
         return diagonal([component.stacked.exposed(part) for component, part in paired])
 
-    def alerts_under(self, stats: Any, prior: Any) -> tuple[Alert, ...]:
+    def alerts_under(self, stats: Parts, prior: list[Any] | None) -> tuple[Alert, ...]:
         return tuple(alert.of_component(index) for index, alert in self.block_alerts(stats, prior))
 
     # ---- asking -------------------------------------------------------------------------------------------------
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n: int = 1, random_state: Seed = None) -> Any:
         """Draw rows of every component: (n, k, d) where all give numbers of one shape, else a tuple."""
         rng = np.random.default_rng(random_state)
         drawn = tuple(component.sample(n, rng) for component in self.parts)
@@ -320,21 +321,21 @@ class Stack(Compound, register=False):
         return self.rebuilt(component.marginal_of(labels) for component in self.parts)
 
     def marginal_column(self, label: Any) -> Any:
-        return self.rebuilt(component.marginal_column(label) for component in self.parts)
+        return side_by_side([component.marginal_column(label) for component in self.parts])
 
-    def column_levels(self, label: Any) -> tuple[Any, ...] | None:
+    def column_levels(self, label: Hashable) -> tuple[Any, ...] | None:
         each = [component.column_levels(label) for component in self.parts]
         if any(levels is None for levels in each):
             return None
         same = all(levels == each[0] for levels in each)
         return each[0] if same else in_order({one for levels in each for one in levels})
 
-    def conditional_column(self, x: Any, label: Any) -> list[ConditionalColumn]:
+    def conditional_column(self, x: Readings, label: Hashable) -> list[ConditionalColumn]:
         return [
             one.stacked.conditional_column(view, label)[0] for one, view in zip(self.parts, self.views(x), strict=True)
         ]
 
-    def leave_one_out_log_prob(self, x: Any) -> Iterator[tuple[Any, Array]]:
+    def leave_one_out_log_prob(self, x: Readings) -> Iterator[tuple[Any, Array]]:
         each = [
             dict(one.stacked.leave_one_out_log_prob(view)) for one, view in zip(self.parts, self.views(x), strict=True)
         ]
@@ -356,7 +357,7 @@ class Stack(Compound, register=False):
         return f"Stack([{', '.join(map(repr, self.parts))}])"
 
 
-def side_by_side(components: Any) -> Any:
+def side_by_side(components: Sequence[Any]) -> Any:
     """Components as one stack where they are of one kind and know their columns, else as a `Stack`."""
     components, first = tuple(components), components[0]
     kind, specs = _kind(first), first.specs()
@@ -373,7 +374,7 @@ def side_by_side(components: Any) -> Any:
     return replace(first, **{n: np.stack([one[n] for one in values]).reshape(lead + s) for n, s in shapes.items()})
 
 
-def _kind(one: Any) -> Any:
+def _kind(one: Family) -> Any:
     """What components of one stack have in common: the family, what is fixed and tied, the columns and the options."""
     specs, blocks = one.specs(), one.blocks
     if blocks:
@@ -383,7 +384,7 @@ def _kind(one: Any) -> Any:
     return type(one), one.batch, [(f.name, getattr(one, f.name)) for f in fields(one) if f.init and f.name not in specs]
 
 
-def stacked_or_side_by_side(prototype: Any, k: int) -> Any:
+def stacked_or_side_by_side(prototype: Family, k: int) -> Any:
     """K copies of a prototype: as one stack, or side by side where its kind has none."""
     try:
         return prototype.stack(k)
@@ -391,7 +392,7 @@ def stacked_or_side_by_side(prototype: Any, k: int) -> Any:
         return Stack((prototype,) * k)
 
 
-def shape_components(components: Any, rows: Any, k: int) -> Any:
+def shape_components(components: Family, rows: Data, k: int) -> Any:
     """The components made to fit the rows: where each of k reads the rows by itself, each to its own view of them."""
     kind = rows.kind if isinstance(rows, Streamed) else type(rows)
     if issubclass(kind, Readings) and not isinstance(components, Stack):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class StackPosterior:
         """Central credible intervals of each component's parameters."""
         return [one.interval(level) for one in self.components]
 
-    def sample(self, n: int = 1, random_state: Any = None) -> list[Any]:
+    def sample(self, n: int = 1, random_state: Seed = None) -> list[Any]:
         """Draw parameters of each component."""
         rng = np.random.default_rng(random_state)
         return [one.sample(n, rng) for one in self.components]

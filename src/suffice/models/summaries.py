@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from suffice.core.family import Family
 from suffice.display.fit_summary import MANY, by_column, column_names, errors_of, strongest
 from suffice.display.summary import Fact, Head, Parameter, Row, Summary
 from suffice.display.values import ColumnSummary, count, levels_of, number, percent, score
+from suffice.em.result import Fit
 from suffice.errors import SufficeError
 from suffice.models import column_information
 from suffice.models.columns import names_of
@@ -37,7 +39,7 @@ class Strip:
 
 # ---- components
 # ---------------------------------------------------------------------------------------------------------
-def of_mixture(mixture: Any, names: Any, fit: Any) -> Summary:
+def of_mixture(mixture: Any, names: Sequence[Any] | None, fit: Fit | None) -> Summary:
     """The summary of a mixture: its components as columns, canonical order and shares as they stand."""
     labels = getattr(mixture, "labels", ()) or tuple(range(mixture.n))
     kinds = [_kind(one) for one in mixture.parts]
@@ -71,13 +73,13 @@ def of_mixture(mixture: Any, names: Any, fit: Any) -> Summary:
     )
 
 
-def _parameters(mixture: Any, names: Any, fit: Any) -> tuple[Parameter, ...]:
+def _parameters(mixture: Family, names: Sequence[Any] | None, fit: Fit | None) -> tuple[Parameter, ...]:
     """The numbers of a mixture, unless there are too many to be read; with standard errors that are there already."""
     known = {} if fit is None else fit.__dict__
     return mixture.numbers(names, known.get("standard_errors")) if mixture.n_parameters <= MANY else ()
 
 
-def numbers_of_mixture(mixture: Any, names: Any, errors: Any, reach: float) -> tuple[Parameter, ...]:
+def numbers_of_mixture(mixture: Any, names: Sequence[Any] | None, errors: Any, reach: float) -> tuple[Parameter, ...]:
     """The weight and every number of each component; those of a mixture inside go by places such as 0/1."""
     labels = getattr(mixture, "labels", ()) or tuple(range(mixture.n))
     unknown = np.full(mixture.n, np.nan)
@@ -101,7 +103,9 @@ def _of_component(stack: Any, errors: Any, j: int) -> Any:
     return {name: errors[name][j] for name in stack.params}
 
 
-def numbers_of_product(product: Any, names: Any, errors: Any, reach: float) -> tuple[Parameter, ...]:
+def numbers_of_product(
+    product: Family, names: tuple[Hashable, ...] | None, errors: Any, reach: float
+) -> tuple[Parameter, ...]:
     """The numbers of each block under the names of its columns."""
     own = _block_names(product, names)
     return tuple(
@@ -121,7 +125,7 @@ def _title(mixture: Any, kinds: list[str]) -> str:
     return f"Mixture of {mixture.n} {f'{kind} ' if kind else ''}{plural}{hard}"
 
 
-def _kind(one: Any) -> str:
+def _kind(one: Family) -> str:
     name = str(one.name)
     form = getattr(one, "structure", "full")
     return name if form == "full" or not isinstance(form, str) else f"{name} ({form})"
@@ -146,7 +150,7 @@ def hidden(mixture: Any, fit: Any) -> tuple[Fact, ...]:
     return tuple(found)
 
 
-def knows_icl(fit: Any) -> bool:
+def knows_icl(fit: Fit) -> bool:
     """Whether a mixture's ICL is known, or its rows are there, as they were, and few enough for one more pass."""
     if "icl" in fit.__dict__:
         return True
@@ -175,7 +179,7 @@ def _apart(strips: list[Strip], k: int) -> tuple[tuple[tuple[Any, float], ...], 
 
 
 # ---- columns ---------------------------------------------------------------------------------------------------------
-def _strips(stack: Any, names: Any, weights: Array) -> list[Strip]:
+def _strips(stack: Family, names: Sequence[Any] | None, weights: Array) -> list[Strip]:
     """The columns of a stack of components, block by block."""
     if isinstance(stack, Stack):
         return _unlike(stack, names, weights)
@@ -193,7 +197,7 @@ def _strips(stack: Any, names: Any, weights: Array) -> list[Strip]:
     return [Strip(titles, readings, found, stack.name)]
 
 
-def asked(question: Callable[[], Any], otherwise: Any) -> Any:
+def asked(question: Callable[[], Any], otherwise: object) -> Any:
     """An answer, or what stands for it: a family of a user's own need not have a mean, quantiles or draws."""
     try:
         return question()
@@ -215,7 +219,7 @@ def _by_parameters(stack: Any, d: int) -> list[list[ColumnSummary]]:
     return found
 
 
-def _block_names(product: Any, names: Any) -> dict[Any, Any]:
+def _block_names(product: Any, names: Sequence[Any] | None) -> dict[Any, Any]:
     """The names of the columns of each block: its key, or its share of the names of the data."""
     if product.named:
         return {key: names_of(key) for key in product.blocks}
@@ -225,7 +229,7 @@ def _block_names(product: Any, names: Any) -> dict[Any, Any]:
     return {key: whole[cuts[i] : cuts[i + 1]] for i, key in enumerate(product.blocks)}
 
 
-def _unlike(stack: Any, names: Any, weights: Array) -> list[Strip]:
+def _unlike(stack: Any, names: Sequence[Any] | None, weights: Array) -> list[Strip]:
     """Components that are no stack: column by column, as each of them has it."""
     each = [_leaves(one, names) for one in stack.parts]
     columns = list(dict.fromkeys(name for own in each for name in own))
@@ -240,7 +244,7 @@ def _unlike(stack: Any, names: Any, weights: Array) -> list[Strip]:
     return found
 
 
-def _leaves(one: Any, names: Any, share: float = 1.0) -> dict[Any, list[tuple[float, Any]]]:
+def _leaves(one: Any, names: Sequence[Any] | None, share: float = 1.0) -> dict[Any, list[tuple[float, Any]]]:
     """The columns of a lone distribution, each as a mixture of (share, stack of one cell)."""
     found: dict[Any, list[tuple[float, Any]]] = {}
     if hasattr(one, "log_weights"):
@@ -290,7 +294,7 @@ def _once(found: tuple[Any, ...]) -> tuple[Any, ...]:
     return found[:1] if len(found) > 1 and len(set(found)) == 1 else found
 
 
-def _correlations(one: Any, names: Any) -> tuple[tuple[Any, Any, float], ...]:
+def _correlations(one: Family, names: Sequence[Any] | None) -> tuple[tuple[Any, Any, float], ...]:
     """The strongest correlations within a component."""
     if hasattr(one, "log_weights"):
         return ()
@@ -330,7 +334,7 @@ def of_classes(classes: Any, names: Any, shell: Any) -> Summary:
 
 
 # ---- a product alone -------------------------------------------------------------------------------------------------
-def of_product(product: Any, names: Any, fit: Any) -> Summary:
+def of_product(product: Family, names: Sequence[Any], fit: Fit) -> Summary:
     """The summary of a product that stands alone: a row for each column with its parameters and standard errors."""
     if not product.lone:
         return Summary(f"{product.n_components} components", judged=False)

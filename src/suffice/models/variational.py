@@ -17,9 +17,10 @@ from suffice.core.responsibilities import Joint, normalize, plus
 from suffice.engines import local
 from suffice.engines.once import cached_property
 from suffice.models.mixture import Mixture
-from suffice.statistics.sums import picked
+from suffice.models.weight_posterior import DirichletShares, KnownShares, StickBreaking
+from suffice.statistics.sums import Statistics, picked
 from suffice.statistics.weights import Weights
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Data, Prior, Rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +38,7 @@ class VariationalMixture(Mixture, register=False):
     barred: Any = field(default=None, kw_only=True)  # (k,), components that get no rows; None: all may
 
     @classmethod
-    def of(cls, beliefs: Any, shares: Any, prior: dict[str, Any]) -> Self:
+    def of(cls, beliefs: Any, shares: DirichletShares | KnownShares | StickBreaking, prior: dict[str, Any]) -> Self:
         """The mixture of a belief about the components and one about the weights."""
         components, offset = beliefs.expected_component()
         return cls(components, weights=shares.mean, beliefs=beliefs, shares=shares, prior=prior, offset=offset)
@@ -57,22 +58,22 @@ class VariationalMixture(Mixture, register=False):
         return not getattr(self.prior["components"], "ridge", 0.0)
 
     # ---- rows ---------------------------------------------------------------------------------------------------
-    def _base(self, x: Any) -> Array:
+    def _base(self, x: Data) -> Array:
         """What scores have beside the components' log densities: (k,), or (n, k) where rows have different offsets."""
         exposure = self.components.exposure(x)
         own = self.offset.sum(axis=1) if exposure is None else exposure @ self.offset.T
         return np.asarray(self.log_weights + own)
 
-    def scores(self, x: Any) -> Array:
+    def scores(self, x: Array) -> Array:
         return plus(self.components.log_density(x), self._base(x))
 
-    def relative_scores(self, x: Any) -> Array:
+    def relative_scores(self, x: Array) -> Array:
         return self.scores(x)
 
-    def best_of(self, x: Any) -> Array:
+    def best_of(self, x: Array) -> Array:
         return kernels.chosen(self.scores(x))
 
-    def gather(self, x: Any, w: Weights) -> Joint:
+    def gather(self, x: Data, w: Weights) -> Joint:
         found = self.components.e_step(x, self._base(x), w.of_component(0).values)
         evidence, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
         return Joint(found.count, found.statistics, evidence, entropy)
@@ -80,7 +81,7 @@ class VariationalMixture(Mixture, register=False):
     def log_density(self, x: Any) -> Array:
         return self.predictive.log_density(x)
 
-    def row_bounds(self, x: Any) -> Array:
+    def row_bounds(self, x: Array) -> Array:
         """What each row adds to the bound, (n,): log Σ exp(E log π + E log p), less than its log density."""
         rows = self._read_checked(x)
         return local.fill(lambda part: normalize(self.scores(rows[part])).total, len(rows), self.score_width(rows))
@@ -111,7 +112,7 @@ class VariationalMixture(Mixture, register=False):
         """D(belief‖prior) of weights and components together, in nats."""
         return float(self.shares.divergence(self.prior["weights"]) + np.sum(self.beliefs.divergence()))
 
-    def measured_log_likelihood(self, stats: Any) -> float:
+    def measured_log_likelihood(self, stats: Any, rows: Any = None, weights: Any = None) -> float:
         """A lower bound of the log evidence, from the pass that gathered the statistics."""
         return float(stats.log_likelihood[0]) - self.learned
 
@@ -130,7 +131,7 @@ class VariationalMixture(Mixture, register=False):
         del stats
         return 0.0
 
-    def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:
+    def in_order(self, stats: Statistics, prior: Any = None) -> tuple[Any, Any]:
         del prior
         return super().in_order(stats) if _exchangeable(self.prior) else (self, stats)
 
@@ -140,7 +141,7 @@ class VariationalMixture(Mixture, register=False):
             return self
         return type(self).of(self.beliefs.take_components(order), self.shares.permuted(order), self.prior)
 
-    def alerts_under(self, stats: Any, prior: Any) -> tuple[Alert, ...]:
+    def alerts_under(self, stats: Statistics, prior: Any) -> tuple[Alert, ...]:
         del stats, prior
         return ()
 
@@ -155,17 +156,17 @@ def _exchangeable(prior: dict[str, Any]) -> bool:
     return bool(prior["weights"].exchangeable) and all(_alike(one) for one in _each(prior["components"]))
 
 
-def _each(prior: Any) -> list[Any]:
+def _each(prior: Prior) -> list[Any]:
     nested = prior.values() if isinstance(prior, dict) else getattr(prior, "beliefs", {}).values()
     return list(nested) or [prior]
 
 
-def _alike(prior: Any) -> bool:
+def _alike(prior: Prior) -> bool:
     belief = getattr(prior, "belief", prior)
     return bool(getattr(belief, "lone", False) or getattr(belief, "n_components", 0) == 1)
 
 
-def tag_assignments(model: Any, rows: Any, shares: Weights) -> Joint:
+def tag_assignments(model: Mixture, rows: Rows, shares: Weights) -> Joint:
     """The statistics of rows whose owners are known, as a whole or in parts."""
     components = model.components.first_statistics(rows, shares)
     return Joint(shares.component_totals(), components, np.zeros(1), np.zeros(1))
@@ -177,7 +178,7 @@ def largest_first(stats: Joint) -> Joint:
     return replace(stats, count=stats.count[order], components=picked(stats.components, order))
 
 
-def posterior_of(model: Any, stats: Joint, prior: dict[str, Any]) -> VariationalMixture:
+def posterior_of(model: Mixture, stats: Joint, prior: dict[str, Any]) -> VariationalMixture:
     """The belief after the statistics of a first sharing out."""
     beliefs = model.components.posterior(stats.components, prior["components"])
     return VariationalMixture.of(beliefs, prior["weights"].after(stats.count), prior)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from suffice.bayes.posterior import named_columns
+from suffice.core.family import Family
+from suffice.core.responsibilities import Joint
 from suffice.display.rich_text import Page
 from suffice.display.summary import Summary
 from suffice.distributions.dirichlet import Dirichlet
@@ -25,7 +27,7 @@ from suffice.models.variational import VariationalMixture, largest_first, poster
 from suffice.models.weight_posterior import DirichletShares, KnownShares
 from suffice.statistics.weights import Weights
 from suffice.tables.column_names import by_name
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Data, Prior, Rows, Seed
 
 SORTED = 5  # most runs that go on with the components by falling weight, where weights have an order
 OVERLAP = 0.05  # nats that a row leaves open about its component, on average, before intervals are much too narrow
@@ -109,7 +111,7 @@ class VariationalPosterior(Page):
         """
         return {"weights": self.mixture.shares.interval(level), "components": self.mixture.beliefs.interval(level)}
 
-    def sample(self, n: int = 1, random_state: Any = None) -> dict[str, Any]:
+    def sample(self, n: int = 1, random_state: Seed = None) -> dict[str, Any]:
         """Draw weights (n, k) and parameters of the components."""
         rng = np.random.default_rng(random_state)
         return {"weights": self.mixture.shares.sample(n, rng), "components": self.mixture.beliefs.sample(n, rng)}
@@ -119,11 +121,11 @@ class VariationalPosterior(Page):
         found: Mixture = named_columns(self.mixture.predictive, self.column_names)
         return found
 
-    def predict_proba(self, x: Any) -> Array:
+    def predict_proba(self, x: Data) -> Array:
         """The probability that each component made a row, (n, k), as the bound shares rows out."""
         return self.mixture.predict_proba(by_name(x, self.column_names))
 
-    def predict(self, x: Any) -> Any:
+    def predict(self, x: Data) -> Any:
         """The most probable component of each row, (n,)."""
         return self.mixture.predict(by_name(x, self.column_names))
 
@@ -154,7 +156,9 @@ class VariationalPosterior(Page):
         return f"VariationalPosterior({kind}, weights={shown}, log_evidence ≥ {self.log_evidence:.6g}{alerts})"
 
 
-def believe(mixture: Any, rows: Any, weights: Weights, prior: Any, options: dict[str, Any]) -> VariationalPosterior:
+def believe(
+    mixture: Mixture, rows: Rows, weights: Weights, prior: Prior, options: dict[str, Any]
+) -> VariationalPosterior:
     """The variational posterior of a mixture: the best of ``n_init`` runs that raise the evidence bound."""
     if mixture.hard:
         msg = "hard=True gives each row to one component as a whole; a belief shares rows out. Leave it out."
@@ -184,7 +188,7 @@ def believe(mixture: Any, rows: Any, weights: Weights, prior: Any, options: dict
     return VariationalPosterior(learned, stats, height, path.trace, path.converged, (*notes, *alerts))
 
 
-def _narrow(stats: Any) -> tuple[Alert, ...]:
+def _narrow(stats: Joint) -> tuple[Alert, ...]:
     """What to tell of intervals where components overlap: they are too narrow by construction."""
     shared = float(stats.entropy[0]) / max(float(stats.count.sum()), 1e-300)
     if (stats.count >= ROW).sum() < 2 or shared < OVERLAP:
@@ -198,7 +202,7 @@ def _narrow(stats: Any) -> tuple[Alert, ...]:
 
 
 def _runner(
-    model: Any, rows: Any, weights: Weights, prior: dict[str, Any], options: dict[str, Any]
+    model: Mixture, rows: Rows, weights: Weights, prior: dict[str, Any], options: dict[str, Any]
 ) -> Callable[[tuple[EMResult, ...]], EMResult]:
     """What makes one run from a start.
 
@@ -244,7 +248,7 @@ def _higher(after: EMResult, before: EMResult) -> bool:
 
 
 def _fewer(
-    path: EMResult, rows: Any, weights: Weights, prior: dict[str, Any], run_from: Callable[..., EMResult]
+    path: EMResult, rows: Rows, weights: Weights, prior: dict[str, Any], run_from: Callable[..., EMResult]
 ) -> EMResult:
     """The run, or a higher one without some of its components, the smallest first."""
     while path.converged:
@@ -263,7 +267,7 @@ def _fewer(
     return path
 
 
-def resolve(model: Any, rows: Any, weights: Weights, prior: Any) -> dict[str, Any]:
+def resolve(model: Mixture, rows: Rows, weights: Weights, prior: Prior) -> dict[str, Any]:
     """The prior of the weights, for as many components as there are, and that of the components."""
     if isinstance(prior, VariationalPosterior):
         prior = prior.belief
@@ -283,7 +287,7 @@ def resolve(model: Any, rows: Any, weights: Weights, prior: Any) -> dict[str, An
     return {"weights": shares.of(model.n), "components": components}
 
 
-def _check_conjugate(stack: Any, prior: Any) -> None:
+def _check_conjugate(stack: Family, prior: Prior) -> None:
     """Refuse a prior under which a component's belief has no closed form."""
     if isinstance(stack, Stack):
         prior = list(stack.priors(prior))
@@ -304,7 +308,7 @@ def _check_conjugate(stack: Any, prior: Any) -> None:
 
 
 def initialize(
-    model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior: dict[str, Any]
+    model: Mixture, rows: Rows, weights: Weights, rng: np.random.Generator, start: object, prior: dict[str, Any]
 ) -> tuple[VariationalMixture, tuple[Alert, ...]]:
     """The first belief: the posterior of the rows as the start shares them out, and what to tell about it."""
     if isinstance(start, VariationalMixture):

@@ -286,7 +286,7 @@ class KnownShares:
         return np.broadcast_to(self.belief, (n, len(self.belief)))
 
 
-def shares_of(concentrations: Any) -> DirichletShares | StickBreaking:
+def shares_of(concentrations: tuple[Any, ...]) -> DirichletShares | StickBreaking:
     """The belief with these concentrations: alpha (k,), or the two of each part of a stick."""
     if isinstance(concentrations, tuple):
         a, b = (np.array(one, dtype=np.float64) for one in concentrations)

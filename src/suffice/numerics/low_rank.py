@@ -7,7 +7,7 @@ needs d × d numbers. What knows nothing of this class reads such a matrix as an
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,7 @@ class LowRank:
     __array_ufunc__ = None  # NumPy leaves operators to this class
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, diagonal: Any, factors: Sequence[Array] = ()) -> None:
+    def __init__(self, diagonal: Array, factors: Sequence[Array] = ()) -> None:
         """Keep read-only views."""
         self.diagonal = _locked(np.asarray(diagonal, dtype=np.float64))
         self.factors = tuple(_locked(np.asarray(one, dtype=np.float64)) for one in factors)
@@ -147,7 +147,7 @@ class LowRank:
         found = [(own != 0).any(axis=0) for own in self.factors]
         return np.reshape(found, self.diagonal.shape)
 
-    def marginal_columns(self, columns: Any) -> LowRank:
+    def marginal_columns(self, columns: Sequence[Any]) -> LowRank:
         """The matrices of some columns, by place."""
         return LowRank(self.diagonal[..., columns], [own[:, columns] for own in self.factors])
 
@@ -206,7 +206,7 @@ class LowRank:
         return LowRank(np.broadcast_to(self.diagonal, (k, self.shape[-1])), self.factors * k)
 
     # ---- operators: an array where the answer is one ------------------------------------------------------------
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Array | LowRank) -> Any:
         """``+``: kept compact with another of the same shape."""
         if isinstance(other, LowRank) and other.shape == self.shape:
             one, more = (self[None], other[None]) if self.ndim == 2 else (self, other)
@@ -216,7 +216,7 @@ class LowRank:
 
     __radd__ = __add__
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Array | float) -> Any:
         """``*``: kept compact where every matrix has a number of its own, of at least 0."""
         factor = np.asarray(other)
         if factor.ndim == 0 and factor >= 0:
@@ -226,12 +226,12 @@ class LowRank:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Array) -> Any:
         """``/``, as ``*``."""
         with np.errstate(divide="ignore"):
             return self * (1.0 / np.asarray(other, dtype=float))
 
-    def __sub__(self, other: Any) -> Array:
+    def __sub__(self, other: Self) -> Array:
         """``-``."""
         return np.asarray(self.dense() - np.asarray(other))
 
@@ -255,7 +255,7 @@ class OnDemand:
         """Keep what is set under ``name``."""
         self.name = name
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: object = None) -> Any:
         """Return the array."""
         if instance is None:
             return self
@@ -265,12 +265,12 @@ class OnDemand:
             raise AttributeError(self.name) from None
         return found.dense() if isinstance(found, LowRank) else found
 
-    def __set__(self, instance: Any, value: Any) -> None:
+    def __set__(self, instance: object, value: object) -> None:
         """Keep it as it is given."""
         instance.__dict__[self.name] = value
 
 
-def stored(value: Any, name: str) -> Any:
+def stored(value: object, name: str) -> Any:
     """A field as it is kept."""
     found = vars(value)
     return found[name] if name in found else getattr(value, name)
@@ -284,27 +284,27 @@ def replace(value: V, /, **changes: Any) -> V:
     return type(value)(**changes)
 
 
-def diagonals(matrices: Any) -> Array:
+def diagonals(matrices: object) -> Array:
     """The diagonals (…, d) of matrices (…, d, d)."""
     return matrices.variances if isinstance(matrices, LowRank) else np.einsum("...ii->...i", np.asarray(matrices))
 
 
-def broadcast(matrices: Any, shape: tuple[int, ...]) -> Any:
+def broadcast(matrices: Array | LowRank, shape: tuple[int, ...]) -> Any:
     """As `numpy.broadcast_to`, along the components."""
     return matrices.broadcast(shape[0]) if isinstance(matrices, LowRank) else np.broadcast_to(matrices, shape)
 
 
-def summed(matrices: Any) -> Any:
+def summed(matrices: Array | LowRank) -> Any:
     """The sum of a stack, as a stack of one."""
     return matrices.summed() if isinstance(matrices, LowRank) else matrices.sum(axis=0, keepdims=True)
 
 
-def all_finite(matrices: Any) -> bool:
+def all_finite(matrices: Array | LowRank) -> bool:
     """Whether every number is."""
     return matrices.finite if isinstance(matrices, LowRank) else bool(np.isfinite(matrices).all())
 
 
-def diagonal(values: Any, *, compact: bool) -> Any:
+def diagonal(values: Array, *, compact: bool) -> Any:
     """The diagonal matrix of (d,), or those of (k, d)."""
     values = np.asarray(values, dtype=np.float64)
     return LowRank(values) if compact else values[..., None] * np.eye(values.shape[-1])

@@ -134,7 +134,7 @@ def _rule(power: int) -> tuple[Array, Array]:
     return places, shares
 
 
-def _masses(cell: Any) -> tuple[Array, Array]:
+def _masses(cell: object) -> tuple[Array, Array]:
     """All whole numbers that matter, in order, and P(X ≤ x) at each."""
     chunks = list(_outwards(cell))
     x, p = np.concatenate([c[0] for c in chunks]), np.concatenate([c[1] for c in chunks])
@@ -178,7 +178,7 @@ def _settled(f: Callable[[Array], Array], low: Array, high: Array) -> tuple[Arra
     return lows, highs, masses
 
 
-def _panels(cell: Any) -> tuple[Array, Array]:
+def _panels(cell: object) -> tuple[Array, Array]:
     """The first panels: around the bulk, outwards in growing steps, and towards finite ends in shrinking ones."""
     edges = breaks(cell)
     return edges[:-1], edges[1:]
@@ -244,10 +244,10 @@ def bulk(cell: Any) -> tuple[float, float]:
     return float(peak), float(width)
 
 
-def moment(dist: Any, order: int) -> Any:
+def moment(dist: object, order: int) -> Any:
     """The mean (order 1) or the variance (order 2) of each cell."""
 
-    def ask(cell: Any) -> float:
+    def ask(cell: object) -> float:
         _require_numbers(cell)
         peak = bulk(cell)[0]  # far from the origin, an error of the mass would move E x but not E (x − peak)
         mean = peak + expectation(cell, lambda x: x - peak)
@@ -270,7 +270,7 @@ def _by_cell(dist: Any, x: Array, answer: Callable[[Any, Array], Array]) -> Arra
     return out
 
 
-def cumulative(dist: Any, x: Array) -> Array:
+def cumulative(dist: object, x: Array) -> Array:
     """P(X ≤ x) by integrating or summing the density."""
     return _by_cell(dist, x, _cumulative)
 
@@ -305,7 +305,7 @@ class _Table:
         return _gauss(self.density, self.low[panel], x)
 
 
-def inverse(dist: Any, q: Array) -> Array:
+def inverse(dist: object, q: Array) -> Array:
     """Quantiles: a table of the cumulative distribution, then Newton's method kept inside the panel."""
     return _by_cell(dist, q, _inverse)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.display.names import display_name
 from suffice.errors import SufficeError
+from suffice.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +28,7 @@ class MissingExtraError(SufficeError, ImportError):
     """An optional part of suffice needs a package that is not installed."""
 
 
-def plain(text: Any, most: int = 40) -> str:
+def plain(text: object, most: int = 40) -> str:
     r"""A name or value as Matplotlib shows it: one short line, in which dollars are no mathematics.
 
     >>> plain("$x_$")
@@ -44,7 +45,7 @@ def figure(width: float, height: float) -> Any:
     return found
 
 
-def axes(ax: Any, size: tuple[float, float] = (6.4, 3.8)) -> Any:
+def axes(ax: object, size: tuple[float, float] = (6.4, 3.8)) -> Any:
     """The axes to draw on; new ones where none are given."""
     if ax is not None:
         return ax
@@ -80,7 +81,7 @@ def marker(index: int) -> str:
     return MARKERS[(index + index // len(MEMBERS)) % len(MARKERS)]
 
 
-def apart(sizes: Any) -> list[int]:
+def apart(sizes: Array) -> list[int]:
     """Sizes whose labels have room beside each other on a logarithmic axis."""
     reach = np.log(sizes[-1] / sizes[0])
     kept = [int(sizes[-1])]

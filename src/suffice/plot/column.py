@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.family import Family
 from suffice.core.parameters import LABEL
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError, UnsupportedError
@@ -90,7 +91,7 @@ class Column:
                     out[there, j] = part.log_prob(cells[there])
         return out
 
-    def place(self, part: Any) -> tuple[float, float]:
+    def place(self, part: Family) -> tuple[float, float]:
         """Where a component is and how wide: mean and standard deviation, or median and half of the middle 68 %."""
         with np.errstate(all="ignore"):
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from suffice.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from suffice.types import Data
 
@@ -29,7 +31,9 @@ TICKS = 40  # rows that have a tick each
 
 
 # ---- fitted and observed --------------------------------------------------------------------------------------------
-def fitted(found: Any, data: Data = None, *, columns: Any = None, ax: Axes | None = None) -> Any:
+def fitted(
+    found: object, data: Data = None, *, columns: Sequence[Hashable] | None = None, ax: Axes | None = None
+) -> Any:
     """Draw the fitted and the observed distribution, a panel for each column.
 
     Numbers: a histogram (and a tick for each of few rows), the density of the whole model and each component's share of
@@ -105,7 +109,7 @@ def _drawn(view: ModelView) -> list[tuple[int, int]]:
     return ranked(view.weights, live) if view.mixed else []
 
 
-def _key(sheet: Any, panels: Any) -> None:
+def _key(sheet: Figure, panels: Array) -> None:
     """What the colours are, above all panels."""
     known: dict[str, Any] = {}
     for one in panels:
@@ -207,7 +211,7 @@ def _bars(view: ModelView, column: Column, drawn: list[tuple[int, int]], ax: Axe
 
 # ---- what sets the components apart
 # ------------------------------------------------------------------------------------
-def profile(found: Any, data: Data = None, *, columns: Any = None) -> Any:
+def profile(found: object, data: Data = None, *, columns: Sequence[Hashable] | None = None) -> Any:
     """Draw the components side by side, a line for each column.
 
     Numbers and counts: the mean of each component, in standard deviations of the whole model from its mean, with a bar

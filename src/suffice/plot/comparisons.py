@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ FADE = 0.14  # of a band of ± 1 standard error
 ROWS = ("#b9c4d4", "#e3b9a5")  # the two classes, paler than what was learned of them
 
 
-def comparison(found: Comparison, axes_pair: Any = None) -> Any:
+def comparison(found: Comparison, axes_pair: Sequence[Axes] | None = None) -> Any:
     """Draw a comparison in two panels: learning curves, and boundaries or calibration.
 
     On the left the held-out error by number of training rows with bands of ± 1 standard error, and a ring where a model

@@ -9,7 +9,7 @@ import numpy as np
 from suffice.errors import ParameterError
 from suffice.plot.canvas import BLUE, GREY, RED, apart, dress, figure, plain, title
 from suffice.theory.consistency import Consistency
-from suffice.types import Array
+from suffice.types import Array, Data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ LINES = (
 )
 
 
-def consistency(table: Consistency, axes_pair: Any = None) -> Any:
+def consistency(table: Consistency, axes_pair: Data = None) -> Any:
     """Draw how often, and how far, estimates and likelihoods are off as the sample grows.
 
     On the left P(‖θ̂ − θ₀‖ > ε) and P(sup |L_m − L| > ε), the supremum over a grid of θ (the uniform law of large

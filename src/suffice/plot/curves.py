@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.family import Family
 from suffice.tables.layout import unit_of
 from suffice.types import Array
 
@@ -19,7 +20,7 @@ TAIL = np.array([1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2])
 LEVELS = (*TAIL, *np.linspace(0.03, 0.97, 48), *(1 - TAIL[::-1]))  # of a component, through which its curve goes
 
 
-def heights(part: Any, x: Array) -> Array:
+def heights(part: Family, x: Array) -> Array:
     """The density of a component, or its probabilities."""
     with np.errstate(all="ignore"):
         return np.asarray(np.exp(part.log_prob(x)))
@@ -42,7 +43,7 @@ def extent(parts: list[Any], cells: Any) -> tuple[float, float]:
     return low, high
 
 
-def whole_support(part: Any, ends: list[float]) -> list[float]:
+def whole_support(part: Family, ends: list[float]) -> list[float]:
     """The bounds of a component's support instead of the ends of its bulk, where both are finite.
 
     And the bulk is large.
@@ -86,7 +87,7 @@ def bins(cells: Array) -> Array:
     return np.asarray(first + wide * np.arange(np.ceil((cells.max() + unit / 2 - first) / wide - 1e-9) + 1))
 
 
-def crowded(cells: Any) -> str:
+def crowded(cells: Array | None) -> str:
     """How to draw numbers of which one bar would hold most: "log" where all are above 0, else "clip"; "" for others.
 
     What is clipped is the share ``CLIPPED`` of the rows at each end.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -16,6 +16,9 @@ from suffice.tables.frame import as_array, is_frame, opened
 from suffice.tables.frame_output import like
 from suffice.types import Array, Data
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 POINTS = 240  # of the grid along each axis
 SHOWN = 2000  # rows that a panel can hold
 HIGH = 3.3  # inches of a panel
@@ -26,7 +29,7 @@ ALIKE = 4.0  # ratio of the ranges of two columns up to which both axes have the
 FARTHEST = 1e6  # nats between two classes, beyond which a boundary is far anyway
 
 
-def regions(classifiers: Any, X: Data, y: Data = None, *, axes: Any = None) -> Any:
+def regions(classifiers: object, X: Data, y: Data = None, *, axes: Sequence[Axes] | None = None) -> Any:
     """Draw the decision regions of one or several classifiers of two columns side by side, the rows on top.
 
     A region has the colour of the class that is decided there; lines are where two classes are equally probable, and
@@ -103,7 +106,7 @@ def _ratio(limits: list[tuple[float, float]]) -> float:
 
 
 # ---- what is given --------------------------------------------------------------------------------------------------
-def _named(classifiers: Any) -> dict[str, Any]:
+def _named(classifiers: object) -> dict[str, Any]:
     if isinstance(classifiers, Mapping):
         found = {str(name): one for name, one in classifiers.items()}
     else:
@@ -155,7 +158,7 @@ def _like(X: Data, points: Array) -> Any:
     return like(X, dict(zip(opened(X), points.T, strict=True))) if is_frame(X) else points
 
 
-def _fitted(name: str, one: Any, X: Data, y: Data) -> Any:
+def _fitted(name: str, one: object, X: Data, y: Data) -> Any:
     try:
         check_is_fitted(one)
     except NotFittedError:

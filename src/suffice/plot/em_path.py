@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,11 +23,11 @@ ROOM = 0.06  # around the rows of two columns, in parts of their range
 
 
 def em_steps(
-    found: Any,
+    found: object,
     data: Data = None,
     steps: Sequence[int] = (0, 1, 2, 5, 10, 20),
     *,
-    columns: Any = (0, 1),
+    columns: Sequence[Hashable] | None = (0, 1),
     random_state: Seed = 0,
 ) -> Any:
     """Draw a mixture after some steps of EM: its components, and the rows in the colours of their responsibilities.

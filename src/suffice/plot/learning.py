@@ -233,7 +233,7 @@ def _objective(path: Trace) -> Any:
 
 
 # ---- beliefs --------------------------------------------------------------------------------------------------------
-def component_intervals(post: VariationalPosterior, name: str | None, level: float, ax: Any) -> Any:
+def component_intervals(post: VariationalPosterior, name: str | None, level: float, ax: Axes | None) -> Any:
     """Draw the posterior mean and credible interval of one number of each component."""
     name = "weights" if name is None else name
     answers = [post.mean, post.interval(level)]
@@ -273,7 +273,7 @@ def _named(post: VariationalPosterior) -> dict[str, Any]:
     return {} if isinstance(mean, list) else {post.components.belief_about: mean}
 
 
-def _of_components(answer: Any, name: str) -> Any:
+def _of_components(answer: object, name: str) -> Any:
     """The answer about one parameter; a belief about a single one has no names."""
     if isinstance(answer, dict):
         return answer.get(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,13 +35,13 @@ LEVELS = (0.5, 0.9, 0.95, 0.99)  # of the likelihood-ratio regions of a surface
 
 def likelihood(
     distribution: Distribution,
-    data: Any,
-    name: Any = None,
+    data: Data,
+    name: Hashable = None,
     *,
     level: float = 0.95,
-    weights: Any = None,
+    weights: object = None,
     component: int | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """Draw log L (the profile, where there are other free parameters) with the estimate and its interval.
 
@@ -155,8 +156,8 @@ def _within(domain: Domain, left: float, right: float, span: float) -> tuple[flo
 def surface(
     distribution: Distribution,
     data: Data,
-    first: Any = None,
-    second: Any = None,
+    first: str | None = None,
+    second: object = None,
     *,
     weights: Data = None,
     ax: Axes | None = None,
@@ -213,7 +214,7 @@ def surface(
     return ax
 
 
-def _reach(model: Any, data: Any, path: Path, weights: Any) -> Array:
+def _reach(model: Family, data: Data, path: Path, weights: object) -> Array:
     """A line through the estimate whose ends lie ``DEEP`` below it, or on a bound."""
     at, domain = float(parameter_at(model, path)), _domain(model, path)
     top = likelihood_on(model, data, {path: [at]}, weights=weights)[0]
@@ -235,7 +236,13 @@ def _reach(model: Any, data: Any, path: Path, weights: Any) -> Array:
 
 # ---- the bound of EM -------------------------------------------------------------------------------------------------
 def bound(
-    mixture: Any, data: Any, name: Any, values: Any = None, *, component: int | None = None, ax: Any = None
+    mixture: Family,
+    data: Data,
+    name: Hashable,
+    values: Array | None = None,
+    *,
+    component: int | None = None,
+    ax: Any = None,
 ) -> Any:
     """Draw log L over one parameter of a mixture and EM's bound G(Q, θ) under it, touching at the given parameters.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,9 @@ ALIKE = 2.5  # ratio of the ranges of two columns up to which both axes have the
 ROUND = np.linspace(0, 2 * np.pi, 145)  # an ellipse
 
 
-def mixture(found: Any, data: Data = None, ax: Axes | None = None, *, columns: Any = (0, 1)) -> Any:
+def mixture(
+    found: object, data: Data = None, ax: Axes | None = None, *, columns: Sequence[Hashable] | None = (0, 1)
+) -> Any:
     """Draw a mixture: of one column its density over the data, of several its components in two of the columns.
 
     Parameters
@@ -72,7 +75,7 @@ def mixture(found: Any, data: Data = None, ax: Axes | None = None, *, columns: A
     return _scatter(model, places, table, who, labels, note, axes(ax, (5.8 if model.n <= 4 else 7.4, 5.0)))
 
 
-def mixture_of(found: Any, who: str = "plot.mixture") -> Any:
+def mixture_of(found: object, who: str = "plot.mixture") -> Any:
     """The mixture to draw."""
     model, _ = model_of(found)
     if not (isinstance(model, Family) and model.is_mixture):

@@ -9,7 +9,7 @@ every column becomes one distribution per component, whether it was a block of i
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,7 +39,7 @@ NOISY, RARE = 50, 5.0  # levels, and rows for each of them and component, below 
 FADED = 1e-3  # weight of a component that is hardly there
 
 
-def model_of(found: Any) -> tuple[Any, str]:
+def model_of(found: object) -> tuple[Any, str]:
     """The distribution of a fit, an estimator or the posterior of a mixture, and what a title adds."""
     if isinstance(found, VariationalPosterior):
         return found.mixture.at_expected, "at the expected parameters"
@@ -63,7 +63,7 @@ class ModelView:
     note: str = ""  # what a title adds
 
     @classmethod
-    def of(cls, found: Any, data: Data = None) -> ModelView:
+    def of(cls, found: object, data: Data = None) -> ModelView:
         """A fit, a distribution, an estimator or the posterior of a mixture, with its own rows or others."""
         if isinstance(found, ModelView):
             return found
@@ -125,7 +125,7 @@ class ModelView:
         """How many rows there are."""
         return 0 if self.rows is None else len(self.rows)
 
-    def chosen(self, names: Any) -> list[Column]:
+    def chosen(self, names: Sequence[Hashable] | None) -> list[Column]:
         """Columns by name or place."""
         found = []
         for name in names if isinstance(names, (list, tuple)) else [names]:
@@ -139,7 +139,7 @@ class ModelView:
             found.append(self.columns[places[0]])
         return found
 
-    def to_draw(self, names: Any, most: int, who: str) -> list[Column]:
+    def to_draw(self, names: Sequence[Hashable] | None, most: int, who: str) -> list[Column]:
         """The columns of a picture: those that are named, or at most so many, the most informative."""
         chosen = self.most_informative(most) if names is None else self.chosen(names)
         drawable = [column for column in chosen if column.kind != "vector"]
@@ -248,12 +248,12 @@ def _yes(cells: Array) -> Array:
     return np.where(there, np.where(there, cells, 0.0) > 0.5, -1).astype(int)
 
 
-def _called(model: Any, k: int) -> tuple[str, ...]:
+def _called(model: Family, k: int) -> tuple[str, ...]:
     labels = getattr(model, "labels", ())
     return tuple(str(label) for label in labels) if len(labels) == k else tuple(f"component {j}" for j in range(k))
 
 
-def _names(found: Any, part: Any, data: Data) -> tuple[Any, ...]:
+def _names(found: object, part: Any, data: Data) -> tuple[Any, ...]:
     """The names of the columns: the model's own, those that the fit or estimator remembers, or those of the data."""
     own = [name for name, _, _ in homes(part)]
     if part.blocks and part.named:
@@ -271,7 +271,7 @@ def _keys(data: Data) -> Any:
     return list(opened.keys()) if keyed(opened) else None
 
 
-def _rows(fit: Fit | None, model: Any, data: Data) -> tuple[Any, Array | None]:
+def _rows(fit: Fit | None, model: Family, data: Data) -> tuple[Any, Array | None]:
     """The rows as the model reads them, with the weights they had in the fit where they are those of the fit."""
     own = None if fit is None else fit.data
     if data is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from suffice.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from suffice.types import Data
 
@@ -28,7 +30,9 @@ JITTER = 0.28  # of labels, so that rows do not hide each other
 LEVELS = 8  # labels with a tick
 
 
-def pairs(found: Any, data: Data = None, *, columns: Any = None, most: int = MOST, rows: int = SHOWN) -> Any:
+def pairs(
+    found: object, data: Data = None, *, columns: Sequence[Hashable] | None = None, most: int = MOST, rows: int = SHOWN
+) -> Any:
     """Draw rows in every pair of some columns, in the colour of their most probable component.
 
     Small and pale points are rows whose component is in doubt: size and opacity fall with the entropy of who made them.
@@ -203,7 +207,7 @@ def _edges(ax: Axes, across: Column, up: Column, *, bottom: bool, left: bool) ->
         ax.set_ylabel(plain(up.label, 26), fontsize=8)
 
 
-def _key(sheet: Any, view: ModelView, rows: int) -> None:
+def _key(sheet: Figure, view: ModelView, rows: int) -> None:
     """The components and how many rows are shown, in the empty corner."""
     from matplotlib.lines import Line2D
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.bayes.finite_posterior import FinitePosterior
-from suffice.core.parameters import UNIT
+from suffice.core.parameters import UNIT, Domain
 from suffice.display.posterior_summary import believed
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.models.variational_posterior import VariationalPosterior
 from suffice.plot.canvas import BLUE, GREY, RED, axes, colour, dress, plain, title
 from suffice.plot.learning import component_intervals
-from suffice.types import Array
+from suffice.types import Array, Prior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,12 @@ HEADROOM = 1.15  # above the curve
 
 
 def posterior(
-    post: Any, name: str | None = None, *, prior: Any = None, level: float = 0.95, ax: Axes | None = None
+    post: Any,
+    name: str | None = None,
+    *,
+    prior: Prior = None,
+    level: float = 0.95,
+    ax: Axes | None = None,
 ) -> Any:
     """Draw the belief before (grey) and after the data (blue), its mean and the central credible interval.
 
@@ -137,7 +142,7 @@ def _far(post: Any, name: str) -> Any:
     return far[name] if isinstance(far, dict) else far
 
 
-def _range(domain: Any, far: tuple[float, float]) -> Array:
+def _range(domain: Domain, far: tuple[float, float]) -> Array:
     """Where to draw: the whole of a bounded domain, else the bulk with room on both sides."""
     span = far[1] - far[0]
     if np.isfinite(domain.high - domain.low) and span > 0.25 * (domain.high - domain.low):

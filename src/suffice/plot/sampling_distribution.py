@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from suffice.plot.curves import bins
 from suffice.theory.sampling import Sampling
 from suffice.types import Array
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 MOST = 9  # numbers that have a panel
 LONG = 40  # letters of a distribution that a title holds
 FEW = 60  # different estimates that have a bar each
 
 
-def sampling(found: Sampling, axes: Any = None) -> Any:
+def sampling(found: Sampling, axes: Sequence[Axes] | None = None) -> Any:
     """Draw the estimates of many samples as histograms, with their mean and the truth: the bias is the gap.
 
     Parameters
@@ -68,7 +71,7 @@ def sampling(found: Sampling, axes: Any = None) -> Any:
     return made
 
 
-def _numbers(draws: Any, truth: Any, name: str = "") -> Iterator[tuple[str, Array, float]]:
+def _numbers(draws: object, truth: Any, name: str = "") -> Iterator[tuple[str, Array, float]]:
     """Each number that was estimated: its name, its estimates and its true value."""
     if isinstance(draws, dict):
         for key, one in draws.items():

@@ -12,6 +12,7 @@ from typing import Any
 from suffice.display.names import display_name
 from suffice.errors import ParameterError
 from suffice.plot.canvas import MissingExtraError
+from suffice.schema.infer import Schema
 from suffice.selection.select import Selection
 from suffice.types import Data
 
@@ -19,16 +20,16 @@ __all__ = ["render", "write"]
 
 
 def write(
-    fit: Any,
-    data: Any,
+    fit: object,
+    data: Data,
     path: Any,
     *,
-    selection: Any = None,
+    selection: Selection | None = None,
     command: str | None = None,
     seed: int | None = None,
     title: str | None = None,
-    target: Any = None,
-    schema: Any = None,
+    target: Data = None,
+    schema: Schema | None = None,
     date: str | None = None,
 ) -> Path:
     """Write a report on a fit to one HTML file, and return where it is.
@@ -70,15 +71,15 @@ def write(
 
 
 def render(
-    fit: Any,
+    fit: object,
     data: Data = None,
     *,
-    selection: Any = None,
+    selection: object = None,
     command: str | None = None,
     seed: int | None = None,
     title: str | None = None,
     target: Hashable = None,
-    schema: Any = None,
+    schema: Schema | None = None,
     date: str | None = None,
 ) -> str:
     """The report as HTML; see :func:`write`."""

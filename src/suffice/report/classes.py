@@ -11,14 +11,14 @@ from suffice.models.class_explanation import Explanation, explain
 from suffice.plot.canvas import BLUE, GREY, axes, dress, title
 from suffice.plot.model_view import ModelView
 from suffice.tables.labels import read_labels
-from suffice.types import Array
+from suffice.types import Array, Data
 
 BINS = 10
 MOST = 20  # classes of a table
 LABELS = 30  # letters of a class
 
 
-def codes(view: ModelView, target: Any) -> Array:
+def codes(view: ModelView, target: Data) -> Array:
     """The class of each row by its number; −1 where it is unknown or none of the model's."""
     found = read_labels(np.asarray(target, dtype=object), "target", 1).columns[0]
     return np.asarray(found.among(found.places(tuple(view.model.labels))), dtype=int)

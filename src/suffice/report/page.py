@@ -16,6 +16,7 @@ from suffice.display.values import many, number, percent, score
 from suffice.em.result import Fit
 from suffice.engines.once import cached_property
 from suffice.errors import DataError, SufficeError
+from suffice.models.class_explanation import Explanation
 from suffice.models.columns import keyed, materialize
 from suffice.plot.canvas import axes
 from suffice.plot.column import Column
@@ -28,7 +29,7 @@ from suffice.selection.select import Selection
 from suffice.statistics.weights import Weights
 from suffice.tables.sketch import fingerprint
 from suffice.tables.subsample import SEED, subsample
-from suffice.types import Data
+from suffice.types import Array, Data
 
 FITTED = 16  # columns with a figure of their own,
 CURVES = 96  # as far as their curves are not more than this
@@ -43,7 +44,7 @@ DOUBT = 0.9  # probability of the most probable component below which a row is i
 class Page:
     """All that a report shows of one model and its data."""
 
-    def __init__(self, found: Any, data: Data, seed: int, target: Hashable = None) -> None:
+    def __init__(self, found: object, data: Data, seed: int, target: Hashable = None) -> None:
         """Read the data as the model does."""
         self.found, self.seed = found, seed
         self.fit = found if isinstance(found, Fit) else getattr(found, "fit_", None)
@@ -58,7 +59,7 @@ class Page:
         self.true = None if target is None or not self.named else self._classes(target, kept)
         self.sheets = Sheets()
 
-    def _classes(self, target: Hashable, kept: Any) -> Any:
+    def _classes(self, target: Hashable, kept: Array | None) -> Any:
         """The class of each row that is shown, by its number; ``kept``: which rows these are."""
         found = classes.codes(self.view, target)
         if len(found) != self.total:
@@ -102,7 +103,7 @@ class Page:
         return {"missing": f"{sum(missing):,}", "missing_share": percent(sum(missing) / max(cells, 1)),
                 "holed": sum(1 for one in missing if one)}  # fmt: skip
 
-    def columns(self, schema: Any) -> list[dict[str, str]]:
+    def columns(self, schema: Schema | None) -> list[dict[str, str]]:
         """A line for each column: family, why, holes, and its information; then the columns that were left out."""
         known = self._findings(schema)
         lines = []
@@ -135,7 +136,7 @@ class Page:
             lines = [*lines[:COLUMNS], rest]
         return lines
 
-    def _findings(self, schema: Any) -> dict[Any, Any]:
+    def _findings(self, schema: Schema | None) -> dict[Any, Any]:
         """What was found of the columns when their families were chosen; looked at again where nobody kept it."""
         if schema is None:
             if self.data is None or not (keyed(materialize(self.data)) or np.ndim(self.data) == 2):
@@ -305,7 +306,7 @@ class Page:
         }
 
     # ---- where it comes from -----------------------------------------------------------------------------------------
-    def provenance(self, command: Any, date: Any) -> list[tuple[str, str]]:
+    def provenance(self, command: str | None, date: str | None) -> list[tuple[str, str]]:
         """What made it, of which data, with which versions; no date but the one that is given."""
         view = self.view
         held = Weights(view.n) if view.row_weights is None else Weights.of(view.row_weights, view.n)
@@ -336,7 +337,7 @@ class Page:
         return f"{count} × {kinds}{columns}"
 
 
-def _evidence(case: Any) -> Any:
+def _evidence(case: Explanation) -> Any:
     """The evidence of a row, in a figure that a narrow page can show."""
     return plot.evidence(case, ax=axes(None, (5.4, 1.3 + 0.3 * min(len(case.terms) + 2, 16))))
 

@@ -8,7 +8,7 @@ whose hash is small, which finds repeated values as surely as chance would make 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,19 +23,21 @@ from suffice.statistics.weights import Weights
 from suffice.tables.frame import Coded
 from suffice.tables.labels import Column, in_order, read_labels
 from suffice.tables.streams import Piece, Source
-from suffice.types import Array
+from suffice.types import Array, Rows
 
 LEVELS = 1 << 17  # labels of a column, beyond which it is taken for an identifier
 TOO_MANY = Hint(0)  # of text: its labels are
 
 
-def findings(source: Source, names: tuple[Any, ...], weights: Weights, groups: Any = None) -> list[Finding]:
+def findings(
+    source: Source, names: tuple[Any, ...], weights: Weights, groups: Callable[..., Any] | None = None
+) -> list[Finding]:
     """Apply the rules to columns of a source; ``groups`` gives the groups of a slice of the rows."""
     found = _look_at(source, names, _RowWeights(weights, groups), Hint(len(source)))
     return [found[name].finding(name) for name in names]
 
 
-def finding(name: Any, column: Any, weights: Array | None, groups: Array | None = None) -> Finding:
+def finding(name: Hashable, column: Array, weights: Array | None, groups: Array | None = None) -> Finding:
     """Apply the rules to one column in memory, whose rows count by their weights (None: once each).
 
     With groups, shapes are judged within them; a negative group is unknown.
@@ -125,7 +127,7 @@ class _Look:
         self.sums: list[tuple[int, Glance]] = []
         self.text: _Text | None = None
 
-    def add(self, column: Any, held: Array | None, within: Array | None, hint: Hint) -> Hint:
+    def add(self, column: Rows, held: Array | None, within: Array | None, hint: Hint) -> Hint:
         """Look at more rows; returns what is known now."""
         if isinstance(column, Coded):
             self.text = self.text or _Text()

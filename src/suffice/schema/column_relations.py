@@ -12,6 +12,7 @@ from suffice.display.names import display_name
 from suffice.distributions.categorical import Categorical
 from suffice.schema.rules import Finding
 from suffice.tables.frame import Coded
+from suffice.types import Array
 
 SHOWN = 30  # letters of a name in a reason
 
@@ -37,7 +38,7 @@ def with_copies_named(findings: list[Finding], column: Callable[[Any], Any]) -> 
     return found
 
 
-def _same(left: Any, right: Any) -> bool:
+def _same(left: Array, right: Array) -> bool:
     """Whether two columns have the same value in every row."""
     a, b = (np.ma.filled(x, -1) if isinstance(x, np.ma.MaskedArray) else np.asarray(x) for x in (left, right))
     if a.shape != b.shape:
@@ -48,7 +49,7 @@ def _same(left: Any, right: Any) -> bool:
 
 
 # ---- order -----------------------------------------------------------------------------------------------------------
-def in_declared_order(finding: Finding, series: Any) -> Finding:
+def in_declared_order(finding: Finding, series: object) -> Finding:
     """The finding with its levels in the order that the type of the column declares, where it declares one."""
     order = None if finding.levels is None or not finding.label else declared_order(series)
     if order is None or not set(finding.levels or ()) <= set(order) or finding.unpooled is not None:
@@ -60,7 +61,7 @@ def in_declared_order(finding: Finding, series: Any) -> Finding:
     return replace(finding, family=Categorical(levels), why=why, levels=levels)
 
 
-def declared_order(series: Any) -> tuple[Any, ...] | None:
+def declared_order(series: object) -> tuple[Any, ...] | None:
     """The categories of an ordered column of pandas, polars (Enum) or pyarrow; None of other columns."""
     if isinstance(series, (np.ndarray, Coded, list, tuple, Mapping)) or not hasattr(series, "to_native"):
         return None

@@ -68,7 +68,7 @@ class Schema(Product, register=False):
         """The columns that no family was chosen for, and why."""
         return {one.name: one.why for one in self.findings if one.family is None}
 
-    def __getitem__(self, name: Any) -> Finding:
+    def __getitem__(self, name: Hashable) -> Finding:
         """Return what was found of one column."""
         for one in self.findings:
             if one.name == name:
@@ -102,7 +102,7 @@ def infer(
     *,
     joint: bool = False,
     weights: Data = None,
-    within: Any = None,
+    within: Data = None,
     pool: bool = True,
     **named: Any,
 ) -> Schema:
@@ -193,7 +193,7 @@ def infer(
     return _schema(findings, chosen, _row_count(data, frame))
 
 
-def _columns_by_name(data: Data, weights: Any) -> Any:
+def _columns_by_name(data: Data, weights: Data) -> Any:
     """The columns of a table; of files only their names, without the column of weights."""
     if not isinstance(data, Source):
         return _table(data)
@@ -204,7 +204,7 @@ def _row_count(data: Data, frame: Any) -> int:
     return len(data if isinstance(data, Source) else frame)
 
 
-def _find(data: Data, frame: Any, weights: Any, within: Any) -> list[Finding]:
+def _find(data: Data, frame: Any, weights: Data, within: Data) -> list[Finding]:
     """What is found of each column, by rows with these weights and in these groups."""
     n = _row_count(data, frame)
     checked = weights_of(data, weights, n)
@@ -235,7 +235,7 @@ def _schema(findings: list[Finding], chosen: Mapping[Any, Any], n: int) -> Schem
     return Schema(parts, findings=tuple(findings), column_units=units)
 
 
-def _columns_of(data: Data, frame: Frame) -> Callable[[Any], Any]:
+def _columns_of(data: Data, frame: Mapping[Any, Any]) -> Callable[[Any], Any]:
     """How to get the values of a column; of files those of the first rows."""
     if not isinstance(data, Source):
         return lambda name: frame[name]
@@ -292,7 +292,7 @@ def _plain_kind(array: Array, name: Hashable) -> Array:
     return array
 
 
-def _override(found: Finding, family: Any) -> Finding:
+def _override(found: Finding, family: object) -> Finding:
     if family is not None and not (isinstance(family, Distribution) and family.lone):
         msg = (
             f"infer: the override of column {found.name!r} is a single distribution, such as sf.Gamma(), or None to "

@@ -171,7 +171,7 @@ def _hint(levels: tuple[Any, ...]) -> str:
     return ""
 
 
-def _numeric(level: Any) -> bool:
+def _numeric(level: object) -> bool:
     if isinstance(level, str):
         return re.match(NUMBER, level) is not None
     return isinstance(level, (int, float, np.number)) and not isinstance(level, bool)

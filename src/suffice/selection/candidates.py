@@ -40,7 +40,7 @@ class Candidate:
 
 
 def candidates(
-    component: Distribution | None, n_components: Any, structures: Any, families: Any, rows: int | None = None
+    component: Distribution | None, n_components: object, structures: object, families: object, rows: int | None = None
 ) -> list[list[Candidate]]:
     """Candidates in groups of one family and one number of components, which share their starts.
 
@@ -86,7 +86,7 @@ def _structures(given: object) -> tuple[str, ...]:
     return names
 
 
-def _sizes(prototype: Any, n_components: Any, rows: int | None) -> list[Any]:
+def _sizes(prototype: Any, n_components: object, rows: int | None) -> list[Any]:
     """Mixtures of the prototype of every size; one that knows its components keeps them."""
     mixture = prototype.is_mixture
     if mixture and (n_components is None or _has_different_families(prototype)):

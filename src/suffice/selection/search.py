@@ -24,6 +24,7 @@ from suffice.em.init.partitions import clusters, seeds
 from suffice.em.init.starts import floors_of
 from suffice.engines import blas, local
 from suffice.errors import DataError
+from suffice.models.mixture import Mixture
 from suffice.selection.growth import grown
 from suffice.selection.trials import Found, Group, Trials
 from suffice.statistics.weights import Weights
@@ -32,7 +33,7 @@ from suffice.tables.row_draws import RowDraws
 from suffice.tables.scales import scale_of
 from suffice.tables.sketch import points, subsample_rows
 from suffice.tables.streams import read
-from suffice.types import Alert, Array, Data, Seed
+from suffice.types import Alert, Array, Data, Rows, Seed
 
 SUBSAMPLE = 2000  # rows that starts are found on
 TRIES, ROUNDS = 10, 10  # of k-means in each view of the rows, whose best go on
@@ -50,7 +51,9 @@ class Groups:
     each: tuple[Group, ...]
 
     @classmethod
-    def of(cls, asked: Any, data: Data, weights: Data, prior: Any, random_state: Seed, folds: Any) -> Groups:
+    def of(
+        cls, asked: list[Any], data: Data, weights: Data, prior: str | None, random_state: Seed, folds: float | None
+    ) -> Groups:
         """Read the rows once for each family, and partition their subsample for each size."""
         seed = int(np.random.default_rng(random_state).integers(1 << 62))
         first = int(random_state) if isinstance(random_state, (int, np.integer)) else seed  # begins as `fit` would
@@ -78,7 +81,7 @@ class Groups:
         return cls(tuple(groups))
 
 
-def _prepare(mixture: Any, data: Any, weights: Any, seed: int, sizes: list[int]) -> Any:
+def _prepare(mixture: Mixture, data: Data, weights: Data, seed: int, sizes: list[int]) -> Any:
     """Rows, weights, their subsample, views of it in which starts are found, and its groups of several sizes."""
     rows = read(mixture, data, without=weights)
     checked = weights_of(data, weights, len(rows))
@@ -124,7 +127,7 @@ class View:
         return float(inertia), codes
 
 
-def _views(small: Any, w: Weights, sizes: list[int]) -> list[View]:
+def _views(small: Rows, w: Weights, sizes: list[int]) -> list[View]:
     """Rows in units of each column's spread, in units of their covariance, and as they are."""
     held, draws = w.dense()[:, 0], RowDraws.of(small, scale_of(small, w))
     places = np.ascontiguousarray(points(small, held))
@@ -223,7 +226,9 @@ def _exchange(trials: list[Trials]) -> None:
 
 
 # ---- all groups ------------------------------------------------------------------------------------------------------
-def search(groups: Groups, n_jobs: int | None, report: Any = None) -> tuple[list[Found], tuple[Alert, ...]]:
+def search(
+    groups: Groups, n_jobs: int | None, report: Callable[..., Any] | None = None
+) -> tuple[list[Found], tuple[Alert, ...]]:
     """Search every group; then let each size also begin where the one before it ended.
 
     ``report`` is called with what each group found, when it is found.
@@ -284,7 +289,13 @@ class Task:
     work: int
 
 
-def _work(call: Any, tasks: list[Task], workers: int, done: dict[int, list[Found]], report: Any = None) -> None:
+def _work(
+    call: Callable[..., Any],
+    tasks: list[Task],
+    workers: int,
+    done: dict[int, list[Found]],
+    report: Callable[..., Any] | None = None,
+) -> None:
     """Do all tasks: here, or in processes once it is seen that they are worth it; then the largest first."""
     waiting = sorted(range(len(tasks)), key=lambda i: tasks[i].work)  # the smallest tell how long the others will take
     clock = time.perf_counter()
@@ -301,7 +312,9 @@ def _work(call: Any, tasks: list[Task], workers: int, done: dict[int, list[Found
             report(done[index])
 
 
-def _in_processes(call: Any, tasks: dict[int, Any], workers: int, done: dict[int, list[Found]], report: Any) -> None:
+def _in_processes(
+    call: Callable[..., Any], tasks: dict[int, Any], workers: int, done: dict[int, list[Found]], report: Any
+) -> None:
     from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
     pool = Parallel(n_jobs=min(workers, len(tasks)), return_as="generator_unordered", batch_size=1)
@@ -312,7 +325,7 @@ def _in_processes(call: Any, tasks: dict[int, Any], workers: int, done: dict[int
             report(found)
 
 
-def _numbered(call: Any, index: int, what: Any, parent: int) -> tuple[int, list[Found]]:
+def _numbered(call: Callable[..., Any], index: int, what: object, parent: int) -> tuple[int, list[Found]]:
     if os.getpid() != parent:  # a worker has one thread; Ctrl-C is for whoever asked, who then ends the workers
         os.environ["SUFFICE_THREADS"] = "1"
         with suppress(ValueError):  # in a thread

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -119,7 +119,7 @@ class Table(Sequence[dict[str, Any]]):
         return any(row[name] not in ("", None) and row[name] == row[name] for row in self.rows)  # NaN is none
 
 
-def _cell(name: str, value: Any) -> str:
+def _cell(name: str, value: float) -> str:
     if value is None or not np.isfinite(value):
         return "–"
     digits = {"n_parameters": 0, "held_out": 4, "entropy": 2}.get(name, 1)
@@ -201,14 +201,14 @@ def select(
     component: Distribution | None,
     data: Data,
     *,
-    n_components: Any = None,
-    structures: Any = None,
-    families: Any = None,
+    n_components: object = None,
+    structures: object = None,
+    families: object = None,
     criterion: str = "bic",
     weights: Data = None,
-    prior: Any = None,
+    prior: str | None = None,
     random_state: Seed = None,
-    holdout: Any = None,
+    holdout: float | None = None,
     n_jobs: int | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
 ) -> Selection:
@@ -335,7 +335,7 @@ def criterion_of(given: object) -> str:
     return found
 
 
-def _check_holdout(holdout: Any, criterion: str) -> Any:
+def _check_holdout(holdout: float | None, criterion: str) -> Any:
     if holdout is None:
         return FOLDS if criterion == "held_out" else None
     whole = isinstance(holdout, (int, np.integer)) and not isinstance(holdout, bool) and holdout >= 2
@@ -345,7 +345,7 @@ def _check_holdout(holdout: Any, criterion: str) -> Any:
     return holdout
 
 
-def _check_workers(n_jobs: Any) -> int | None:
+def _check_workers(n_jobs: object) -> int | None:
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1):
@@ -361,7 +361,7 @@ def _rank(row: dict[str, Any], criterion: str) -> tuple[bool, bool, float]:
     return unknown, row["spurious"], 0.0 if unknown else value
 
 
-def _named(found: Found, names: Any) -> Found:
+def _named(found: Found, names: tuple[Hashable, ...] | None) -> Found:
     """The candidate with a fit that knows the names of the data's columns."""
     return replace(found, fit=named_fit(found.fit, names))
 

@@ -17,6 +17,7 @@ from suffice.em.loop import EMResult
 from suffice.em.restarts import discarded
 from suffice.em.result import Fit
 from suffice.errors import UnsupportedError
+from suffice.models.mixture import Mixture
 from suffice.selection.candidates import Candidate
 from suffice.statistics.weights import Weights
 from suffice.tables.sketch import take_rows
@@ -111,7 +112,7 @@ class Trials:
             first = mixture.initialize(rows, self.group.weights, rng, None, self.group.prior)[0]
             self._keep(self._run_em(first, PATIENT, FINE / 10))  # not judged on its way: no worse than fit
 
-    def resume(self, learned: Any) -> None:
+    def resume(self, learned: Mixture) -> None:
         """Go on from what was learned before."""
         self.best = self._run_em(learned, 1, FLAT)
 
@@ -195,7 +196,7 @@ class Trials:
             return np.asarray(best.ordered().responsibilities(rows))
         return np.asarray(getattr(best, "unpacked", best).ordered().predict_proba(rows))
 
-    def learned(self, start: Any = None) -> Fit:
+    def learned(self, start: Array | None = None) -> Fit:
         """The fit to all rows from a start, or from the best solution on the subsample."""
         assert self.best is not None  # noqa: S101 (begin comes first)
         brief = start is None and is_packed(self.best.distribution)  # a loop that costs less than that of `fit`

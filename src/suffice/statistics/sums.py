@@ -17,6 +17,8 @@ from suffice.errors import DataError, UnsupportedError
 from suffice.numerics.low_rank import LowRank, replace, stored
 from suffice.types import Array
 
+Levels = tuple[tuple[Any, ...], ...]  # of each column
+
 
 class Statistics(Protocol):
     """The contract that all statistics keep."""
@@ -71,7 +73,7 @@ class Additive:
         """``factor * statistics``."""
         return cast("Self", cast("Any", self) * factor)
 
-    def __radd__(self, other: Any) -> Self:
+    def __radd__(self, other: int) -> Self:
         """Let ``sum`` begin with its 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
@@ -129,7 +131,7 @@ def refuse_negative(whole: Array, part: Array) -> Array:
     return np.where(left <= 1e-12 * whole, 0.0, left)
 
 
-def checked_factor(factor: Any) -> float:
+def checked_factor(factor: float) -> float:
     """A factor that statistics may be multiplied by: a finite number of at least 0."""
     if not (isinstance(factor, (int, float, np.number)) and 0 <= factor < np.inf):
         msg = f"statistics are multiplied by a finite number of at least 0; got {factor!r}. Use − to remove rows."
@@ -182,11 +184,22 @@ class Sums(Additive):
         return replace(self, weight=weight, base=self.base - other.base, total=self.total - other.total)
 
 
-def _unlike_pools(here: str, there: str) -> str:
-    return (
-        f"cannot combine Counts of Categorical with {here} and with {there}: a pool counts every label that is none of "
-        "its levels, so that the same label is counted in different places. Gather both with the same prototype."
-    )
+def check_pools(what: str, here: tuple[Levels, Any], there: tuple[Levels, Any]) -> None:
+    """Refuse to bring together what pools labels otherwise; each is the levels of every column, and their pool."""
+    (mine, pool), (theirs, other) = here, there
+    unlike = [(f"pool={pool!r:.40}", f"pool={other!r:.40}")] if pool != other else []
+    unlike += [
+        (f"levels {list(one)!r:.60}", f"levels {list(two)!r:.60}")
+        for one, two in zip(mine, theirs, strict=True)
+        if pool is not None and set(one) != set(two)
+    ]
+    if unlike:
+        msg = (
+            f"cannot combine {what} with {unlike[0][0]} and with {unlike[0][1]}: a pool counts every label that is "
+            "none of its levels, so that the same label is counted in different places. Gather both with the same "
+            "prototype."
+        )
+        raise DataError(msg)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,13 +235,9 @@ class Counts(Additive):
 
     def _aligned(self, other: Counts) -> tuple[tuple[tuple[Any, ...], ...], Array, Array]:
         same_kind(self, other)
-        if self.pool != other.pool:
-            raise DataError(_unlike_pools(f"pool={self.pool!r:.40}", f"pool={other.pool!r:.40}"))
+        check_pools("Counts of Categorical", (self.levels, self.pool), (other.levels, other.pool))
         if self.levels == other.levels:
             return self.levels, self.count, other.count
-        for mine, theirs in zip(self.levels, other.levels, strict=True):
-            if self.pool is not None and set(mine) != set(theirs):
-                raise DataError(_unlike_pools(f"levels {list(mine)!r:.60}", f"levels {list(theirs)!r:.60}"))
         levels = tuple(
             tuple(dict.fromkeys(mine + theirs)) for mine, theirs in zip(self.levels, other.levels, strict=True)
         )
@@ -323,7 +332,7 @@ class Parts(Additive):
         return replace(self, parts=parts, weight=refuse_negative(self.weight, other.weight))
 
 
-def component_statistics(stats: Any, index: int) -> Any:
+def component_statistics(stats: object, index: int) -> Any:
     """The statistics of one component alone, still with a leading axis of length 1."""
     return picked(stats, np.array([index]))
 

@@ -12,7 +12,7 @@ from suffice.arguments import has_complex
 from suffice.engines.once import cached_property
 from suffice.errors import DataError
 from suffice.message_parts import Cell
-from suffice.types import Array
+from suffice.types import Array, Data
 
 LEAST = np.finfo(float).tiny / np.finfo(float).eps  # of the sum of weights: parts of it have all their digits
 
@@ -49,7 +49,7 @@ class Weights:
     offset: int = 0
 
     @classmethod
-    def of(cls, weights: Any, length: int) -> Weights:
+    def of(cls, weights: Data, length: int) -> Weights:
         """Accept None, an array of (n,) or (n, k), a :class:`OneHot`, or weights that were checked before."""
         if weights is None:
             return cls(length)
@@ -105,7 +105,7 @@ class Weights:
         rows = rows.max(axis=1) if rows.ndim == 2 else rows
         return rows if self.codes is None else np.where(self.codes >= 0, rows, 0.0)
 
-    @property
+    @cached_property
     def total(self) -> float:
         """Σ w: the number of rows that the weights stand for."""
         if self.values is None:
@@ -175,7 +175,7 @@ def solid(w: Array) -> float:
     return float(np.sum(w * np.minimum(w, 1.0)))
 
 
-def _checked(weights: Any, length: int, allowed: tuple[int, ...]) -> Array:
+def _checked(weights: Data, length: int, allowed: tuple[int, ...]) -> Array:
     if isinstance(weights, np.ndarray) and has_complex(weights):
         msg = "weights are numbers of at least 0, one per row; got complex numbers. Give their sizes, abs(weights)."
         raise DataError(msg)

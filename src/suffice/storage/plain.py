@@ -200,7 +200,7 @@ def _read_dict(node: dict[str, Any], path: str, inner: Reader) -> dict[Any, Any]
     return found
 
 
-def _is_pair(pair: Any) -> bool:
+def _is_pair(pair: object) -> bool:
     return type(pair) is list and len(pair) == 2
 
 
@@ -257,7 +257,7 @@ def _read_array(node: dict[str, Any], path: str, inner: Reader) -> Array:
     return _fill(cells, node["dtype"], path, inner).reshape(shape)
 
 
-def _fill(cells: list[Any], dtype: Any, path: str, inner: Reader) -> Array:
+def _fill(cells: list[Any], dtype: str, path: str, inner: Reader) -> Array:
     """An array (n,) of a type, or the reason why the cells are not of it."""
     if dtype == "object":
         _refuse_giants(cells, path)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from suffice.numerics.low_rank import LowRank
+from suffice.types import Array
 
 LETTERS = 1 << 24  # that arrays of text hold room for, beside those that are there
 CELLS = 1 << 16  # that empty arrays would have along their other axes
@@ -63,7 +64,7 @@ def size_of(model: Any, known: dict[int, int] | None = None) -> int:
     return known[id(model)]
 
 
-def _numbers(value: Any) -> int:
+def _numbers(value: Array | float) -> int:
     return value.numbers if isinstance(value, LowRank) else int(np.size(value))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ def is_temporal(kind: object) -> bool:
     return bool(pa.types.is_temporal(kind))
 
 
-def _kept(column: Hashable, kind: Any) -> Any:
+def _kept(column: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> Any:
     """A column of numbers, of booleans or of numbered text; None where another way must be found."""
     if pa.types.is_dictionary(kind) and is_text(kind.value_type):
         return Kept(lambda: _coded(column))
@@ -40,7 +39,7 @@ def _kept(column: Hashable, kind: Any) -> Any:
     return None
 
 
-def _numbers(column: Any, kind: Any) -> Array:
+def _numbers(column: Any, kind: object) -> Array:
     """The array that `frames.table.as_array` makes of such a column."""
     holes = column.null_count
     if holes == len(column):

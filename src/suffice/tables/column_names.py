@@ -25,7 +25,7 @@ R = TypeVar("R")
 ELSEWHERE = {"sample_weight": "weights", "seed": "random_state", "init": "start"}  # names that other libraries have
 
 
-def names_of_data(data: Data, without: Any = None) -> tuple[Any, ...] | None:
+def names_of_data(data: Data, without: object = None) -> tuple[Any, ...] | None:
     """The names of the columns of a frame, a scan, a mapping, a structured array or rows with names; else None.
 
     ``without``: of files, the name of the column that has the weights, which is none of the rows'.
@@ -51,12 +51,12 @@ def with_column_names_in_errors(learn: Callable[P, R]) -> Callable[P, R]:
     An option that there is not is refused, and the one that may be meant named.
     """
     known = tuple(signature(learn).parameters)
-    first = known[0]
+    first, allowed = known[0], frozenset(known)
 
     @wraps(learn)
     def wrapper(*given: P.args, **options: P.kwargs) -> R:
-        unknown = next((name for name in options if name not in known), None)
-        if unknown is not None:
+        if not options.keys() <= allowed:
+            unknown = next(name for name in options if name not in allowed)
             meant = ELSEWHERE.get(unknown)
             guess = guessed(unknown, known) if meant not in known else f"Its name here is {meant!r}. "
             msg = f"{learn.__name__} has no option {unknown!r}. {guess}It takes {', '.join(known)}."
@@ -183,7 +183,7 @@ def with_all_columns(model: Any, data: Data) -> Any:
     return {**x, **dict.fromkeys(absent, np.nan if np.ndim(first) == 0 else np.full(len(first), np.nan))}
 
 
-def by_name(data: Any, names: tuple[Any, ...] | None) -> Any:
+def by_name(data: Data, names: tuple[Any, ...] | None) -> Any:
     """Data with the columns of a model, in its order, where they have such names in another; else as they are."""
     there = names_of_data(data)
     if names is None or there is None or there == names or set(there).isdisjoint(names):

@@ -15,11 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suffice.errors import DataError, ParameterError
 from suffice.tables.csv_types import Guess, cast_to
 from suffice.tables.parquet import File, brief
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BLOCK = 1 << 21  # bytes of text that are looked at together; the reader holds many such blocks at a time
 GROUP = 1 << 17  # rows of a row group of the spool
@@ -52,7 +55,7 @@ class Style:
         """Whether the reader needs no translation."""
         return codecs.lookup(self.encoding).name in {"utf-8", "ascii", "utf-8-sig"}
 
-    def translated(self, stream: Any) -> Any:
+    def translated(self, stream: object) -> Any:
         """A stream of bytes in UTF-8."""
         import pyarrow as pa
 
@@ -139,8 +142,23 @@ class Text:
                 for batch in csv.open_csv(whole, csv.ReadOptions(block_size=BLOCK), parsed, options):
                     yield self.style.pointed(self._without_marks(batch))
             except pa.ArrowInvalid as error:
-                why = NOT_UTF8 if "invalid UTF8" in str(error) else _describe_uneven_row(file, parsed, error)
+                why = _describe_uneven_row(file, parsed, error) if self._is_utf8(file) else NOT_UTF8
                 raise pa.ArrowInvalid(why) from error
+
+    def _is_utf8(self, file: Path) -> bool:
+        """Whether all of the file, translated, is in UTF-8."""
+        import pyarrow as pa
+
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        with suppress(pa.ArrowException), pa.input_stream(str(file), compression="detect") as stream:
+            whole = self.style.translated(stream)
+            try:
+                while block := whole.read(BLOCK):
+                    decoder.decode(block)
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError:
+                return False
+        return True
 
     def _without_marks(self, batch: Any) -> Any:
         """Cells that hold a mark of missing ones made null."""
@@ -226,12 +244,13 @@ def _describe_uneven_row(file: Path, parsed: Any, error: Exception) -> str:
 
     found: list[Any] = []
 
-    def note(row: Any) -> str:
+    def note(row: object) -> str:
         found.append(row)
         return "error"
 
+    encoding = "latin1" if "\ufffd" in str(error) else "utf8"  # bytes of the row that are no UTF-8 must not stop `note`
     with suppress(pa.ArrowException), pa.input_stream(str(file), compression="detect") as stream:
-        options = csv.ReadOptions(use_threads=False, block_size=BLOCK)
+        options = csv.ReadOptions(use_threads=False, block_size=BLOCK, encoding=encoding)
         watched = csv.ParseOptions(delimiter=parsed.delimiter, newlines_in_values=True, invalid_row_handler=note)
         for _ in csv.open_csv(stream, options, watched, csv.ConvertOptions(include_columns=[])):
             pass
@@ -243,7 +262,7 @@ def _describe_uneven_row(file: Path, parsed: Any, error: Exception) -> str:
     )
 
 
-def _cast_column(array: Any, kind: str, file: Path) -> Any:
+def _cast_column(array: pa.Array, kind: str, file: Path) -> Any:
     import pyarrow as pa
 
     if kind == "string":

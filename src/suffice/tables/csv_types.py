@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 ODD = 0.01  # share of the cells that are no numbers, in a column that otherwise is: worth a remark
 KINDS = ("int64", "double", "bool", "date32", "timestamp[us]")  # in the order in which they are tried
@@ -31,7 +35,7 @@ class Guess:
         """What the column is, when all cells have been seen."""
         return "string" if self.kind == "int64" and self.padded else self.kind or "null"
 
-    def see(self, array: Any, first: int, file: str) -> None:
+    def see(self, array: pa.Array, first: int, file: str) -> None:
         """Look at some cells."""
         known = len(array) - array.null_count
         self.cells += known
@@ -78,7 +82,7 @@ class Guess:
         )
 
 
-def cast_to(array: Any, kind: str) -> Any:
+def cast_to(array: object, kind: str) -> Any:
     """Cells as another type; None where one of them is none."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -89,7 +93,7 @@ def cast_to(array: Any, kind: str) -> Any:
         return None
 
 
-def _kind(array: Any, first: str) -> str:
+def _kind(array: object, first: str) -> str:
     """The first type that all cells have, beginning with the one that the cells before had."""
     tried = (first, *(kind for kind in KINDS if kind != first)) if first in KINDS else KINDS
     if first == "int64":
@@ -97,7 +101,7 @@ def _kind(array: Any, first: str) -> str:
     return next((kind for kind in tried if cast_to(array, kind) is not None), "string")
 
 
-def _first_odd(array: Any) -> int:
+def _first_odd(array: pa.Array) -> int:
     """Where the first cell is that is no number: by halves."""
     low, high = 0, len(array)  # the cells before `low` are numbers, and one before `high` is none
     while high - low > 1:
@@ -109,19 +113,19 @@ def _first_odd(array: Any) -> int:
     return low
 
 
-def _has_leading_zero(array: Any) -> bool:
+def _has_leading_zero(array: object) -> bool:
     """Whether a whole number is written with a 0 before it: as a number it would lose its name."""
     import pyarrow.compute as pc
 
     return bool(pc.any(pc.match_substring_regex(array, r"^\s*[-+]?0\d")).as_py())
 
 
-def _countable(array: Any) -> int:
+def _countable(array: object) -> int:
     """How many cells are numbers, about: those that look like one."""
     return _matching(array, NUMBER)
 
 
-def _matching(array: Any, pattern: str) -> int:
+def _matching(array: object, pattern: str) -> int:
     import pyarrow.compute as pc
 
     return int(pc.sum(pc.match_substring_regex(array, pattern)).as_py() or 0)

@@ -10,13 +10,18 @@ import datetime as dt
 import math
 from collections.abc import Callable, Hashable, Iterator, KeysView, Mapping
 from decimal import Decimal
-from typing import Any, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.engines.once import cached_property
 from suffice.errors import DataError
+from suffice.types import Data
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Array = npt.NDArray[Any]
 LIBRARIES = {
@@ -66,7 +71,7 @@ class Frame:
         """Tell whether there is such a column."""
         return name in self._columns
 
-    def __getitem__(self, name: Any) -> Array:
+    def __getitem__(self, name: Hashable) -> Array:
         """Return one column as an array."""
         if name not in self._arrays:
             self._arrays[name] = as_array(self._columns[name])
@@ -103,7 +108,7 @@ class Coded:
     ndim = 1
     dtype = np.dtype(object)
 
-    def __init__(self, codes: Array, kept: Any) -> None:
+    def __init__(self, codes: Array, kept: pa.Array) -> None:
         """Keep the numbers, and the words as a tuple or an array of Arrow."""
         self.codes, self.kept = codes, kept
 
@@ -132,18 +137,18 @@ class Coded:
         """Rows."""
         return (len(self.codes),)
 
-    def __getitem__(self, part: Any) -> Any:
+    def __getitem__(self, part: Array) -> Any:
         """Return some of the cells."""
         return Coded(self.codes[part], self.__dict__.get("words", self.kept))
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+    def __array__(self, dtype: Any = None, copy: object = None) -> Array:
         """Write out the words, None where a cell is missing."""
         del copy
         words = np.array([*self.words, None], dtype=object)
         return words[self.codes].astype(dtype or object)
 
 
-def opened(x: Any) -> Any:
+def opened(x: Data) -> Any:
     """A frame as a `Frame`, a series as an array, and anything else as it is."""
     native = eager(x)
     if native is None:
@@ -161,20 +166,20 @@ def opened(x: Any) -> Any:
     return Frame(dict(zip(names, native.iter_columns(), strict=True)), len(native))
 
 
-def is_frame(x: Any) -> bool:
+def is_frame(x: Data) -> bool:
     """Whether something is a table of one of the libraries, or one that was opened before."""
     return isinstance(x, Frame) or hasattr(eager(x), "columns")
 
 
-def names(frame: Any) -> list[Any]:
+def names(frame: object) -> list[Any]:
     """The names of a frame's columns."""
     return list(frame) if isinstance(frame, Frame) else list(eager(frame).columns)
 
 
-def eager(x: Any) -> Any:
+def eager(x: Data) -> Any:
     """A frame or series behind narwhals' one interface; None where it is neither."""
     kind = type(x)
-    if kind.__module__ == "numpy" or not any(_foreign(one) for one in kind.__mro__):
+    if not _is_foreign(cast("Hashable", kind)):
         return None
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
@@ -197,11 +202,15 @@ def eager(x: Any) -> Any:
     return found if isinstance(found, (nw.DataFrame, nw.Series)) else None
 
 
-def _foreign(kind: object) -> bool:
-    return kind.__module__.partition(".")[0] in LIBRARIES or "__narwhals_dataframe__" in vars(kind)
+@lru_cache
+def _is_foreign(kind: type) -> bool:
+    """Whether values of a class may be frames or series of one of the libraries."""
+    return any(
+        one.__module__.partition(".")[0] in LIBRARIES or "__narwhals_dataframe__" in vars(one) for one in kind.__mro__
+    )
 
 
-def _arrow(x: Any) -> Any:
+def _arrow(x: Data) -> Any:
     """Arrow's plain arrays and batches as the chunked ones that narwhals knows."""
     import pyarrow as pa
 
@@ -312,7 +321,7 @@ def _fill(cells: Array, holes: Array, kind: Any, hole: Any) -> Array:
     return out
 
 
-def _is_missing(cell: Any) -> bool:
+def _is_missing(cell: object) -> bool:
     nan = isinstance(cell, (float, np.floating)) and math.isnan(cell)
     return cell is None or nan or type(cell).__name__ in MISSING
 
@@ -321,7 +330,7 @@ def _short(seen: Array, limit: float = 2.0**62) -> bool:
     return all(abs(int(cell)) <= limit for cell in seen)
 
 
-def _has_time_zone(cell: Any) -> bool:
+def _has_time_zone(cell: object) -> bool:
     return getattr(cell, "tzinfo", None) is not None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from suffice.tables.frame import eager, holes
 
 
-def like(frame: Any, columns: Mapping[Any, Any]) -> Any:
+def like(frame: object, columns: Mapping[Any, Any]) -> Any:
     """Columns as the same kind of table as ``frame``, in its order, with its index and where values allow its types.
 
     A frame of pandas, polars or pyarrow gives one of them; rows with names give a list of them; anything else gives a
@@ -40,7 +40,7 @@ def like(frame: Any, columns: Mapping[Any, Any]) -> Any:
     return built
 
 
-def empty(frame: Any, names: list[Any]) -> Any:
+def empty(frame: object, names: list[Any]) -> Any:
     """The same kind of table with some of the columns and no rows, for `like`; None for a dictionary of arrays."""
     native = eager(frame)
     if native is not None and hasattr(native, "columns"):
@@ -73,7 +73,7 @@ def replaced(frame: Any, columns: Mapping[Any, Any]) -> Any:
     return {**{name: frame[name] for name in names}, **columns}
 
 
-def _series(name: Any, values: Any, like: Any, space: Any) -> Any:
+def _series(name: str, values: object, like: object, space: Any) -> Any:
     """A native column of these values, of the type of the column ``like`` where none of them changes by it."""
     import narwhals as nw
 

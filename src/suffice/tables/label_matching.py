@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ NUMBERS = (int, float, np.number)
 WHOLE = 2.0**53  # up to here float64 holds every whole number
 
 
-def places_among(labels: Any, levels: Any) -> Array:
+def places_among(labels: Sequence[Any], levels: Any) -> Array:
     """The place of each label among the levels, −1 where it is none of them.
 
     A file of text may keep as "1" what another keeps as the number 1. Where all levels are text a number is looked up

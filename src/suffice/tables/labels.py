@@ -20,7 +20,7 @@ from suffice.message_parts import Cell
 from suffice.tables.frame import Coded, Frame
 from suffice.tables.label_matching import places_among
 from suffice.tables.rows import as_rows, cells, columns_of, is_hashable, listed
-from suffice.types import Array
+from suffice.types import Array, Data
 
 BOOLEANS = {bool, np.bool_}
 NUMBERS = (int, float, np.number)
@@ -59,7 +59,7 @@ class Column:
             self.known[levels] = places_among(self.vocabulary, levels)
         return self.known[levels]
 
-    def pooled(self, levels: tuple[Any, ...], pool: Any) -> Column:
+    def pooled(self, levels: tuple[Any, ...], pool: str) -> Column:
         """The column with labels that are none of the levels as ``pool``, which is one of them."""
         if self.vocabulary is levels:
             return self
@@ -106,7 +106,7 @@ class Labels:
         """One column of the rows."""
         return Labels((self.columns[index],))
 
-    def pooled(self, named: tuple[tuple[Any, ...], ...], pool: Any) -> Labels:
+    def pooled(self, named: tuple[tuple[Any, ...], ...], pool: str) -> Labels:
         """The rows with labels that are none of their column's levels as ``pool``; one column's levels are all's."""
         each = named * len(self.columns) if len(named) == 1 else named
         columns = tuple(column.pooled(levels, pool) for column, levels in zip(self.columns, each, strict=True))
@@ -163,7 +163,7 @@ class Whole(Labels):
         return Whole(matrix=self.matrix[part], width=self.width)
 
 
-def read_labels(x: Any, owner: str, columns: int | None) -> Labels:
+def read_labels(x: Data, owner: str, columns: int | None) -> Labels:
     """Number what a caller gives; labels that were numbered before stay as they are."""
     if isinstance(x, Labels):
         if columns is not None and len(x.columns) != columns:
@@ -302,7 +302,7 @@ def _numbered(values: Array, owner: str, column: int, columns: int) -> Column:
     return Column(order[codes] if len(order) else codes, 0, vocabulary)
 
 
-def _holds_booleans(x: Any) -> bool:
+def _holds_booleans(x: list[Any]) -> bool:
     """Whether a list (of lists) holds a boolean."""
     rows = [x] if not isinstance(x, (list, tuple)) or not x or not isinstance(x[0], (list, tuple)) else x
     return any(not BOOLEANS.isdisjoint(map(type, row)) for row in rows)

@@ -95,7 +95,7 @@ def like_data(fit: F, data: Data, layout: Layout | None = None) -> F:
     return like
 
 
-def restore(layout: Layout, columns: dict[Any, Any], model: Any) -> dict[Any, Any]:
+def restore(layout: Layout, columns: dict[Any, Any], model: object) -> dict[Any, Any]:
     """Drawn columns in the order, kinds and units of the table; ``model`` says which values can be."""
     found = {}
     for name, kind, unit in layout:
@@ -104,7 +104,7 @@ def restore(layout: Layout, columns: dict[Any, Any], model: Any) -> dict[Any, An
     return {**found, **{name: values for name, values in columns.items() if name not in found}}
 
 
-def of_kind(values: Any, kind: str, unit: float | None, model: Any, name: Hashable) -> Any:
+def of_kind(values: Array, kind: str, unit: float | None, model: object, name: Hashable) -> Any:
     """Values of a column in its kind and unit."""
     if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind not in "bf":
         return values
@@ -116,7 +116,7 @@ def of_kind(values: Any, kind: str, unit: float | None, model: Any, name: Hashab
     return values.astype(np.int64) if whole else values
 
 
-def rounded(values: Array, unit: float, model: Any, name: Hashable) -> Array:
+def rounded(values: Array, unit: float, model: object, name: Hashable) -> Array:
     """Numbers as multiples of a unit; one that cannot be, such as a weight of 0, as the next one that can."""
     decimals = round(-np.log10(unit))
     found = np.round(values, decimals)

@@ -204,9 +204,9 @@ class Chunk:
 
         return is_temporal(self.file.schema.field(name).type)
 
-    def missing(self, name: Any) -> int | None:
+    def missing(self, name: Hashable) -> int | None:
         """How many cells of a column are missing, where the footer says so."""
-        place = self.file.leaves.get(name)
+        place = self.file.leaves.get(str(name))
         if place is None:
             return None
         found = [self.file.metadata.row_group(group).column(place).statistics for group in self.groups]
@@ -306,7 +306,7 @@ class Reader:
         self._keep(part.file, (part.number, columns), table)
         return table
 
-    def _stretch(self, part: Partition, place: Any, columns: tuple[Any, ...]) -> Any:
+    def _stretch(self, part: Partition, place: tuple[Any, ...], columns: tuple[Any, ...]) -> Any:
         """A piece of a long row group; what comes before it goes by, and is kept for threads that lag behind."""
         with self.lock:
             long = self.long.pop(place, None)

@@ -9,7 +9,6 @@ draw only if it was or becomes the winner.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ class RowDraws:
     group: Array | None
 
     @classmethod
-    def of(cls, rows: Rows, scale: Any = UNIT) -> RowDraws:
+    def of(cls, rows: Rows, scale: object = UNIT) -> RowDraws:
         """Draws among rows of this scale; points have that of 1."""
         keys = rounded_hash(rows, scale, COARSE, 0)
         distinct, group = np.unique(keys, return_inverse=True)
@@ -87,12 +86,12 @@ def _factors(size: int, rng: np.random.Generator) -> Array:
     return np.asarray(rng.integers(1 << 63, size=size, dtype=np.uint64) * np.uint64(2) + np.uint64(1))
 
 
-def _uniform(keys: Array, factor: Any) -> Array:
+def _uniform(keys: Array, factor: object) -> Array:
     """Numbers from 0 to below 1: the upper bits of a product are a hash of keys that are hashes already."""
     return np.asarray(((keys * factor) >> np.uint64(11)).astype(np.float64) * 2.0**-53)
 
 
-def _race(keys: Array, mass: Array, factor: Any) -> int:
+def _race(keys: Array, mass: Array, factor: object) -> int:
     """The row of the least −log u / mass; rows without mass never win."""
     with np.errstate(divide="ignore"):
         return int(np.argmin(-np.log(np.maximum(_uniform(keys, factor), LEAST)) / mass))

@@ -22,8 +22,10 @@ MISSING = frame.MISSING
 LARGEST = 1e150  # its square is still a number, and so is a sum of many such squares
 
 
-def listed(x: Any) -> Any:
+def listed(x: Data) -> Any:
     """Data that can be read more than once: an iterator becomes a list, a frame its columns, a series an array."""
+    if type(x) is np.ndarray:
+        return x
     if isinstance(x, (Iterator, KeysView, ValuesView)):
         return list(x)
     try:
@@ -32,7 +34,7 @@ def listed(x: Any) -> Any:
         raise DataError(*error.message) from error
 
 
-def cells(x: Any, owner: str) -> Array:
+def cells(x: Data, owner: str) -> Array:
     """What a caller gives as an array whose masked cells are missing, or an error that says why it is none."""
     x = listed(x)
     refuse_what_is_no_data(x, owner)
@@ -49,7 +51,7 @@ def cells(x: Any, owner: str) -> Array:
     return unmasked(array) if isinstance(array, np.ma.MaskedArray) else array
 
 
-def columns_of(frame: frame.Frame, owner: str, names: Any = None) -> list[Array]:
+def columns_of(frame: frame.Frame, owner: str, names: list[Hashable] | None = None) -> list[Array]:
     """The columns of a frame, or some of them, in their order, as plain arrays of one axis."""
     if not len(frame.keys()):
         msg = f"{owner} needs at least one column; the frame has none, and {len(frame)} rows."
@@ -75,7 +77,7 @@ def unmasked(array: Array) -> Array:
     return plain
 
 
-def refuse_what_is_no_data(x: Any, owner: str) -> None:
+def refuse_what_is_no_data(x: Data, owner: str) -> None:
     """Refuse what has no rows in an order, or is the result of reading some."""
     if isinstance(x, Mapping):
         names = ", ".join(map(repr, list(x)[:4])) or "nothing"
@@ -97,7 +99,7 @@ def refuse_what_is_no_data(x: Any, owner: str) -> None:
     raise DataError(msg)
 
 
-def axes_of(x: Any, owner: str) -> tuple[int, ...]:
+def axes_of(x: Data, owner: str) -> tuple[int, ...]:
     """The shape of rows, or an error where they have none."""
     try:
         return np.shape(x)
@@ -105,7 +107,7 @@ def axes_of(x: Any, owner: str) -> tuple[int, ...]:
         raise DataError(uneven(x, owner)) from error
 
 
-def uneven(x: Any, owner: str) -> str:
+def uneven(x: list[Any], owner: str) -> str:
     """Name the first row that is not as long as the one before it."""
     lengths = [len(row) if isinstance(row, Sized) and not isinstance(row, str) else None for row in x]
     row = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
@@ -117,7 +119,7 @@ def uneven(x: Any, owner: str) -> str:
     )
 
 
-def numbers(x: Any, owner: str) -> Array:
+def numbers(x: Data, owner: str) -> Array:
     """An array of float64 (float32 stays float32), NaN for a missing cell, or an error naming the first bad value."""
     x = listed(x)
     if isinstance(x, np.ma.MaskedArray) and x.dtype.kind in "biu":

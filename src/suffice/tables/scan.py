@@ -12,7 +12,7 @@ import warnings
 import weakref
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -32,14 +32,14 @@ SHOWN = 5  # names that a message lists
 
 
 def scan(
-    files: Any,
+    files: object,
     *,
-    columns: Any = None,
+    columns: object = None,
     delimiter: str | None = None,
     missing: Iterable[str] | None = None,
     decimal: str = ".",
     encoding: str = "utf-8",
-    spool: Any = None,
+    spool: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Scan:
     r"""Open files as rows that are read when they are needed, and never held in memory together.
@@ -124,7 +124,7 @@ class Scan(Source):
         delimiter: str | None = None,
         missing: tuple[str, ...] | None = None,
         style: Style | None = None,
-        spool: Any = None,
+        spool: str | os.PathLike[str] | None = None,
         progress: Callable[[int, int], Any] | None = None,
     ) -> None:
         """Keep the paths; footers and text are read when something is asked of them."""
@@ -206,19 +206,19 @@ class Scan(Source):
         """Return the number of rows."""
         return sum(file.metadata.num_rows for file in self._opened[0])
 
-    def frame(self, start: int = 0, stop: int | None = None, columns: Any = None) -> Frame:
+    def frame(self, start: int = 0, stop: int | None = None, columns: Sequence[Hashable] | None = None) -> Frame:
         """The rows from ``start`` up to ``stop``, as columns by name."""
         from suffice.tables.arrow import of_arrow
 
         return of_arrow(self._arrow(start, stop, columns))
 
-    def table(self, start: int = 0, stop: int | None = None, columns: Any = None) -> Any:
+    def table(self, start: int = 0, stop: int | None = None, columns: list[Hashable] | None = None) -> Any:
         """The rows from ``start`` up to ``stop`` as a table of Arrow with the types of the file."""
         from suffice.tables.arrow import undone
 
         return undone(self._arrow(start, stop, columns))
 
-    def _arrow(self, start: int, stop: int | None, columns: Any) -> Any:
+    def _arrow(self, start: int, stop: int | None, columns: Sequence[Hashable] | None) -> Any:
         import pyarrow as pa
 
         stop = len(self) if stop is None else min(stop, len(self))
@@ -237,12 +237,12 @@ class Scan(Source):
             return self._opened[0][0].schema.empty_table().select(list(names))
         return pa.concat_tables(tables, promote_options="permissive") if len(tables) > 1 else tables[0]
 
-    def frames(self, columns: Any = None) -> Iterator[Frame]:
+    def frames(self, columns: Sequence[Hashable] | None = None) -> Iterator[Frame]:
         """All rows, partition by partition, each as columns by name."""
         for part in self.partitions:
             yield self.frame(part.first, part.first + part.rows, columns)
 
-    def tables(self, columns: Any = None) -> Iterator[Any]:
+    def tables(self, columns: list[Hashable] | None = None) -> Iterator[Any]:
         """All rows, partition by partition, each as a table of Arrow with the types of the file."""
         for part in self.partitions:
             yield self.table(part.first, part.first + part.rows, columns)
@@ -356,7 +356,7 @@ def _find_files(files: Any) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _named(one: Any) -> list[Path]:
+def _named(one: object) -> list[Path]:
     if not isinstance(one, (str, os.PathLike)):
         msg = f"scan: files are paths, patterns or directories; got {one!r:.60}."
         raise ParameterError(msg)

@@ -22,7 +22,7 @@ from suffice.tables.labels import Column, Labels
 from suffice.tables.scales import Scale, scale_of
 from suffice.tables.sparse import Sparse
 from suffice.tables.streams import Streamed, picked
-from suffice.types import Array, Rows
+from suffice.types import Array, Data, Rows
 
 STEP = 1 << 15  # rows that are hashed at a time
 OPENING = 1 << 16  # rows that a family begins from
@@ -48,7 +48,7 @@ class Sketch:
         return Sketch(found[:size], weights[:size], index[:size])
 
 
-def sketch(rows: Rows, weights: Weights, size: int, seed: int, scale: Any = None) -> Sketch:
+def sketch(rows: Rows, weights: Weights, size: int, seed: int, scale: Scale | None = None) -> Sketch:
     """The ``size`` distinct rows of smallest hash; rows of weight 0 are none.
 
     Sketches of partitions merge if they have the ``scale`` of all rows; None is that of the rows at hand.
@@ -68,7 +68,7 @@ def sketch(rows: Rows, weights: Weights, size: int, seed: int, scale: Any = None
     return found
 
 
-def _order(rows: Rows, scale: Any, seed: int) -> Array:
+def _order(rows: Rows, scale: object, seed: int) -> Array:
     """A number (n,) for each row by which they are sorted: first by their rounded values, then by their bits."""
     return np.asarray((rounded_hash(rows, scale, FINE, seed) & UPPER) | (row_hash(rows, seed) >> np.uint64(32)))
 
@@ -162,7 +162,7 @@ def fingerprint(rows: Rows, weights: Weights) -> int:
     return total % (1 << 64)
 
 
-def _mark_of(weights: Any) -> int:
+def _mark_of(weights: Data) -> int:
     """A number of the weights beside rows in files: of the column that holds them, or of all of them."""
     if weights is None:
         return 0

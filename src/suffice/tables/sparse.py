@@ -62,7 +62,7 @@ class Sparse:
         parts = self.values[here], self.places[here], self.ends - self.ends[0]
         return csr_array(parts, shape=(len(self), self.width))
 
-    def __getitem__(self, part: Any) -> Sparse:
+    def __getitem__(self, part: object) -> Sparse:
         """Return some of the rows."""
         if not isinstance(part, slice):
             return Sparse.of(self.matrix[part], event=self.event)

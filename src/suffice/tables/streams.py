@@ -103,7 +103,7 @@ class _Asked(Frame):
         super().__init__({name: frame[name] for name in frame}, len(frame))
         self.asked: dict[Any, None] = {}
 
-    def __getitem__(self, name: Any) -> Array:
+    def __getitem__(self, name: Hashable) -> Array:
         """Return one column, and note that it was asked for."""
         self.asked[name] = None
         return super().__getitem__(name)
@@ -258,7 +258,7 @@ class _Seen:
         return self._order(self.found)
 
     @classmethod
-    def _order(cls, found: Any) -> Any:
+    def _order(cls, found: Sequence[Any] | None) -> Any:
         if found is None:
             return None
         if isinstance(found, list):
@@ -273,7 +273,7 @@ def _alike(labels: frozenset[Any]) -> list[Any]:
 
 
 # ---- rows that were read ---------------------------------------------------------------------------------------------
-def picked(rows: Any, index: Array) -> Any:
+def picked(rows: Data, index: Array) -> Any:
     """Some of the rows in memory."""
     return rows.take(index) if hasattr(rows, "parts") else rows[index]
 
@@ -299,7 +299,7 @@ def _column(columns: tuple[Column, ...]) -> Column:
 
 
 # ---- the door --------------------------------------------------------------------------------------------------------
-def read(model: Any, x: Any, without: Any = None) -> Any:
+def read(model: Any, x: Any, without: object = None) -> Any:
     """Rows as a distribution reads them: those of a source when they are asked for, unless they are few.
 
     ``without`` is a column that is none of the rows', such as the weights.

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from suffice.core.distribution import Distribution
 from suffice.errors import ParameterError
 from suffice.testing import additive, asking, believing, estimating, values  # noqa: F401 (they enter their laws)
 from suffice.testing.law import LAWS, DoesNotApply, Entry, LawBroken
+from suffice.types import Seed
 
 __all__ = ["DoesNotApply", "Entry", "LawBroken", "Report", "check_distribution", "laws"]
 
@@ -40,7 +40,7 @@ def laws() -> list[Entry]:
     return list(LAWS)
 
 
-def check_distribution(distribution: Any, random_state: Any = 0) -> Report:
+def check_distribution(distribution: object, random_state: Seed = 0) -> Report:
     """Hold a distribution to every law that applies to it.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.engines import local
 from suffice.errors import UnsupportedError
-from suffice.statistics.sums import Extremes, component_statistics
+from suffice.statistics.sums import Extremes, Statistics, component_statistics
 from suffice.statistics.weights import OneHot
 from suffice.testing.law import (
     DoesNotApply,
@@ -107,7 +107,7 @@ def together_is_alone(dist: Any, rng: np.random.Generator) -> None:
         same_value(different.unstacked[index], mine, x, 1e-7, f"estimate of component {index}")
 
 
-def of_component(stats: Any, index: int) -> Any:
+def of_component(stats: Statistics, index: int) -> Any:
     """The statistics of one component, as it would gather them alone."""
     cut = component_statistics(stats, index)
     return cut.parts[0] if getattr(cut, "of_components", False) else cut

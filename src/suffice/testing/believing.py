@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.bayes.posterior import at
+from suffice.bayes.posterior import Posterior, at
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.testing.law import DoesNotApply, close, law, require, rows_of
 
@@ -34,7 +34,7 @@ def pairs(dist: Any, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
         raise DoesNotApply(why)
 
 
-def typical_prior(kind: Any, dist: Any, rng: np.random.Generator) -> Any:
+def typical_prior(kind: type[Any], dist: Any, rng: np.random.Generator) -> Any:
     """A typical prior that fits the parameters of ``dist``: as wide where it speaks of vectors."""
     batch = dist.batch
     values: dict[str, Any] = {}
@@ -48,12 +48,12 @@ def typical_prior(kind: Any, dist: Any, rng: np.random.Generator) -> Any:
     return prior
 
 
-def components_evidence(posterior: Any) -> Any:
+def components_evidence(posterior: Posterior) -> Any:
     """The log evidence as an array: one number per component."""
     return np.asarray(posterior.log_evidence, dtype=float)
 
 
-def points_of(posterior: Any, rng: np.random.Generator, n: int = 4) -> list[Any]:
+def points_of(posterior: Posterior, rng: np.random.Generator, n: int = 4) -> list[Any]:
     """Parameters drawn from the belief, in the form that its log_prob takes."""
     drawn = posterior.belief.sample(n, rng)
     if isinstance(drawn, dict):
@@ -67,7 +67,7 @@ def density(belief: Any, point: Any) -> Any:
     return cells.sum(axis=-1)
 
 
-def lifted(belief: Any, point: Any) -> Any:
+def lifted(belief: Any, point: object) -> Any:
     """A parameter in the layout of the stacked belief."""
     lead = (1,) * belief.lacking
 
@@ -77,13 +77,13 @@ def lifted(belief: Any, point: Any) -> Any:
     return {name: lift(value) for name, value in point.items()} if isinstance(point, dict) else lift(point)
 
 
-def likelihood_at(likelihood: Any, point: Any, stats: Any) -> Any:
+def likelihood_at(likelihood: Any, point: Any, stats: object) -> Any:
     """Log likelihood of the statistics at a parameter, component by component."""
     return np.atleast_1d(at(likelihood.for_statistics(stats), point).log_likelihood(stats))
 
 
 @law("Bayes' rule", "update, the evidence, log_cell of the prior")
-def bayes_rule(dist: Any, rng: np.random.Generator) -> None:
+def bayes_rule(dist: object, rng: np.random.Generator) -> None:
     """Log posterior density = log likelihood + log prior − log evidence, at any parameter."""
     for likelihood, prior in pairs(dist, rng):
         x = rows_of(dist, rng, 12)
@@ -96,7 +96,7 @@ def bayes_rule(dist: Any, rng: np.random.Generator) -> None:
 
 
 @law("posterior after posterior = posterior of all", "update, a posterior accepted as a prior")
-def posterior_after_posterior(dist: Any, rng: np.random.Generator) -> None:
+def posterior_after_posterior(dist: object, rng: np.random.Generator) -> None:
     """Updating in two steps is updating once; the evidences of the steps add; no rows change nothing."""
     for likelihood, prior in pairs(dist, rng):
         x = rows_of(dist, rng, 20)
@@ -119,7 +119,7 @@ def posterior_after_posterior(dist: Any, rng: np.random.Generator) -> None:
 
 
 @law("predictive = ratio of evidences", "predict_with, the evidence")
-def predictive_is_ratio(dist: Any, rng: np.random.Generator) -> None:
+def predictive_is_ratio(dist: object, rng: np.random.Generator) -> None:
     """p(new row | rows) from the predictive equals evidence(rows and it) / evidence(rows)."""
     for likelihood, prior in pairs(dist, rng):
         x = rows_of(dist, rng, 14)
@@ -133,7 +133,7 @@ def predictive_is_ratio(dist: Any, rng: np.random.Generator) -> None:
 
 
 @law("MAP is the mode", "mode of the belief, estimate with a prior")
-def map_is_the_mode(dist: Any, rng: np.random.Generator) -> None:
+def map_is_the_mode(dist: object, rng: np.random.Generator) -> None:
     """No move of the parameter raises likelihood × prior beyond its value at the mode, and fitting ends there."""
     for likelihood, prior in pairs(dist, rng):
         x = rows_of(dist, rng, 40)
@@ -169,7 +169,7 @@ def blend(mode: Any, point: Any, share: float) -> Any:
 
 
 @law("beliefs describe their own draws", "sample, interval, mean and std of the belief")
-def beliefs_describe_their_draws(dist: Any, rng: np.random.Generator) -> None:
+def beliefs_describe_their_draws(dist: object, rng: np.random.Generator) -> None:
     """The interval holds its share of the draws, and their mean and spread are those stated."""
     n = 4000
     for likelihood, prior in pairs(dist, rng):

@@ -31,7 +31,7 @@ LOCATION = ("mean", "loc", "low", "high")
 SCALE = {"std": 1.0, "scale": 1.0, "low": 1.0, "high": 1.0, "mean": 1.0, "loc": 1.0, "cov": 2.0, "rate": -1.0}
 
 
-def objective(dist: Any, x: Any, weights: Array) -> float:
+def objective(dist: Any, x: object, weights: Array) -> float:
     """Σ w log p(x) from log_prob alone; weights (n,) or (n, k)."""
     with np.errstate(all="ignore"):
         scores = np.asarray(dist.log_prob(x))
@@ -81,7 +81,7 @@ def shifted(dist: Any, name: str, size: float, rng: np.random.Generator) -> Arra
     return np.broadcast_to(moved, value.shape)
 
 
-def check_maximum(learned: Any, x: Any, weights: Array, rng: np.random.Generator, what: str) -> None:
+def check_maximum(learned: Any, x: object, weights: Array, rng: np.random.Generator, what: str) -> None:
     """Break the law if any nearby value has a higher likelihood."""
     best = objective(learned, x, weights)
     require(np.isfinite(best), f"{what}: the likelihood of {learned!r} is {best}.")
@@ -97,7 +97,7 @@ def check_maximum(learned: Any, x: Any, weights: Array, rng: np.random.Generator
 
 
 @law("the estimate maximises", "maximise or from_mean, a Newton that stops early, a wrong log_partition")
-def estimate_maximises(dist: Any, rng: np.random.Generator) -> None:
+def estimate_maximises(dist: object, rng: np.random.Generator) -> None:
     """No free parameter can be moved in either direction to raise the likelihood."""
     learnable(dist)
     x, weights = owned_rows(dist, rng)
@@ -208,7 +208,7 @@ def loop_climbs(dist: Any, rng: np.random.Generator) -> None:
 
 
 @law("a step never lowers the objective", "an M-step that lowers its objective when it begins far away")
-def step_never_lowers(dist: Any, rng: np.random.Generator) -> None:
+def step_never_lowers(dist: object, rng: np.random.Generator) -> None:
     """From any typical value, statistics → estimate gives a value at least as likely."""
     learnable(dist)
     x, rest = owned_rows(dist, rng)

@@ -43,7 +43,7 @@ def law(name: str, suspects: str) -> Callable[[Law], Law]:
 
     def enter(function: Law) -> Law:
         @wraps(function)
-        def checked(distribution: Any, rng: np.random.Generator) -> None:
+        def checked(distribution: object, rng: np.random.Generator) -> None:
             try:
                 function(distribution, rng)
             except LawBroken as broken:
@@ -59,13 +59,15 @@ def law(name: str, suspects: str) -> Callable[[Law], Law]:
 
 
 # ---- saying no -----------------------------------------------------------------------------------------------------
-def require(holds: Any, what: str) -> None:
+def require(holds: object, what: str) -> None:
     """Break the law unless ``holds``."""
     if not holds:
         raise LawBroken(what)
 
 
-def close(got: Any, expected: Any, tolerance: float, what: str, scale: Any = None) -> None:
+def close(
+    got: Array | float, expected: object, tolerance: float, what: str, scale: Array | float | None = None
+) -> None:
     """Break the law unless the numbers agree to ``tolerance`` of ``scale`` (by default of the larger of 1 and them)."""
     got, expected = np.asarray(got, dtype=float), np.asarray(expected, dtype=float)
     require(got.shape == expected.shape, f"{what}: the shapes {got.shape} and {expected.shape} differ.")
@@ -96,7 +98,7 @@ def same_statistics(got: Any, expected: Any, tolerance: float, what: str) -> Non
         close(left[name], value, tolerance, f"{what}: {name}", scale=max(scale, 1.0))
 
 
-def _arrays(stats: Any) -> dict[str, Array]:
+def _arrays(stats: object) -> dict[str, Array]:
     values = {f.name: getattr(stats, f.name) for f in fields(stats)} if is_dataclass(stats) else vars(stats)
     values = {name: np.asarray(v, dtype=float) for name, v in values.items() if isinstance(v, np.ndarray)}
     if {"centre", "shift"} <= set(values):
@@ -104,7 +106,7 @@ def _arrays(stats: Any) -> dict[str, Array]:
     return values
 
 
-def same_value(got: Any, expected: Any, x: Any, tolerance: float, what: str) -> None:
+def same_value(got: Any, expected: Any, x: object, tolerance: float, what: str) -> None:
     """Break the law unless two distributions have the same parameters and score the rows alike."""
     if got.specs():
         away = float(expected.distance(got))
@@ -114,7 +116,7 @@ def same_value(got: Any, expected: Any, x: Any, tolerance: float, what: str) -> 
 
 # ---- rows and components
 # ----------------------------------------------------------------------------------------------
-def rows_of(distribution: Any, rng: np.random.Generator, n: int = ROWS) -> Array:
+def rows_of(distribution: object, rng: np.random.Generator, n: int = ROWS) -> Array:
     """Rows from a value; from a stack, each row from a component drawn at random."""
     return owned_rows(distribution, rng, n)[0]
 
@@ -144,7 +146,7 @@ def fresh(distribution: Any, rng: np.random.Generator) -> Any:
         raise DoesNotApply(f"it has no other typical value: {refusal}") from refusal
 
 
-def learn(distribution: Any, x: Any, weights: Any = None) -> Any:
+def learn(distribution: Any, x: object, weights: object = None) -> Any:
     """The maximum-likelihood value, by one pass or by the loop, whatever the layout."""
     if distribution.exact:
         return distribution.estimate(distribution.suffstats(x, weights))

@@ -12,6 +12,7 @@ import numpy as np
 from suffice.errors import ModelFileError, UnsupportedError
 from suffice.io import dumps, loads
 from suffice.testing.law import DoesNotApply, LawBroken, law, require, rows_of
+from suffice.types import Array
 
 
 @law("values are immutable", "a dataclass that is not frozen, a parameter array that is writeable or the caller's own")
@@ -49,7 +50,7 @@ def values_are_immutable(dist: Any, rng: np.random.Generator) -> None:
     require(same, "it follows the array that it was made from.")
 
 
-def _copies(stats: Any) -> list[Any]:
+def _copies(stats: object) -> list[Any]:
     if stats is None:
         return []
     if hasattr(stats, "parts"):
@@ -122,7 +123,7 @@ def files_keep_every_bit(dist: Any, rng: np.random.Generator) -> None:
         require(value.estimate(kept) == dist.estimate(stats), "from a file it learns otherwise.")
 
 
-def _bits(array: Any) -> bytes:
+def _bits(array: Array) -> bytes:
     return np.ascontiguousarray(array).tobytes()
 
 

@@ -219,7 +219,7 @@ def entropy(distribution: Distribution | Fit) -> Any:
     return as_distribution(distribution, "entropy").entropy()
 
 
-def kl(p: Any, q: Any) -> Any:
+def kl(p: Distribution | Fit, q: Distribution | Fit) -> Any:
     """D(p‖q) in nats: the excess risk of the model ``q`` where ``p`` is the truth.
 
     Parameters

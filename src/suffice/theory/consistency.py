@@ -16,7 +16,7 @@ from suffice.theory.grid import box
 from suffice.theory.identifiability import not_identified
 from suffice.theory.models import as_distribution, check_single, check_whole
 from suffice.theory.repeats import by_sample, flat, free_parameters, joined, learned
-from suffice.types import Alert, Array, Seed
+from suffice.types import Alert, Array, Data, Seed
 
 ULPS = 8 * float(np.finfo(float).eps)  # relative: distances that differ from ε by less are equal to it
 DRAWS = 40_000  # rows that stand for a truth whose expectations have no quadrature
@@ -171,7 +171,7 @@ def _expected(truth: Family, points: list[Any]) -> tuple[float, Array, Array]:
     return best, expected, np.array([float(one.std()) / np.sqrt(DRAWS) for one in excess])
 
 
-def _errors(truth: Family, sample: Any, size: int, repeats: int) -> tuple[Array, Array]:
+def _errors(truth: Family, sample: Data, size: int, repeats: int) -> tuple[Array, Array]:
     """‖θ̂ − θ₀‖ of every repeat, and what rounding can make of it."""
     true = free_parameters(truth, truth.params)
     names = list(true)
@@ -184,7 +184,7 @@ def _errors(truth: Family, sample: Any, size: int, repeats: int) -> tuple[Array,
     return away, ULPS * np.sqrt(np.square(found).sum(axis=1) + np.square(centre).sum())
 
 
-def _gaps(points: list[Any], expected: Array, sample: Any, size: int, repeats: int) -> Array:
+def _gaps(points: list[Any], expected: Array, sample: Data, size: int, repeats: int) -> Array:
     """Sup over the grid of |L_m(θ) − L(θ)| for every repeat."""
     worst = np.zeros(repeats)
     for point, limit in zip(points, expected, strict=True):

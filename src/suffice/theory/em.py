@@ -46,7 +46,7 @@ class EMBound:
     log_likelihood: float
 
 
-def em_bound(mixture: Mixture | Fit, x: Data, Q: Any = None, *, weights: Data = None) -> EMBound:
+def em_bound(mixture: Mixture | Fit, x: Data, Q: Data = None, *, weights: Data = None) -> EMBound:
     """The bound of EM for any responsibilities: G(Q, θ) = Σ Q log p(x, component) + H(Q) ≤ log L(θ).
 
     Parameters
@@ -90,7 +90,7 @@ def em_bound(mixture: Mixture | Fit, x: Data, Q: Any = None, *, weights: Data = 
     return EMBound(first + second, first, second, gap, weighted_total(posterior.total, held))
 
 
-def em_gain(old: Any, new: Any, x: Data, *, weights: Data = None) -> Gain:
+def em_gain(old: Distribution | Fit, new: Distribution | Fit, x: Data, *, weights: Data = None) -> Gain:
     """What new parameters gain over old ones, in the two parts that EM knows.
 
     log L(θ′) − log L(θ) = [Q(θ′, θ) − Q(θ, θ)] + D(P_θ[component | x] ‖ P_θ′[component | x]), between any two

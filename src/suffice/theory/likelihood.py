@@ -39,7 +39,7 @@ def _refuse_blocks(distribution: Family, what: str) -> None:
         raise UnsupportedError(msg)
 
 
-def _read(distribution: Any, data: Any, weights: Any) -> tuple[Any, Any, Weights]:
+def _read(distribution: Any, data: Any, weights: Data) -> tuple[Any, Any, Weights]:
     if not distribution.lone:
         msg = "the likelihood is that of a single distribution; pick one of a stack with .each."
         raise UnsupportedError(msg)
@@ -66,7 +66,7 @@ def likelihood(
     *,
     weights: Data = None,
     component: int | None = None,
-    **grids: Any,
+    **grids: Data,
 ) -> Array:
     """Log L on a grid of parameters: an array with one axis for each, in the order given.
 
@@ -189,7 +189,7 @@ class _Profile:
     improved = False
     rounding = 9e-16  # relative accuracy of the ends of an interval
 
-    def __init__(self, distribution: Family, data: Data, name: str, weights: Weights) -> None:
+    def __init__(self, distribution: Family, data: Data, name: str, weights: Data) -> None:
         self.model, self.rows, self.weights = _read(distribution, data, weights)
         _refuse_blocks(self.model, "a profile")
         check_name(self.model, name)
@@ -236,7 +236,7 @@ class _Profile:
         return -np.inf if np.isnan(height) else height
 
 
-def _curve(distribution: Family | Fit, data: Data, name: Hashable, weights: Weights, component: int | None) -> Any:
+def _curve(distribution: Family | Fit, data: Data, name: Hashable, weights: Data, component: int | None) -> Any:
     model = as_distribution(distribution, "a profile")
     path = as_path(model, name, component)
     if model.is_mixture:
@@ -258,7 +258,7 @@ def profile(
     distribution: Family | Fit,
     data: Data,
     name: Hashable,
-    grid: Any,
+    grid: Data,
     *,
     weights: Data = None,
     component: int | None = None,

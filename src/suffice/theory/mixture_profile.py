@@ -17,7 +17,7 @@ from suffice.models.stack import Stack
 from suffice.statistics.sums import Statistics
 from suffice.statistics.weights import Weights
 from suffice.theory.paths import Path, display_name, domain_at, family_at, parameter_at, with_parameter
-from suffice.types import Rows
+from suffice.types import Array, Rows
 
 PASSES = 1000
 HIGHER = 1e-7  # relative rise of log L that is another maximum, not the end of the same run
@@ -60,12 +60,12 @@ class MixtureProfile:
         self.period: float | None = None
         self.improved = False  # a higher maximum was found on the way, and is the best now
 
-    def _adopt(self, best: Any) -> None:
+    def _adopt(self, best: Mixture) -> None:
         self.best, self.at = best, float(parameter_at(best, self.path))
         self.maxima = [*self.maxima[1 - STARTS :], best]
         self.height = self._log_likelihood(best)
 
-    def _check(self, mixture: Any, value: Any) -> None:
+    def _check(self, mixture: Mixture, value: Array | float) -> None:
         family, name = family_at(mixture, self.path)
         if np.ndim(value):
             msg = f"a profile is of one number; {self.name} has {np.size(value)} of them: say which, as in .params[…]."
@@ -99,7 +99,7 @@ class MixtureProfile:
     def _place(self) -> int:
         return int(next(step for step in self.path if not isinstance(step, str)))
 
-    def _hold(self, start: Any, value: float) -> Any:
+    def _hold(self, start: Mixture, value: float) -> Any:
         moved = with_parameter(start, self.path, value)
         if self.path[0] == "weights":
             return HeldWeight(moved.components, weights=moved.weights, floors=moved.floors, held=(self.path[1], value))
@@ -110,7 +110,7 @@ class MixtureProfile:
         parts[self._place()] = parts[self._place()].fix(name)
         return replace(moved, components=Stack(tuple(parts)), n=None)
 
-    def _learn(self, start: Any) -> Any:
+    def _learn(self, start: Mixture) -> Any:
         data = TrainingData.read(start, self.rows, self.weights)
         return run_em(start, data, max_iter=PASSES, tol=TOLERANCE).distribution
 
@@ -126,7 +126,7 @@ class MixtureProfile:
             raise ParameterError(msg)
         return max(self._height(start, value) for start in self.maxima)
 
-    def _height(self, start: Any, value: float) -> float:
+    def _height(self, start: Mixture, value: float) -> float:
         """Log L at the value, where EM begins at one of the maxima."""
         try:
             learned = self._learn(self._hold(start, value))

@@ -73,7 +73,7 @@ def _unknown(model: Family, path: Path) -> str:
     )
 
 
-def _offers(model: Any, most: int = 6) -> list[Any]:
+def _offers(model: Family, most: int = 6) -> list[Any]:
     """Some paths that the model has."""
     found: list[Path] = []
 
@@ -153,7 +153,7 @@ def with_parameter(model: Any, path: Path, value: object) -> Any:
     return _of_family(model, path, value)
 
 
-def _in_stack(stack: Any, path: Path, value: object) -> Any:
+def _in_stack(stack: Family, path: Path, value: object) -> Any:
     """A change in the components of a mixture, whose ``params`` leave out the axis of a single column."""
     if stack.heterogeneous:
         return with_parameter(stack, path, value)

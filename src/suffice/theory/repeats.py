@@ -15,13 +15,13 @@ from suffice.em.order import align
 from suffice.em.training import TrainingData
 from suffice.models.mixture_components import alone
 from suffice.statistics.weights import OneHot, Weights
-from suffice.types import Array
+from suffice.types import Array, Data
 
 COLUMNS = 4096  # samples of one number that stand side by side
 AT_ONCE = 64  # samples in one stack: gathering a one-hot takes rows × components steps, so a stack of all is quadratic
 
 
-def learned(truth: Family, sample: Any, size: int, repeats: int) -> Iterator[tuple[Any, int]]:
+def learned(truth: Family, sample: Data, size: int, repeats: int) -> Iterator[tuple[Any, int]]:
     """Fit ``truth`` to each stretch of ``size`` rows; yields stacks, and how many samples each stands for.
 
     Of a mixture EM begins at the truth, and components are brought into its order.
@@ -109,7 +109,7 @@ def flat(value: object, lead: int = 0) -> Array:
     return array.reshape((*array.shape[:lead], -1))
 
 
-def free_parameters(model: Family, params: Any) -> Any:
+def free_parameters(model: Family, params: object) -> Any:
     """The parameters that fitting may change, in the layout of ``params``."""
     if not isinstance(params, dict):
         return params

@@ -14,7 +14,7 @@ from suffice.em.result import Fit
 from suffice.errors import ParameterError
 from suffice.theory.models import as_distribution, check_single, check_whole
 from suffice.theory.repeats import by_sample, joined, learned, single
-from suffice.types import Array, Seed
+from suffice.types import Seed
 
 AT_ONCE = 1 << 22  # rows that are drawn at once
 Fact = str | Callable[[Any], Any]
@@ -133,7 +133,7 @@ def _true(truth: Family, statistic: Fact | None) -> Any:
     return statistic(truth)
 
 
-def _estimates(model: Family, count: int, true: Any, statistic: Fact | None) -> Any:
+def _estimates(model: Family, count: int, true: object, statistic: Fact | None) -> Any:
     """What a stack of fits says, with the samples first."""
     if statistic is None:
         return by_sample(model.params, true, count)
@@ -149,7 +149,7 @@ def _each(value: object, f: Callable[[Any], Any]) -> Any:
     return float(found) if np.ndim(found) == 0 else found
 
 
-def _pair(mean: Array, true: Any) -> Any:
+def _pair(mean: Any, true: object) -> Any:
     if isinstance(true, dict):
         return {key: _pair(mean[key], one) for key, one in true.items()}
     away = np.asarray(mean) - np.asarray(true, dtype=float)

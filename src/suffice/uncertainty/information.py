@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.core.family import Family
 from suffice.engines.once import cached_property
 from suffice.numerics.derivatives import FIRST, STEP, hessian, smooth_scale
 from suffice.statistics.weights import Weights
@@ -137,7 +138,7 @@ class Slot:
         return np.asarray((odds / np.where(whole > 0, whole, 1.0)).reshape(shape))
 
 
-def slots(stack: Any) -> list[Slot]:
+def slots(stack: Family) -> list[Slot]:
     """The coordinates of a family's free parameters."""
     found = []
     for name in stack.free:
@@ -157,7 +158,7 @@ def slots(stack: Any) -> list[Slot]:
 class CellChart(Chart):
     """The chart of a family whose cells are independent: by central differences of its own formulas."""
 
-    def __init__(self, stack: Any) -> None:
+    def __init__(self, stack: Family) -> None:
         """Number the coordinates; tied parameters have one for all components."""
         self.stack = stack
         self.slots = self.find_slots()
@@ -317,7 +318,7 @@ class CellChart(Chart):
 
 
 @singledispatch
-def chart(stack: Any) -> Chart:
+def chart(stack: Family) -> Chart:
     """The chart of a stack of components."""
     return CellChart(stack)
 

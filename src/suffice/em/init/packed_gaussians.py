@@ -278,7 +278,7 @@ class PackedMixture:
         del prior
         return self.packed.estimate(stats.sums, self)
 
-    def measured_log_likelihood(self, stats: Products) -> float:
+    def measured_log_likelihood(self, stats: Products, rows: Any = None, weights: Any = None) -> float:
         return stats.log_likelihood
 
     def log_likelihood(self, stats: Products) -> float:
