@@ -296,7 +296,7 @@ class Page:
         case = classes.doubtful(self.view, self.true)
         why = None
         if case is not None:
-            why = self.sheets.draw(f"evidence of row {case[0]}", lambda: _evidence(case[1]))
+            why = self.sheets.draw(f"evidence of row {case[0]}", lambda: _explanation(case[1]))
         return {
             "table": table,
             "drawing": drawing,
@@ -337,7 +337,7 @@ class Page:
         return f"{count} × {kinds}{columns}"
 
 
-def _evidence(case: Explanation) -> Any:
+def _explanation(case: Explanation) -> Any:
     """The evidence of a row, in a figure that a narrow page can show."""
     return plot.evidence(case, ax=axes(None, (5.4, 1.3 + 0.3 * min(len(case.terms) + 2, 16))))
 

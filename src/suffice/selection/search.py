@@ -107,8 +107,8 @@ class View:
         joined = self.joined(k)
         found = [] if joined is None else [joined]
         tried = sorted((self._means(k, rng) for _ in range(TRIES)), key=lambda one: one[0])
-        heights = np.array([one[0] for one in tried])
-        other = np.append(True, np.diff(heights) > 1e-9 * np.abs(heights[:-1]))  # the same again is no other start
+        log_probs = np.array([one[0] for one in tried])
+        other = np.append(True, np.diff(log_probs) > 1e-9 * np.abs(log_probs[:-1]))  # the same again is no other start
         found += [codes for (_, codes), new in zip(tried, other, strict=True) if new][: self.best]
         return found + [np.asarray(clusters(self.places, self.held, k, rng, self.draws)) for _ in range(self.first)]
 

@@ -1,4 +1,4 @@
-"""The likelihood as a function of the parameter: on a grid, profiled, and cut at a height to make an interval."""
+"""The likelihood as a function of the parameter: on a grid, profiled, and cut at a level to make an interval."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class _Profile:
             msg = f"{name} is fixed, so it has no profile; give a prototype that leaves it free."
             raise ParameterError(msg)
         self.stats = self.model.suffstats(self.rows, self.weights)
-        self.best, self.height = self._learn(self.model)
+        self.best, self.highest = self._learn(self.model)
         self.at, self.period = float(getattr(self.best, name)), self.model.specs()[name].period
 
     @property
@@ -230,10 +230,10 @@ class _Profile:
                 return -np.inf  # it does not go together with the others
             raise
         try:
-            height = self._learn(held)[1]
+            log_likelihood = self._learn(held)[1]
         except DataError:  # the rows were fine before: this value excludes some of them
             return -np.inf
-        return -np.inf if np.isnan(height) else height
+        return -np.inf if np.isnan(log_likelihood) else log_likelihood
 
 
 def _curve(distribution: Family | Fit, data: Data, name: Hashable, weights: Data, component: int | None) -> Any:
@@ -357,7 +357,7 @@ def likelihood_interval(
     drop = float(gammaincinv(0.5, level))  # half of the quantile of χ² with 1 degree of freedom
 
     def ends() -> tuple[float, float]:
-        floor = curve.height - drop
+        floor = curve.highest - drop
         return _cross(curve, floor, -1.0), _cross(curve, floor, 1.0)
 
     found: tuple[float, float] = _repeat_until_best(curve, ends)

@@ -288,7 +288,7 @@ class CellChart(Chart):
         ]
         stats = self.stack.gather(rows, Weights(len(rows), weights, n_components=k)) if self.stack.exact else None
 
-        def height(z: Array) -> Array:
+        def log_likelihood(z: Array) -> Array:
             moved = self.moved(z, slots)
             if stats is not None:
                 return np.asarray(moved.likelihood_cells(stats))
@@ -300,7 +300,10 @@ class CellChart(Chart):
             step = np.zeros((k, d, m))
             step[..., entry] = size * there
             with np.errstate(all="ignore"):
-                slope = sum(c * (height(j * step) - height(-j * step)) for j, c in enumerate(rule, 1)) / size
+                slope = (
+                    sum(c * (log_likelihood(j * step) - log_likelihood(-j * step)) for j, c in enumerate(rule, 1))
+                    / size
+                )
             out[..., entry] = np.where(there, slope, np.nan)
         return out
 
