@@ -150,7 +150,7 @@ class ExponentialFamily(exponential_family.ExponentialFamily, register=False):
         return flat.reshape(*eta.shape, m)
 
     def _newton(self, eta: Array, mean: Array) -> Array:
-        """Maximise η·mean − A(η), which is concave; a step is halved until A is finite there and it climbs."""
+        """Maximise η·mean − A(η), which is concave; steps are halved until A is finite and the objective rises."""
         eta, active = np.array(eta), np.ones(eta.shape[:-1], bool)
         value = (eta * mean).sum(axis=-1) - self._partition(eta)
         for _ in range(100):
