@@ -200,7 +200,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
     def _found(
         self, model: Mixture, rows: Array, weights: Weights, rng: np.random.Generator, mean: Array | None, prior: Prior
     ) -> Any:
-        """The start that the library finds, under its own floors: they tell clusters from accidents."""
+        """The start that the library finds, under its own floors: they tell clusters from chance."""
         start = self._start(rows, weights, rng, mean)
         found = replace(model, floors=None).initialize(rows, weights, rng, start, prior)[0]
         return self._above_floors(found if isinstance(start, np.ndarray) else found.ordered(), model)

@@ -2,7 +2,7 @@
 
 The belief is q(π) Π q(θ_j), each conjugate. Given it, a row is shared out by E[log π_j] + E[log p(x | θ_j)], which is
 the log density of a component plus an offset; given the statistics of the rows so shared, each belief is its prior's
-posterior. Both steps raise one lower bound of the log evidence, so the loop raises it.
+posterior. Both steps raise one lower bound of the log log_likelihood, so the loop raises it.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class VariationalMixture(Mixture, register=False):
 
     def gather(self, x: Data, w: Weights) -> Joint:
         found = self.components.e_step(x, self._base(x), w.of_component(0).values)
-        evidence, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
-        return Joint(found.count, found.statistics, evidence, entropy)
+        log_likelihood, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
+        return Joint(found.count, found.statistics, log_likelihood, entropy)
 
     def log_density(self, x: Any) -> Array:
         return self.predictive.log_density(x)
@@ -113,7 +113,7 @@ class VariationalMixture(Mixture, register=False):
         return float(self.shares.divergence(self.prior["weights"]) + np.sum(self.beliefs.divergence()))
 
     def measured_log_likelihood(self, stats: Any) -> float:
-        """A lower bound of the log evidence, from the pass that gathered the statistics."""
+        """A lower bound of the log log_likelihood, from the pass that gathered the statistics."""
         return float(stats.log_likelihood[0]) - self.learned
 
     def log_likelihood(self, stats: Any) -> Any:
