@@ -36,7 +36,7 @@ class Stack(Compound, register=False):
 
     Parameters
     ----------
-    parts, fixed, tied
+    parts, fixed, tied : dict or sequence of distributions, set of str, set of str
         The components, each alone; a stack has no parameters of its own that could be fixed or tied.
 
     Examples

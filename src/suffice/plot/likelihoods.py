@@ -52,7 +52,7 @@ def likelihood(
     ----------
     distribution : Distribution or Fit
         A prototype, or a mixture from which EM begins.
-    data
+    data : array, frame, columns by name, or files
         Rows.
     name : str or tuple, optional
         The parameter, where there are several; of a mixture as in :func:`suffice.theory.profile`: ``("mean", 0)``,
@@ -170,7 +170,7 @@ def surface(
     ----------
     distribution : Distribution or Fit
         A prototype, or a mixture from which EM begins.
-    data
+    data : array, frame, columns by name, or files
         Rows.
     first, second : str or tuple, optional
         The parameters: names, or paths such as ``("mean", 0)``; by default the two that the family has.
@@ -253,7 +253,7 @@ def bound(
     ----------
     mixture : Mixture or Fit
         The parameters θ_t.
-    data
+    data : array, frame, columns by name, or files
         Rows.
     name : str or tuple
         The parameter, as in :func:`suffice.theory.likelihood`.

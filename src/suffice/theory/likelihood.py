@@ -74,7 +74,7 @@ def likelihood(
     ----------
     distribution : Distribution or Fit
         Parameters that are not named keep its values.
-    data
+    data : array, frame, columns by name, or files
         Rows.
     grid : dict, optional
         Values by parameter: by its name, or by its path behind ``.params``, such as ``("mean", 0)`` for component 0
@@ -84,7 +84,7 @@ def likelihood(
         One weight for each row; never those of components.
     component : int, optional
         The component of a mixture that names belong to: ``likelihood(mixture, x, component=0, mean=[…])``.
-    **grids
+    **grids : array
         Values by the names of parameters. A vector parameter takes an array of vectors.
 
     Returns
@@ -270,7 +270,7 @@ def profile(
     distribution : Distribution or Fit
         A prototype. Of a mixture, the maximum next to its parameters is meant (that of :func:`suffice.fit` where its
         components are equal): EM runs with the parameter held, from there.
-    data
+    data : array, frame, columns by name, or files
         Rows.
     name : str or tuple
         The parameter; one of several probabilities as ``("probs", 0)``, and one mean of a
@@ -326,7 +326,7 @@ def likelihood_interval(
     ----------
     distribution : Distribution or Fit
         A prototype, or a mixture from which EM begins.
-    data
+    data : array, frame, columns by name, or files
         Rows.
     name : str or tuple
         The parameter.
