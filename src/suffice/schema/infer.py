@@ -59,7 +59,7 @@ class Schema(Product, register=False):
         """What it is to others: a product."""
         return "Product"
 
-    def with_parts(self, parts: tuple[Any, ...]) -> Any:
+    def with_parts(self, parts: tuple[Any, ...]) -> Product:
         """What is learned is a plain product, which knows the units of its columns."""
         return Product(parts, column_units=self.column_units)
 

@@ -76,7 +76,7 @@ class Groups:
         return cls(tuple(groups))
 
 
-def _prepare(mixture: Mixture, data: Data, weights: Data, seed: int, sizes: list[int]) -> Any:
+def _prepare(mixture: Mixture, data: Data, weights: Data, seed: int, sizes: list[int]) -> tuple[Any, ...]:
     """Rows, weights, their subsample, views of it in which starts are found, and its groups of several sizes."""
     rows = read(mixture, data, without=weights)
     checked = weights_of(data, weights, len(rows))

@@ -335,7 +335,7 @@ def criterion_of(given: object) -> str:
     return found
 
 
-def _check_holdout(holdout: float | None, criterion: str) -> Any:
+def _check_holdout(holdout: float | None, criterion: str) -> float | None:
     if holdout is None:
         return FOLDS if criterion == "held_out" else None
     whole = isinstance(holdout, (int, np.integer)) and not isinstance(holdout, bool) and holdout >= 2

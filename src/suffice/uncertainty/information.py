@@ -8,6 +8,7 @@ parameters depend on them (``errors``). Charts of compounds are made of those of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any
@@ -223,7 +224,7 @@ class CellChart(Chart):
             out.append((place[place >= 0], found[index].reshape(len(rows), d * m)[:, place >= 0]))
         return out
 
-    def cells(self, component: Any, rows: Any) -> Array:
+    def cells(self, component: Family, rows: Any) -> Array:
         """Log density of each cell (n, d) under one component; 0 where it was not seen."""
         seen = self.stack.support.contains(rows)
         with np.errstate(all="ignore"):
@@ -243,7 +244,7 @@ class CellChart(Chart):
             total[np.ix_(place[index][there], place[index][there])] -= bent[index][np.ix_(there, there)]
         return total
 
-    def likelihood(self, rows: Rows, weights: Array) -> Any:
+    def likelihood(self, rows: Rows, weights: Array) -> Callable[..., Any]:
         """Σ w log p of each cell (k, d) as a function of coordinates (k, d, active)."""
         k, d, m = self.places.shape
         still = self.places[..., self.active] < 0
