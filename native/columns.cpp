@@ -4,6 +4,7 @@
 // other; the shares that these become are then summed over the same columns, which are still near. Tables lie by vectors
 // of components: (k / LANES, entries, LANES), where a place is that of a vector's entries.
 #include "block.h"
+#include "run.h"
 
 namespace suffice {
 namespace {
@@ -245,9 +246,101 @@ void columns(int64_t n, const double *x, int64_t a, const double *mean, const do
     add_score(all, score);
 }
 
+// -- short runs --------------------------------------------------------------------------------------------------------
+
+// Parameters, and what a pass under them found: the weight (k,), sums (3, k, a) about the centre, and counts by vectors
+// of components.
+struct Columns {
+    Buffer<double> share, mean, std, tables, sums;
+    double score[2] = {0, 0};
+
+    Columns(int64_t k, int64_t a, int64_t entries)
+        : share(k), mean(k * a), std(k * a), tables(entries), sums(k + 3 * k * a + entries) {}
+    void swap(Columns &other) {
+        share.swap(other.share);
+        mean.swap(other.mean);
+        std.swap(other.std);
+        tables.swap(other.tables);
+        sums.swap(other.sums);
+        std::swap(score[0], other.score[0]);
+        std::swap(score[1], other.score[1]);
+    }
+};
+
+// EM over numbers x (a, n) under normals, none narrower than the floor (a,), and levels (c, n) with probabilities
+// (k, starts[c]), from shares (k,), mean and std (k, a) and probabilities, which become the last; as in `quadratic_runs`.
+int64_t columns_run(int64_t n, const double *x, int64_t a, const double *centre, const double *floor,
+                    const int32_t *levels, int64_t c, const int64_t *starts, const double *weights, int64_t k,
+                    int64_t passes, int64_t leaps, double tol, double unit, double lost, double seen, double *share,
+                    double *mean, double *std, double *probs, double *trace, int64_t *counts) {
+    const int64_t whole = starts[c], size = LANES * (whole + 1), groups = round_up(k, LANES) / LANES;
+    const int64_t entries = groups * size;
+    Columns now(k, a, entries), next(k, a, entries);
+    Buffer<double> scale(k * a), height(k * a), pivot(k * a), constant(k);
+    for (int64_t i = 0; i < k * a; ++i) pivot[i] = centre[i % a];
+    const auto place = [&](int64_t j, int64_t level) { return j / LANES * size + LANES * level + j % LANES; };
+    const auto e_step = [&](Columns &state) {
+        for (int64_t i = 0; i < k * a; ++i) {
+            scale[i] = std::sqrt(0.5) / state.std[i];
+            height[i] = -0.5 * LOG_2PI - std::log(state.std[i]);
+        }
+        for (int64_t j = 0; j < k; ++j) constant[j] = std::log(state.share[j]);
+        state.sums.fill(0);
+        state.score[0] = state.score[1] = 0;
+        columns(n, x, a, state.mean, scale, height, pivot, nullptr, 0, nullptr, levels, c, starts, state.tables,
+                constant, nullptr, weights, k, state.sums, state.sums + k, nullptr, state.sums + k + 3 * k * a, nullptr,
+                state.score);
+        return is_finite(state.score[0]);
+    };
+    const auto m_step = [&](const double *from, Columns &state) {
+        double total = 0;
+        for (int64_t j = 0; j < k; ++j) total += from[j];
+        for (int64_t j = 0; j < k; ++j) {
+            if (!(from[j] > seen * total)) return false;
+            state.share[j] = from[j] / total;
+        }
+        const double *sums = from + k, *held = sums + 3 * k * a;
+        for (int64_t i = 0; i < k * a; ++i) {
+            const double rows = sums[i], shift = sums[k * a + i] / rows, square = sums[2 * k * a + i] / rows;
+            const double var = square - shift * shift, least = floor[i % a];
+            if (!(rows > seen * total) || !(var > least * least) || !(square <= lost * var)) return false;
+            state.mean[i] = centre[i % a] + shift;
+            state.std[i] = std::sqrt(var);
+        }
+        for (int64_t j = 0; j < k; ++j)
+            for (int64_t f = 0; f < c; ++f) {
+                double rows = 0;
+                for (int64_t v = starts[f]; v < starts[f + 1]; ++v) rows += std::max(held[place(j, v)], 0.0);
+                if (!(rows > seen * total)) return false;
+                for (int64_t v = starts[f]; v < starts[f + 1]; ++v) {
+                    const double part = std::max(held[place(j, v)], 0.0) / rows;
+                    state.tables[place(j, v)] = part > 0 ? std::log(part) : -INF;
+                }
+            }
+        return true;
+    };
+    std::copy_n(share, k, now.share.get());
+    std::copy_n(mean, k * a, now.mean.get());
+    std::copy_n(std, k * a, now.std.get());
+    for (int64_t j = 0; j < k; ++j)
+        for (int64_t v = 0; v < whole; ++v) {
+            const double part = probs[j * whole + v];
+            now.tables[place(j, v)] = part > 0 ? std::log(part) : -INF;
+        }
+    const End end = run_em(now, next, now.sums.size(), {passes, leaps, tol, unit}, e_step, m_step, trace, counts);
+    if (end == LOST) return end;
+    std::copy_n(now.share.get(), k, share);
+    std::copy_n(now.mean.get(), k * a, mean);
+    std::copy_n(now.std.get(), k * a, std);
+    for (int64_t j = 0; j < k; ++j)
+        for (int64_t v = 0; v < whole; ++v) probs[j * whole + v] = std::exp(now.tables[place(j, v)]);
+    return end;
+}
+
 }  // namespace
 
 KERNEL_LEVEL(tables)
 KERNEL(columns, columns)
+KERNEL(columns_run, columns_run)
 
 }  // namespace suffice

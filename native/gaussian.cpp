@@ -119,10 +119,75 @@ void gaussian_log_prob(const T *x, int64_t n, int64_t d, const double *mean, con
     }
 }
 
+// How much larger than 1 the terms are that cancel in a quadratic form (d, d), at deviations (d,) from the pilot.
+double growth(const double *form, const double *deviation, int64_t d) {
+    double sum = 0;
+    for (int64_t i = 0; i < d; ++i)
+        for (int64_t j = 0; j < d; ++j) sum += deviation[i] * std::abs(form[i * d + j]) * deviation[j];
+    return sum;
+}
+
+// What a pass needs of components with means (k, d), whitening factors (k, d, d), log|W| (k,) and log-weights (k,), null
+// where rows have their own: centre and scale (d,) of the pilot, the quadratic forms (k, d, d) there and the coefficients
+// (k, m) of the products of (1, y). The scale is a power of two, which rounds nothing: it keeps the squares of any unit
+// within the range of floats. Gives whether no more digits are lost than may be.
+int64_t gaussian_plan(const double *mean, const double *whiten, const double *log_det, const double *log_weights,
+                      int64_t k, int64_t d, double lost, double *centre, double *scale, double *forms,
+                      double *coefficients) {
+    Buffer<double> place(d), away(d);
+    double top = -INF, whole = 0;
+    for (int64_t m = 0; m < k; ++m) top = std::max(top, log_weights ? log_weights[m] : 0.0);
+    for (int64_t m = 0; m < k; ++m) {
+        const double share = log_weights ? std::exp(log_weights[m] - top) : 1.0;
+        whole += share;
+        for (int64_t i = 0; i < d; ++i) place[i] += share * (mean[m * d + i] - mean[i]);
+    }
+    for (int64_t i = 0; i < d; ++i) {
+        centre[i] = mean[i] + place[i] / whole;
+        double spread = 0, width = INF;
+        for (int64_t m = 0; m < k; ++m) {
+            double square = 0;
+            for (int64_t h = 0; h < d; ++h) square += whiten[(m * d + h) * d + i] * whiten[(m * d + h) * d + i];
+            width = std::min(width, square);
+            spread = std::max(spread, std::abs(mean[m * d + i] - centre[i]));
+        }
+        spread = std::max(spread, 1 / std::sqrt(width));
+        scale[i] = std::exp2(-std::nearbyint(std::log2(spread > 0 && is_finite(spread) ? spread : 1.0)));
+    }
+    bool near = true;
+    for (int64_t m = 0; m < k && near; ++m, forms += d * d, coefficients += (d + 1) * (d + 2) / 2) {
+        std::fill_n(forms, d * d, 0.0);
+        for (int64_t h = 0; h < d; ++h) {
+            const double *row = whiten + (m * d + h) * d;
+            for (int64_t i = 0; i < d; ++i)
+                for (int64_t j = 0; j < d; ++j) forms[i * d + j] += (row[i] / scale[i]) * (row[j] / scale[j]);
+        }
+        double constant = log_det[m] - 0.5 * static_cast<double>(d) * LOG_2PI + (log_weights ? log_weights[m] : 0.0);
+        for (int64_t i = 0; i < d; ++i) {
+            place[i] = (mean[m * d + i] - centre[i]) * scale[i];
+            away[i] = std::abs(place[i]);
+        }
+        near = growth(forms, away, d) <= lost;
+        double *out = coefficients;
+        for (int64_t i = 0; i < d; ++i) {
+            double slope = 0;
+            for (int64_t j = 0; j < d; ++j) slope += forms[i * d + j] * place[j];
+            *++out = slope;
+            for (int64_t j = 0; j < i; ++j) *++out = -forms[i * d + j];
+            *++out = -0.5 * forms[i * d + i];
+            constant -= 0.5 * slope * place[i];
+        }
+        coefficients[0] = constant;
+    }
+    return near;
+}
+
 // Weight (k,), centre and shift (k, d), scatter (k, d, d) in the units of the rows, of moments Σ w (1, y) (1, y)ᵀ; and
-// √(Σ w y² / Σ w) (k, d), 0 for components that have no digits to lose. Gives whether no scatter has lost more.
+// √(Σ w y² / Σ w) (k, d), 0 for components that have no digits to lose. Gives whether no scatter has lost more, nor the
+// quadratic forms (k, d, d) of the components, where they are given.
 int64_t about_means(const double *moments, int64_t k, int64_t d, const double *centre, const double *scale, double lost,
-                    double *weight, double *middle, double *shift, double *scatter, double *deviation) {
+                    const double *forms, double *weight, double *middle, double *shift, double *scatter,
+                    double *deviation) {
     constexpr double NOBODY = 1e-17;  // share of the rows that is none
     const int64_t width = d + 1;
     double all_rows = 0;
@@ -144,6 +209,7 @@ int64_t about_means(const double *moments, int64_t k, int64_t d, const double *c
             middle[m * d + i] = held != 0 ? centre[i] : 0.0;
             shift[m * d + i] = held != 0 ? a / scale[i] : 0.0;
         }
+        kept = kept && (!forms || growth(forms + m * d * d, deviation + m * d, d) <= lost);
     }
     return kept;
 }
@@ -154,5 +220,6 @@ KERNEL_REAL(gaussian)
 KERNEL_REAL(tied_gaussian)
 KERNEL_REAL(gaussian_log_prob)
 KERNEL(about_means, about_means)
+KERNEL(gaussian_plan, gaussian_plan)
 
 }  // namespace suffice

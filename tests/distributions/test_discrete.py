@@ -70,6 +70,14 @@ def test_whole_quantile_ends():
     assert sf.Binomial(5, 0.5).quantile([0.0, 1.0]).tolist() == [0.0, 5.0]
 
 
+@pytest.mark.parametrize("model", [sf.Geometric(1e-17), sf.NegativeBinomial(3, 1e-17), sf.Poisson(1e17)])
+def test_quantiles_beyond_the_whole_numbers_that_float64_tells_apart(model):
+    levels = np.array([0.01, 0.5, 0.99])
+    x = model.quantile(levels)
+    np.testing.assert_array_less(levels * (1 - 1e-12), model.cdf(x))
+    np.testing.assert_array_less(model.cdf(x - 2 * np.spacing(x)), levels)
+
+
 # ---- closed forms ----------------------------------------------------------------------------------------------------
 def test_maximum_likelihood_in_closed_form():
     x = np.array([3, 5, 4, 0, 10])

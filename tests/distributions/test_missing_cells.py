@@ -746,3 +746,13 @@ def test_zero_weights_and_infinite_cells_of_preprocessed_rows():
     w[[5, 6]] = 0.0
     kept = np.delete(x, [5, 6], axis=0)
     same_statistics(one.suffstats(Preprocessed.of(x), w), one.suffstats(kept), 1e-12, "rows of no weight")
+
+
+@pytest.mark.parametrize("accelerate", [True, False])
+def test_a_singular_covariance_on_its_floor_does_not_lower_the_likelihood(accelerate):
+    """That floor is a part of variances that still move, so that a step to it alone may be a step down."""
+    rows = [[-0.6, 1.0, -0.13], [-0.14, 4.0, -0.75], [4.3, np.nan, np.nan]]
+    fit = sf.fit(MVN(), rows, accelerate=accelerate)
+    assert fit.converged
+    assert (np.diff(fit.trace.log_likelihood) >= 0).all()
+    assert [alert.code for alert in fit.alerts] == ["singular"]

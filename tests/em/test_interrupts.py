@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import suffice as sf
-from suffice.em.init import packed_gaussians, partitions, short_runs, starts
+from suffice.em.init import packed_columns, packed_gaussians, partitions, short_runs, starts
 
 TRUTH = sf.Mixture([sf.Normal(4, 0.8), sf.Normal(8, 2)], weights=[0.3, 0.7])
 
@@ -22,8 +22,14 @@ PLANE = np.random.default_rng(1).normal(size=(300, 2)) * [1, 3] + np.repeat([[0,
 
 
 # ---- interrupts ------------------------------------------------------------------------------------------------------
+def by_passes(monkeypatch):
+    """Let short runs be made pass by pass, and not in a loop of a kernel."""
+    monkeypatch.setattr(packed_columns.ColumnRows, "of", lambda *_: None)
+
+
 def interrupting(monkeypatch, where):
     """Let pass number ``where`` over rows be interrupted, and count the passes."""
+    by_passes(monkeypatch)
     seen = []
 
     def counting(gather):
@@ -50,7 +56,25 @@ def test_an_interrupt_while_a_start_is_sought_ends_the_fit(monkeypatch, where):
     assert fit.log_likelihood == pytest.approx(fit.distribution.log_prob(LIVES).sum(), rel=1e-12)
 
 
+@pytest.mark.parametrize("where", [2, 13])
+def test_an_interrupt_in_a_loop_of_a_kernel_keeps_the_best_run(monkeypatch, where):
+    ends, run = [], packed_columns.ColumnRows.run
+
+    def counting(*given, **options):
+        if len(ends) + 1 == where:
+            raise KeyboardInterrupt
+        ends.append(run(*given, **options))
+        return ends[-1]
+
+    monkeypatch.setattr(packed_columns.ColumnRows, "run", counting)
+    fit = sf.fit(sf.Mixture(sf.Normal(), 3), LIVES, random_state=0, n_init=5)
+    assert "interrupted" in dict(fit.alerts)["not converged"]
+    best = max(ends, key=lambda path: path.robust_objective)
+    assert fit.log_likelihood == pytest.approx(best.objective, rel=1e-12)
+
+
 def test_an_interrupt_keeps_what_two_components_made_one_led_to(monkeypatch):
+    by_passes(monkeypatch)
     rows = np.random.default_rng(0).normal(size=200) + np.repeat([0, 20, 40, 60], 50)
     run, moves, paths, moved = short_runs.run_em, starts.moves, [], []
 

@@ -345,3 +345,19 @@ def test_shrinkage_of_columns_of_unlike_scale_does_not_hang_on_rounding():
         assert_allclose(parts.predict_log_proba(rows), whole.predict_log_proba(rows), rtol=1e-10, atol=1e-12)
     yours = theirs.LinearDiscriminantAnalysis("lsqr", shrinkage=0.2).fit(rows, y)
     assert_allclose(whole.predict_log_proba(rows), yours.predict_log_proba(rows), rtol=1e-8)
+
+
+def test_a_singular_covariance_that_regularising_hides_is_told_where_cells_are_missing():
+    """EM regards no reg_param: what it came to depends on the last digits, though what is shown can be inverted."""
+    rows = np.array(
+        [[4.4, 5, np.nan], [np.nan, 5, 4.5], [4.9, 0, 0.8], [3.9, np.nan, 4.0], [np.nan, 5, -1.0], [3.6, 1, 4]]
+    )
+    other = np.random.default_rng(0).normal(size=(20, 3))
+    options = {"reg_param": 0.1}, {"shrinkage": 0.1}
+    for option in options:
+        model = sf.QuadraticDiscriminantAnalysis(**option)
+        with pytest.warns(sf.SufficeWarning, match="before it was regularised, class 0"):
+            model.fit(np.r_[rows, other], [0] * 6 + [1] * 20)
+        assert [code for code, _ in model.alerts_] == ["singular"]
+        model.fit(other, np.arange(20) % 2)
+        assert model.alerts_ == ()

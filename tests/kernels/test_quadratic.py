@@ -100,8 +100,9 @@ def test_short_runs_are_those_of_the_definition(leaps, weighted, dtype, d, k, pa
     constant = np.full(k, -np.log(k) - 0.5 * d * np.log(2 * np.pi) + log_scale)
     start = np.full(k, 1 / k), mean, cov, numpy_quadratic.coefficients_of(mean, form, constant)
     held = np.zeros((d, d)), np.full(d, 1e-6), log_scale
+    start = tuple(one[None] for one in start)
     given = x, weights, centre, scale, start, held, (passes, 1e-5, 1.0, leaps)
-    ours, theirs = (twin.quadratic_run(*given) for twin in TWINS)
+    ours, theirs = (twin.quadratic_runs(*given)[0] for twin in TWINS)
     assert (ours.end, ours.passes, len(ours.trace)) == (theirs.end, theirs.passes, len(theirs.trace))
     assert ours.end != "lost"
     assert (np.diff(ours.trace[:, 0]) >= -1e-9 * np.abs(ours.trace[1:, 0])).all()
@@ -116,5 +117,6 @@ def test_a_short_run_that_loses_a_component_says_so(twin):
     start = np.array([0.5, 0.5]), np.array([[-0.5], [0.5]]), np.full((2, 1, 1), 0.01)
     coefficients = numpy_quadratic.coefficients_of(start[1], np.full((2, 1, 1), 100.0), np.full(2, 0.5 * np.log(100)))
     held = np.zeros((1, 1)), np.zeros(1), 0.0
-    found = twin.quadratic_run(x, None, np.full(1, 0.5), np.ones(1), (*start, coefficients), held, (9, 1e-7, 1.0, True))
+    begun = tuple(one[None] for one in (*start, coefficients))
+    (found,) = twin.quadratic_runs(x, None, np.full(1, 0.5), np.ones(1), begun, held, (9, 1e-7, 1.0, True))
     assert found.end == "lost"

@@ -152,3 +152,16 @@ def test_the_pool_of_statistics_is_in_their_file():
     again = loads(dumps(fit))
     assert again.statistics.pool == "rest"
     assert (again.statistics + fit.statistics).count.tolist() == [[[2.0, 4.0]]]
+
+
+def test_statistics_of_another_pool_are_neither_added_nor_estimated_from():
+    mine, theirs = sf.Categorical(("A", "rest"), pool="rest"), sf.Categorical(("B", "rest"), pool="rest")
+    here, there = sf.fit(mine, list("AAAB")), sf.fit(theirs, list("BBBA"))
+    unpooled = sf.fit(sf.Categorical(), list("BBBA")).statistics
+    for other in (there.statistics, unpooled):
+        for combine in (here.statistics.__add__, mine.estimate, here.distribution.log_likelihood):
+            with pytest.raises(DataError, match="the same label is counted in different places"):
+                combine(other)
+    with pytest.raises(DataError, match="pool=None and with pool='rest'"):
+        sf.Categorical().estimate(here.statistics)
+    assert mine.estimate(here.statistics + here.statistics) == here.distribution

@@ -485,6 +485,7 @@ def test_a_full_disk_says_where(tmp_path, whole, monkeypatch):
     [
         (b"", "is empty"),
         (b"a,b\n1,2\n3\n", r"row 1 .*Expected 2 columns, got 1"),
+        (b"a,b\n1,2\n\xff\xfe,3,4\n", r"row 1 is 'ÿþ,3,4'. Expected 2 columns, got 3"),  # nor is it UTF-8
         (b"a,a\n1,2\n", "two columns called 'a'"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -60,7 +61,7 @@ class ExponentialFamily(Family):
         x, seen = self.check_support(x, w)
         with np.errstate(all="ignore"):
             u = np.asarray(self.statistic(x), dtype=np.float64)
-            base = np.broadcast_to(self.log_base(x), u.shape[:2])
+            base = np.asarray(self.log_base(x))
         return weighted_sums(u, base, seen, w)
 
     def log_density(self, x: Array) -> Array:
@@ -195,17 +196,17 @@ def weighted_sums(u: Array, base: Array, seen: Array | None, w: Weights, *, exac
     if seen is not None:
         u = np.where(seen.reshape(seen.shape + (1,) * len(tail)), u, 0.0)
         base = np.where(seen, base, 0.0)
-    columns = [u.reshape(n, int(np.prod((d, *tail))))]
-    if base.any():
-        columns.append(base)
+    columns, based = [u.reshape(n, prod((d, *tail)))], bool(base.any())
+    if based:
+        columns.append(np.broadcast_to(base, (n, d)))
     if seen is not None:
         columns.append(seen.astype(float))
     features = columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
     total = kernels.sums(features, **w.arguments)
     at = columns[0].shape[1]
-    based = total[:, at : at + d] if base.any() else np.zeros((w.n_components, d))
-    weight = total[:, -d:] if seen is not None else np.repeat(w.component_totals()[:, None], d, axis=1)
-    return Sums(weight, based, total[:, :at].reshape((w.n_components, d, *tail)), exact)
+    log_base = total[:, at : at + d] if based else np.zeros((w.n_components, d))
+    weight = total[:, -d:] if seen is not None else w.component_totals()[:, None].repeat(d, axis=1)
+    return Sums(weight, log_base, total[:, :at].reshape((w.n_components, d, *tail)), exact)
 
 
 def side_by_side(parts: list[Sums]) -> Sums:

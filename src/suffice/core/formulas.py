@@ -138,7 +138,7 @@ class Formulas(Value):
 
     def quantile(self, q: Any) -> Any:
         try:
-            levels = np.asarray(numbers(q, "quantile"), dtype=float)
+            levels = _plain(q, "quantile")
         except DataError as error:
             msg = f"quantile takes probabilities from 0 to 1; got {q!r:.60}."
             raise ParameterError(msg) from error
@@ -149,7 +149,7 @@ class Formulas(Value):
 
     def _elementwise(self, formula: Any, x: Any) -> Any:
         self.require_ready("be asked")
-        values = x if type(x) is np.ndarray and x.dtype == np.float64 else numbers(x, self.name).astype(float)
+        values = _plain(x, self.name)
         if not self.lone:
             values = values[..., None, None] if values.ndim < 2 else values[:, None, :]
         with np.errstate(all="ignore"):
@@ -169,3 +169,10 @@ class Formulas(Value):
     def kl(self, other: Any) -> Any:
         self.require_ready("be compared")
         return quadrature.relative_entropy(self, other)
+
+
+def _plain(x: Any, owner: str) -> Array:
+    """Numbers as floats; what is an array of them, or one, needs no look."""
+    if (type(x) is np.ndarray and x.dtype == np.float64) or type(x) is float:
+        return np.asarray(x)
+    return np.asarray(numbers(x, owner), dtype=float)

@@ -114,14 +114,11 @@ class Learner(Formulas):
     def gather_rows(self, rows: Any, weights: Weights) -> Any:
         """Statistics of rows and weights that were read and checked before; threads share their slices."""
         stack = self.stacked
-        k = stack.n_components
-
-        def gathered(part: slice) -> Any:
-            return stack.gather(rows[part], weights[part].for_each(k))
-
-        if len(rows) < local.FEWEST:
-            return gathered(slice(0, len(rows)))
-        return local.reduce(gathered, len(rows), stack.gather_width(rows), stack.gather_effort(rows))
+        k, n = stack.n_components, len(rows)
+        if n < local.FEWEST and type(rows) is np.ndarray:
+            return stack.gather(rows, weights.for_each(k))
+        width, effort = stack.gather_width(rows), stack.gather_effort(rows)
+        return local.reduce(lambda part: stack.gather(rows[part], weights[part].for_each(k)), n, width, effort)
 
     @property
     def _statistics_family(self) -> str:

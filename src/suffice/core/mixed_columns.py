@@ -49,6 +49,22 @@ class Part:
     offset: Array | None = None
 
 
+@dataclass(frozen=True)
+class ClosedForm:
+    """Cells and parameters of a block whose M-step is a formula of sums over cells, and the block with others.
+
+    ``x`` (n, a) are numbers under normals of ``mean`` and ``std`` (k, a); ``levels`` (n, c) are codes, −1 if missing,
+    with probabilities (k, L) for each column. ``rebuilt`` takes mean, std and probabilities.
+    """
+
+    rebuilt: Callable[[Array, Array, Sequence[Array]], Any]
+    x: Array
+    mean: Array
+    std: Array
+    levels: Array
+    probs: Sequence[Array] = ()
+
+
 def e_step(blocks: Sequence[Any], x: Sequence[Any], log_weights: Array, weights: Array | None) -> EStep | None:
     """One E-step over the rows of several blocks: an `EStep` with the statistics of each, as `Parts` has them.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -9,11 +10,15 @@ import numpy as np
 
 from suffice.core.component import Component
 from suffice.core.learner import Learner
+from suffice.core.likelihood import log_likelihood_of_rows
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.numerics import derivatives
+from suffice.statistics.weights import Weights
 from suffice.tables.column_names import in_columns
 from suffice.tables.sketch import starting_rows
 from suffice.types import Alert, Array
+
+LOST = 1e-10  # relative: the part of a log-likelihood that may be lost to rounding before it is summed over the rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,9 +53,19 @@ class Model(Component):
             raise ParameterError(msg)
         return self.with_parameters_of([start.for_data(rows)], np.ones(1)), ()
 
-    def measured_log_likelihood(self, stats: Any) -> float:
-        """Σ w log p(x) of the rows under the parameters that gathered the statistics."""
-        return float(np.sum(self.log_likelihood(stats)))
+    def measured_log_likelihood(self, stats: Any, rows: Any = None, weights: Weights | None = None) -> float:
+        """Σ w log p(x) of the rows under the parameters that gathered the statistics.
+
+        It is summed over the rows where rounding takes digits of the statistics: the scatter of nearly dependent
+        columns has lost their difference, which the estimate follows. The error of Σ log p is of first order in that
+        rounding from the statistics, and of second order from the rows, since the estimate is a maximum.
+        """
+        found = self.log_likelihood(stats)
+        found = found if isinstance(found, float) else float(np.sum(found))
+        if weights is None or self.is_latent or not math.isfinite(found):
+            return found
+        lost = self.rounding(stats) > LOST * max(1.0, abs(found))
+        return log_likelihood_of_rows(self, rows, weights) if lost else found
 
     def distance(self, other: Any) -> float:
         """The largest relative move of a parameter; a location is measured against the spread."""
@@ -106,9 +121,10 @@ class Model(Component):
         del stats
         found, specs = [], self.specs()
         for name in self.free:
-            value, domain = np.asarray(getattr(self, name)), specs[name].domain
+            domain = specs[name].domain
             if not any(domain.closed):
                 continue
+            value = np.asarray(getattr(self, name))
             bounds = domain.on_boundary(value)
             if bounds.any():
                 at = float(value.flat[int(np.argmax(bounds))])

@@ -139,7 +139,7 @@ class Value(Distribution):
     def columns(self) -> int | None:
         return int(self.batch[-1]) if len(self.batch) and self.batch[-1:] != (1,) else None
 
-    @property
+    @cached_property
     def ready(self) -> bool:
         """Whether every parameter has a value."""
         own = self.__dict__
@@ -305,8 +305,9 @@ def replace_valid(value: Any, **parameters: Any) -> Any:
 
 def replace_finite(value: Any, **parameters: Array) -> Any:
     """The same value with arrays of parameters that an estimate keeps in their domains, unless they are not finite."""
+    mine = value.__dict__
     for name, new in parameters.items():
-        if np.shape(new) != np.shape(value.__dict__[name]) or not np.isfinite(new).all():
+        if new.shape != np.shape(mine[name]) or not np.isfinite(new).all():
             return replace(value, **parameters)
     return replace_valid(value, **parameters)
 

@@ -9,7 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.core.exponential_family import ExponentialFamily
+from suffice.core.mixed_columns import ClosedForm
 from suffice.core.parameters import BINARY, UNIT, parameter
+from suffice.core.value import replace_valid
 from suffice.display.values import ColumnSummary, chance
 from suffice.distributions.beta import Beta
 from suffice.distributions.weak_priors import shared_row
@@ -56,6 +58,18 @@ class Bernoulli(ExponentialFamily):
 
     def from_mean(self, mean: Array) -> Self:
         return replace(self, p=np.clip(mean, 0.0, 1.0))
+
+    def closed_form(self, x: Array | None) -> ClosedForm | None:
+        if self.fixed or self.tied:
+            return None
+        p = np.asarray(self.p)
+        rows = np.empty((0, p.shape[1])) if x is None else x
+        none, levels = np.empty((len(p), 0)), np.where(np.isnan(rows), -1.0, rows).astype(np.int32)
+        tables = [np.stack([1 - column, column], axis=1) for column in p.T]
+        return ClosedForm(
+            lambda _mean, _std, probs: replace_valid(self, p=np.stack([one[:, 1] for one in probs], axis=1)),
+            np.empty((len(rows), 0)), none, none, levels, tables,
+        )  # fmt: skip
 
     def mean_statistic(self) -> Array:
         return np.asarray(self.p)

@@ -11,7 +11,7 @@ from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.parameters import OPEN_UNIT, POSITIVE, parameter
 from suffice.numerics.lazy import special
 from suffice.numerics.newton import newton
-from suffice.numerics.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest
+from suffice.numerics.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest, trigamma
 from suffice.statistics.sums import Sums
 from suffice.types import Alert, Array
 
@@ -69,7 +69,7 @@ class Beta(ExponentialFamily):
 
     def maximise_from(self, mean: Array, weight: Array) -> Self:
         """Newton on a·E log x + b·E log(1−x) − log B(a, b), which is concave."""
-        gap = -special.logsumexp(mean, axis=-1)  # 0 where all shares are alike, about 1/2(a+b)
+        gap = -np.logaddexp(mean[..., 0], mean[..., 1])  # 0 where all shares are alike, about 1/2(a+b)
         mean = mean - np.maximum(0.5 / STEEPEST - gap, 0.0)[..., None]
 
         def evaluate(theta: Array) -> tuple[Array, Array, Array]:
@@ -78,7 +78,7 @@ class Beta(ExponentialFamily):
             cells = theta * (mean - np.log(theta / both)) + 0.5 * np.log(theta) - stirling_rest(theta)
             value = cells.sum(axis=-1) - 0.5 * np.log(both[..., 0]) + stirling_rest(both[..., 0])
             gradient = mean - special.digamma(theta) + special.digamma(both)
-            hessian = special.polygamma(1, both)[..., None] - special.polygamma(1, theta)[..., None] * np.eye(2)
+            hessian = trigamma(both)[..., None] - trigamma(theta)[..., None] * np.eye(2)
             return value, gradient, hessian
 
         start = np.stack([np.broadcast_to(self.a, weight.shape), np.broadcast_to(self.b, weight.shape)], axis=-1)

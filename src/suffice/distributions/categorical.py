@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any, Self
@@ -13,9 +14,10 @@ from suffice import kernels
 from suffice.bayes.posterior import Posterior
 from suffice.core.combinators import pair_with_prior
 from suffice.core.family import Family
-from suffice.core.mixed_columns import Learned, Part
+from suffice.core.mixed_columns import ClosedForm, Learned, Part
 from suffice.core.parameters import LABEL
 from suffice.core.responsibilities import EStep
+from suffice.core.value import replace_valid
 from suffice.display.values import ColumnSummary, levels_of
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.indicators import short
@@ -162,6 +164,23 @@ class Categorical(Levelled):
             return Counts(count, self.named, pool=self.pool)
 
         return Part(statistics, levels=(x.among(self.named), tables))
+
+    def closed_form(self, x: Labels | None) -> ClosedForm | None:
+        known = x is None or (x.preprocess is not None and x.preprocess[0] == self.named)
+        if self.fixed or self.tied or not known or not all(map(len, self.named)):
+            return None
+        sizes, probs = [len(levels) for levels in self.named], np.asarray(self.probs)
+        codes = np.empty((0, len(sizes))) if x is None else x.among(self.named)
+
+        def rebuilt(_mean: Array, _std: Array, tables: Sequence[Array]) -> Any:
+            whole = np.zeros(probs.shape)
+            for column, table in enumerate(tables):
+                whole[:, column, : sizes[column]] = table
+            return replace_valid(self, probs=whole, unseen=None)
+
+        none = np.empty((len(probs), 0))
+        tables = [probs[:, column, :size] for column, size in enumerate(sizes)]
+        return ClosedForm(rebuilt, np.empty((len(codes), 0)), none, none, codes, tables)
 
     def gather_rows(self, rows: Rows, weights: Weights) -> Any:
         """Statistics of the rows; without weights they were counted when the labels were read."""

@@ -46,6 +46,7 @@ class Structure:
         self.letters = letters
         self.rule: Spectrum = SPECTRA[letters[:2]]  # what volume and shape may share
         self.unrestricted = letters == "VVV"  # nothing links components: an inverse Wishart belief stays one
+        self.closed_form = self.unrestricted and type(self).maximise is Structure.maximise  # the M-step is a quotient
         self.coupled = self.rule.coupled or letters[2] == "E"  # a covariance depends on the rows of other components
         self.equal_volume = letters[0] == "E"
         self.shared = letters[:2] in {"EE", "EI"} and letters[2] != "V"  # all components have one covariance

@@ -14,7 +14,7 @@ from suffice.display.values import ColumnSummary, levels_of
 from suffice.errors import ParameterError
 from suffice.numerics.lazy import special
 from suffice.numerics.newton import newton
-from suffice.numerics.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest
+from suffice.numerics.special import BLUR, excess, ratio_excess, stirling_divergence, stirling_rest, trigamma
 from suffice.statistics.sums import Sums
 from suffice.types import Alert, Array
 
@@ -77,8 +77,8 @@ class Dirichlet(ExponentialFamily):
         return replace(self, alpha=np.asarray(eta, dtype=float))
 
     def covariance_statistic(self) -> Array:
-        each = special.polygamma(1, np.asarray(self.alpha, dtype=float))
-        return np.asarray(each[..., None] * np.eye(each.shape[-1]) - special.polygamma(1, self.total)[..., None, None])
+        each = trigamma(np.asarray(self.alpha, dtype=float))
+        return np.asarray(each[..., None] * np.eye(each.shape[-1]) - trigamma(self.total)[..., None, None])
 
     def log_partition(self) -> Array:
         each = np.where(self._present, special.gammaln(np.where(self._present, self.alpha, 1.0)), 0.0)
@@ -112,7 +112,7 @@ class Dirichlet(ExponentialFamily):
             cells = theta * (mean - np.log(theta / both)) + 0.5 * np.log(theta) - stirling_rest(theta)
             value = cells.sum(axis=-1) - 0.5 * np.log(both[..., 0]) + stirling_rest(both[..., 0])
             gradient = mean - special.digamma(theta) + special.digamma(both)
-            hessian = special.polygamma(1, both)[..., None] - special.polygamma(1, theta)[..., None] * np.eye(width)
+            hessian = trigamma(both)[..., None] - trigamma(theta)[..., None] * np.eye(width)
             return value, gradient, hessian
 
         start = special.softmax(mean, axis=-1) * (0.5 * (width - 1) / np.maximum(gap, 0.5 / STEEPEST))[..., None]
@@ -124,7 +124,7 @@ class Dirichlet(ExponentialFamily):
     def error_cells(self, stats: Sums) -> dict[str, Array]:
         """From the information weight·(diag ψ′(alpha) − ψ′(total)), inverted by Sherman and Morrison."""
         with np.errstate(all="ignore"):
-            own, both = special.polygamma(1, self.alpha), special.polygamma(1, self.total)[..., None]
+            own, both = trigamma(self.alpha), trigamma(self.total)[..., None]
             weight = np.asarray(stats.weight).sum(axis=0, keepdims=True) if self.tied else stats.weight
             inverse = 1 / own + (both / own**2) / (1 - both * (1 / own).sum(axis=-1, keepdims=True))
             return {"alpha": np.sqrt(inverse / weight[..., None])}

@@ -7,6 +7,7 @@ import numpy as np
 from suffice.types import Array
 
 HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
+RESOLVED = 4 * float(np.finfo(float).eps)  # of a number: the least difference that float64 tells from none
 TINY = 1e-150  # its square is still a number: less is 0
 FLOOR = 1e-5  # of the spread of all rows: no component of a mixture may be narrower
 
@@ -16,7 +17,7 @@ def rounding_floor(centre: Array, least: float = TINY) -> Array:
 
     Not below ``least``, whose square is still a number; where no square is taken it may be lower.
     """
-    return np.maximum(4 * np.finfo(float).eps * np.abs(centre), least)
+    return np.maximum(RESOLVED * np.abs(centre), least)
 
 
 def std_floor(mean: Array, std: Array) -> Array:

@@ -14,7 +14,7 @@ from suffice.distributions.weak_priors import ROWS
 from suffice.errors import UnsupportedError
 from suffice.numerics.lazy import special
 from suffice.numerics.newton import newton
-from suffice.numerics.special import BLUR, ratio_excess, stirling_divergence
+from suffice.numerics.special import BLUR, ratio_excess, stirling_divergence, trigamma
 from suffice.statistics.sums import Sums
 from suffice.statistics.weights import Weights
 from suffice.types import Alert, Array, Prior
@@ -127,7 +127,7 @@ class Gamma(ExponentialFamily):
             slope = mean[..., 0] + np.log(rate) - special.digamma(shape)
             gradient = np.stack([slope, shape / rate - mean[..., 1]], axis=-1)
             across = 1 / rate
-            rows = [[-special.polygamma(1, shape), across], [across, -shape * across**2]]
+            rows = [[-trigamma(shape), across], [across, -shape * across**2]]
             return value, gradient, np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
         values = {"shape": _guess(gap)}
@@ -213,7 +213,7 @@ def _shape(gap: Array) -> Array:
             -(b**2) / 2 - b**3 / 6 + b**5 / 30 - b**7 / 42,
         )
         value = np.where(a < FAR, np.log(near) - special.digamma(near), series[0])
-        slope = np.where(a < FAR, 1 / near - special.polygamma(1, near), series[1])
+        slope = np.where(a < FAR, 1 / near - trigamma(near), series[1])
         a = 1 / (1 / a - (value - gap) / (slope * -(a**2)))
     return np.asarray(a)
 
@@ -239,7 +239,7 @@ def estimate_with_shape_prior(base: Any, stats: Any, prior: Any) -> Any:
         a = theta[..., 0]
         value = n * (a * np.log(a) - a - special.gammaln(a) - a * gap) + power * np.log(a) - rate * a
         slope = n * (np.log(a) - special.digamma(a) - gap) + power / a - rate
-        bend = n * (1 / a - special.polygamma(1, a)) - power / a**2
+        bend = n * (1 / a - trigamma(a)) - power / a**2
         return value / rows, (slope / rows)[..., None], (bend / rows)[..., None, None]
 
     begin = (0.5 * n + power) / (n * gap + rate)  # the solution where the shape is large

@@ -39,6 +39,13 @@ def singular(family: Any, stats: Any) -> tuple[Alert, ...]:
     return tuple(found)
 
 
+def raised(family: Any) -> bool:
+    """Whether some covariance was raised to the smallest that can be inverted."""
+    if family.scatter_kind == "diagonal" or "cov" not in family.free:
+        return False
+    return bool((flattest(np.asarray(family.stacked.cov)) <= 2 * RELATIVE_FLOOR * int(family.columns or 0)).any())
+
+
 def unbounded(family: Any, stats: Any) -> tuple[Alert, ...]:
     """Columns that rows with holes bring ever nearer to a correlation of ±1: the likelihood has no maximum."""
     if family.scatter_kind == "diagonal" or not family.lone:
@@ -76,9 +83,11 @@ def never_together(family: Any, stats: Any) -> tuple[Alert, ...]:
 
 def constant_columns(family: Family, stats: Scatter) -> tuple[Alert, ...]:
     """Columns that tell the components nothing, where the structure takes no harm from them."""
+    if family.lone:
+        return ()
     whole = stats.pooled()
     flat = whole.variances <= np.square(2 * rounding_floor(whole.mean)) * whole.weight
-    if family.lone or not whole.weight[0] > 0 or not flat.any():
+    if not whole.weight[0] > 0 or not flat.any():
         return ()
     where = tuple(np.flatnonzero(flat[0]).tolist())
     says = "is constant: it tells" if len(where) == 1 else "are constant: they tell"

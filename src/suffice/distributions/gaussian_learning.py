@@ -8,10 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from suffice import kernels
 from suffice.core.family import Family
 from suffice.core.value import replace_valid
 from suffice.core.variance_floor import no_worse
 from suffice.distributions import gaussian_alerts
+from suffice.distributions.compact_covariance import RELATIVE_FLOOR
 from suffice.distributions.covariance_algebra import flattest, symmetric, traces
 from suffice.distributions.covariance_structures import structure
 from suffice.distributions.degeneracy import (
@@ -37,6 +39,8 @@ from suffice.statistics.separation import Separation, of_columns, of_roots
 from suffice.statistics.sums import share
 from suffice.types import Alert, Array, Data, Prior
 from suffice.uncertainty.information import Knowledge
+
+FEW = 32  # columns: of more, LAPACK takes less time for a root
 
 
 @cache
@@ -79,7 +83,6 @@ class GaussianLearning(Gaussian, register=False):
         found = stats.weight * constant - 0.5 * squares
         return np.asarray(found if stats.entropy is None else found + stats.entropy)[:, None]
 
-    @blas.one_thread()  # more threads than one wait for each other where matrices are small
     def estimate(self, stats: Scatter, prior: Prior = None, floor: Array | None = None) -> Self:
         """As every family does; with a ``floor`` (d, d) that no covariance may fall under."""
         self.check_family(stats)
@@ -109,7 +112,10 @@ class GaussianLearning(Gaussian, register=False):
     def maximise(self, stats: Scatter, floor: Array | LowRank | None = None) -> Self:
         mean = np.asarray(self.mean) if "mean" in self.fixed else stats.mean
         scatter = stats.about(mean) if "mean" in self.fixed else stats.kept
-        current = self.choose(stats.weight == 0, self.solve(mean, scatter, stats.weight, None, floor))
+        found = self.solve(mean, scatter, stats.weight, None, floor)
+        if not stats.exact and floor is None and self.batch == found.batch and gaussian_alerts.raised(found):
+            found = no_worse(self, found, stats, None)  # that floor follows the variances, and may lower log L
+        current = self.choose(stats.weight == 0, found)
         if "mean" not in self.tied or "mean" in self.fixed or self.n_components == 1:
             return current
         for _ in range(200):  # a shared mean and the covariances take turns; each turn rises
@@ -137,7 +143,12 @@ class GaussianLearning(Gaussian, register=False):
         if "cov" not in self.free:
             return replace(self, mean=mean)
         (k, d), form = mean.shape, self.form
-        least = form.equalize(rounding_floor(mean))
+        least = rounding_floor(mean)
+        if form.closed_form and prior is None:
+            whitened = self._whitened(mean, scatter, divisor, floor, least)
+            if whitened is not None:
+                return whitened
+        least = form.equalize(least)
         if form.shared:
             scatter, divisor = summed(scatter), divisor.sum(keepdims=True)
             least = least[:1]
@@ -152,6 +163,20 @@ class GaussianLearning(Gaussian, register=False):
             found: Self = replace_valid(self, mean=mean, cov=cov)
             return found
         return replace(self, mean=mean, cov=cov)
+
+    def _whitened(self, mean: Array, scatter: Any, weight: Array, floor: Any, least: Array) -> Self | None:
+        """As `solve`, and whitened already, where columns are few and nothing holds the covariances."""
+        if isinstance(scatter, LowRank) or mean.shape[1] >= FEW or mean.shape != np.shape(self.mean):
+            return None
+        floor = None if floor is None else np.asarray(floor)
+        found = kernels.whitened_covariances(scatter, weight, floor, least, RELATIVE_FLOOR)
+        if found is None:
+            return None
+        cov, whiten, log_det = found
+        whiten.flags.writeable = log_det.flags.writeable = False
+        model: Self = replace_valid(self, mean=mean, cov=cov)
+        model.__dict__["whitening"] = whiten, log_det
+        return model
 
     def choose(self, keep: Array, other: Self) -> Self:
         """The stack itself where ``keep`` (k,) holds, else ``other``; covariances that share anything: the other's."""
@@ -283,8 +308,8 @@ class GaussianLearning(Gaussian, register=False):
             var, unit = np.asarray(self.stacked.var)[:, kept], variances(whole)[None, kept]
             return of_columns(mean[:, kept], var, np.zeros(unit.shape), unit, own_degrees(letters, len(kept)))
         axes, cov = varying_axes(whole, floor), np.asarray(self.stacked.cov)
-        one = None if self.form.unrestricted else self.form.m_step(whole.scatter, whole.weight, cov[:1], None)[0]
-        background = None if one is None else roots_along(axes, one[None])[0]
+        one = None if self.form.unrestricted else whole.scatter / whole.weight[:, None, None]  # of any structure
+        background = None if one is None else roots_along(axes, one)[0]
         return of_roots(mean @ axes.T, roots_along(axes, cov), own_degrees(letters, len(axes)), background)
 
     # ---- how sure -----------------------------------------------------------------------------------------------

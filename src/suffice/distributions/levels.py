@@ -9,10 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.core.parameters import UNIT, Domain, described, parameter
+from suffice.core.value import replace_valid
 from suffice.distributions.indicators import Indicators, short, uniform
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError
-from suffice.statistics.sums import Counts
+from suffice.statistics.sums import Counts, check_pools
 from suffice.tables.labels import in_order, is_missing, plain
 from suffice.types import Array, Label
 
@@ -100,8 +101,11 @@ class Levelled(Indicators, register=False):
         moved = change(np.broadcast_to(places, (*self.batch, 1)))[..., 0]
         names = [self.named[j] for j in np.atleast_2d(moved)[0]]
         unseen = None if self.unseen is None else change(np.asarray(self.unseen))
-        named = tuple(names) if moved.ndim else names[0]
-        return replace(self, levels=named, probs=change(np.asarray(self.probs)), unseen=unseen)
+        unseen = unseen if unseen is None or unseen.ndim else float(unseen)
+        probs = change(np.asarray(self.probs))[..., : max(map(len, names))]
+        found: Self = replace_valid(self, levels=tuple(names) if moved.ndim else names[0], probs=probs, unseen=unseen)
+        found.__dict__["batch"] = probs.shape[:-1]
+        return found
 
     @cached_property
     def named(self) -> Levels:
@@ -118,8 +122,10 @@ class Levelled(Indicators, register=False):
 
     def for_statistics(self, stats: Counts) -> Self:
         if self.levels is None:
+            check_pools("a Categorical", (stats.levels, self.pool), (stats.levels, stats.pool))
             return super(Levelled, self._over(tuple(map(in_order, stats.levels)))).for_statistics(stats)
         model = super().for_statistics(stats)
+        check_pools("a Categorical", (model.named, self.pool), (stats.levels, stats.pool))
         named = tuple(
             mine if mine == theirs else mine + in_order(set(theirs) - set(mine))
             for mine, theirs in zip(model.named, stats.levels, strict=True)

@@ -12,16 +12,19 @@ from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.mixed_columns import Part, e_step_alone
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.core.responsibilities import EStep
+from suffice.core.value import replace_valid
 from suffice.display.values import ColumnSummary, factor
 from suffice.distributions.floors import HALF_LOG_TAU
 from suffice.distributions.normal import Normal
 from suffice.distributions.normal_inverse_gamma import NormalInverseGamma
+from suffice.engines.once import cached_property
 from suffice.statistics.moments import Moments
 from suffice.statistics.weights import Weights
 from suffice.types import Alert, Array, Prior
 
 SKEWED = 0.25  # of sigma: below it mean ± standard deviation says the same as median ×÷ factor
 
+STANDARD = Normal()
 AS_NORMAL = {"mu": "mean", "sigma": "std"}
 
 
@@ -41,11 +44,12 @@ class LogNormal(ExponentialFamily):
 
     support = POSITIVE
 
-    @property
+    @cached_property
     def logarithm(self) -> Normal:
         """The distribution of log x."""
         fixed, tied = (frozenset(AS_NORMAL[name] for name in names) for names in (self.fixed, self.tied))
-        return Normal(self.mu, self.sigma, fixed=fixed, tied=tied)
+        found: Normal = replace_valid(STANDARD, mean=self.mu, std=self.sigma, fixed=fixed, tied=tied, batch=self.batch)
+        return found
 
     def _of(self, normal: Normal) -> Self:
         return replace(self, mu=normal.mean, sigma=normal.std)

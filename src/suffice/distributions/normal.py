@@ -10,10 +10,10 @@ import numpy as np
 from suffice import kernels
 from suffice.core.exponential_family import ExponentialFamily
 from suffice.core.family import Family
-from suffice.core.mixed_columns import Part, e_step_alone
+from suffice.core.mixed_columns import ClosedForm, Part, e_step_alone
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.core.responsibilities import EStep
-from suffice.core.value import replace_finite
+from suffice.core.value import replace_finite, replace_valid
 from suffice.distributions.floors import HALF_LOG_TAU, rounding_floor, std_floor
 from suffice.distributions.normal_inverse_gamma import NormalInverseGamma
 from suffice.distributions.weak_priors import MEAN_ROWS, ROWS
@@ -99,6 +99,15 @@ class Normal(ExponentialFamily):
 
     def in_cells(self, x: Array) -> Part:
         return Part(lambda learned: Moments(*learned.moments), normals=(x, self.mean, self.std))
+
+    def closed_form(self, x: Array | None) -> ClosedForm | None:
+        if self.fixed or self.tied or (x is not None and np.isinf(x).any()):
+            return None
+        rows = np.empty((0, self.mean.shape[1])) if x is None else x
+        return ClosedForm(
+            lambda mean, std, _: replace_valid(self, mean=mean, std=std),
+            rows, np.asarray(self.mean), np.asarray(self.std), np.empty((len(rows), 0), np.int32),
+        )  # fmt: skip
 
     def floor(self) -> Any:
         """A hundred-thousandth of the spread of all rows, in each column."""

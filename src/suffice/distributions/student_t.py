@@ -13,7 +13,7 @@ from suffice.display.values import ColumnSummary, decimals, number, rounded, spr
 from suffice.distributions.floors import HALF_LOG_TAU, rounding_floor
 from suffice.numerics.derivatives import errors_from_information
 from suffice.numerics.lazy import special
-from suffice.numerics.special import t_quantile
+from suffice.numerics.special import t_quantile, trigamma
 from suffice.statistics.sums import Sums
 from suffice.types import Alert, Array
 
@@ -42,7 +42,7 @@ def log_constant(df: Array | float) -> tuple[Array, Array, Array]:
     near = [
         special.gammaln((small + 1) / 2) - special.gammaln(small / 2) - 0.5 * np.log(small * np.pi),
         (special.digamma((small + 1) / 2) - special.digamma(small / 2) - 1 / small) / 2,
-        (special.polygamma(1, (small + 1) / 2) - special.polygamma(1, small / 2)) / 4 + 0.5 / small**2,
+        (trigamma((small + 1) / 2) - trigamma(small / 2)) / 4 + 0.5 / small**2,
     ]
     value, first, second = (np.where(df < 30, a, b) for a, b in zip(near, series, strict=True))
     return value - np.where(df < 30, 0.0, HALF_LOG_TAU), first, second

@@ -54,6 +54,8 @@ class Convergence:
 
     def is_flat(self, record: Recorder) -> bool:
         """Whether the objective has stopped to change."""
+        if self.tol is None and self.gain is None:
+            return False
         last = record.last(3)
         if self.gain is not None:
             earlier, now = [self.before, *last][-2:]
@@ -67,7 +69,7 @@ class Convergence:
         """Whether the parameters rest."""
         if record.passes < (2 if self.gain is not None and np.isnan(self.before) else 1):
             return False
-        return parameters_rest(record.moves, record.last(STALLED + 1))
+        return record.moves[-1] < SMALL and parameters_rest(record.moves, record.last(STALLED + 1))
 
     def may_be_at_rest(self, record: Recorder) -> bool:
         """Whether a plain step of EM will show that this is the end."""

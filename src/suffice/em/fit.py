@@ -160,18 +160,20 @@ def _conclude(
     path: EMResult, data: Any, prior: Any, prototype: Family, believed: Any, notes: tuple[Alert, ...], name: str
 ) -> Fit:
     learned, stats, weights = path.distribution, path.statistics, data[1]
-    prior = resolved(prototype, prior, stats)
+    prior = resolved(prototype, prior, stats) if isinstance(prior, str) else prior
     alerts = [*notes, *[under(prior, alert) for alert in learned.alerts_under(stats, prior)]]
     if believed is not None:
         alerts.extend(alert for alert in believed.alerts if alert.code not in {one.code for one in alerts})
         prior_there = believed.log_prior(learned)
     else:
         prior_there = log_prior_at(learned, prior, prototype)
-    cells = learned.seen_cells(stats)
-    if not cells.any():
-        msg = f"{learned.name} cannot be fitted: every cell is missing; give at least one value."
-        raise DataError(msg)
-    alerts.extend(without_cells(learned, cells, *data))
+    cells, missing = learned.seen_cells(stats), 0
+    if weights.values is not None or not (cells == weights.total).all():
+        if not cells.any():
+            msg = f"{learned.name} cannot be fitted: every cell is missing; give at least one value."
+            raise DataError(msg)
+        alerts.extend(without_cells(learned, cells, *data))
+        missing = missing_cells(cells, *data) if cells.ndim == 2 else 0
     if path.fell:
         alerts.append(Alert("fell", f"{path.reason}; what stands here is the best before it."))
     elif not path.converged:
@@ -194,7 +196,7 @@ def _conclude(
         alerts=tuple(alerts),
         prior=prior,
         log_posterior=likelihood + prior_there,
-        missing=missing_cells(cells, *data) if cells.ndim == 2 else 0,
+        missing=missing,
         prior_name=name,
         starts=path.starts or (path.trace,),
         _data=data,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from suffice.core.responsibilities import Joint
+from suffice.kernels.numpy.quadratic import triangle
 from suffice.numerics.low_rank import LowRank, replace
 from suffice.statistics.moments import Moments, Scatter
 from suffice.statistics.sums import Counts, Parts, Sums, share
@@ -136,8 +137,8 @@ def _(stats: Scatter, about: Any) -> Array:
         products = products.sum(axis=0, keepdims=True) if len(stats.kept) < len(first) else products
         return np.concatenate([stats.weight, first.ravel(), (stats.variances / unit**2 + products).ravel()])
     second = stats.scatter / (unit[:, None] * unit) + _products(first, away, pooled=len(stats.scatter) < len(first))
-    lower = np.tril_indices(len(unit))
-    return np.concatenate([stats.weight, first.ravel(), second[:, lower[0], lower[1]].ravel()])
+    rows, columns, _ = triangle(len(unit))
+    return np.concatenate([stats.weight, first.ravel(), second[:, rows, columns].ravel()])
 
 
 @from_raw.register
@@ -153,9 +154,7 @@ def _(stats: Scatter, vector: Array, about: Any) -> Any:
         squares = packed.reshape(-1, d) - products
         possible, scatter = (squares >= 0).all(), LowRank(np.maximum(squares, 0.0) * unit**2)
     else:
-        lower = np.tril_indices(d)
-        second = np.empty((len(stats.kept), d, d))
-        second[:, lower[0], lower[1]] = second[:, lower[1], lower[0]] = packed.reshape(len(second), -1)
+        second = packed.reshape(len(stats.kept), -1).take(triangle(d)[2], axis=1).reshape(-1, d, d)
         second = second - _products(first, away, pooled=len(second) < k)
         possible, scatter = (np.einsum("kii->ki", second) >= 0).all(), second * (unit[:, None] * unit)
     if (weight < 0).any() or not possible:

@@ -89,105 +89,136 @@ def run_em(
     log L there without counting it; a ``brief`` one does not ask whether the next step would move. ``keep`` gets the
     state of the run after each step, and ``resumed`` is such a state to go on from.
     """
-    record = Recorder(callback, bounds=not brief)
-    run = _Run(data, Convergence(max_iter, tol, gain, before, data.unit), record, brief=brief)
-    current = run.e_step(start) if resumed is None else run.resume(resumed)
-    if resumed is None and accelerate:
-        run.accelerator = Accelerator(current.statistics, current.distribution)
-    monotone = start.is_monotone
+    rule, record = Convergence(max_iter, tol, gain, before, data.unit), Recorder(callback, bounds=not brief)
+    run = _Run(data, rule, record, keep, brief=brief, monotone=start.is_monotone)
+    if resumed is None:
+        run.begin(start, accelerate=accelerate)
+    else:
+        run.resume(resumed)
     try:
-        while True:
-            taken = len(run.record.seen)
-            if keep is not None:
-                keep(run.state(current))
-            found = FLAT if run.rule.is_flat(run.record) else run.step(current)
-            if isinstance(found, End):
-                break
-            if monotone and not found.objective >= current.objective - FALL * current.size:
-                found = fallen(current, found, run.record)
-                break
-            current = found
-        if whole and found.ran_out:
-            current, taken = run.complete(current), len(run.record.seen)
-        run.finish(current)
+        run.save()
+        end = alternate(run)
+        run.finish(last_step=whole and end.ran_out)
     except KeyboardInterrupt:
-        del run.record.seen[taken:]  # a pass whose callback interrupted
-        found = End(f"interrupted after {run.record.passes} passes", interrupted=True)
+        del record.seen[run.taken :]  # a pass whose callback interrupted
+        end = End(f"interrupted after {record.passes} passes", interrupted=True)
+    current = run.current
     return EMResult(
-        current.distribution, current.distribution.tag_family(current.statistics), run.record.trace(), found.converged,
-        found.reason, found.fell, found.interrupted, unit=data.unit,
+        current.distribution, current.distribution.tag_family(current.statistics), record.trace(), end.converged,
+        end.reason, end.fell, end.interrupted, unit=data.unit,
     )  # fmt: skip
 
 
-class _Run:
-    """The steps of one run."""
+def alternate(run: _Run) -> End:
+    """The loop: an accelerated step where that does not lower the objective, else one of EM."""
+    data, rule, record = run.data, run.rule, run.record
+    while True:
+        current, following = run.current, None
+        if rule.is_flat(record):
+            return FLAT
+        if run.brief and record.passes >= rule.max_iter:
+            return rule.out_of_passes()
+        proposal = run.propose()
+        if proposal is not None:
+            following = run.try_step(proposal)
+        model = data.m_step(current) if following is None else following.distribution
+        record.moves.append(current.distribution.distance(model))
+        if following is None:  # no proposal, or one that was refused
+            if proposal is None and rule.at_rest(record):
+                return FLAT
+            if record.passes >= rule.max_iter:
+                return rule.out_of_passes()
+            if run.accelerator is not None:
+                run.accelerator.stepped(refused=proposal is not None)
+            following = run.e_step(model)
+        if run.falls_to(following):
+            return fallen(current, following, record)
+        run.advance(following)
 
-    def __init__(self, data: TrainingData, rule: Convergence, record: Recorder, *, brief: bool) -> None:
-        self.data, self.rule, self.record, self.brief = data, rule, record, brief
+
+class _Run:
+    """Where a run stands, and what is around its loop."""
+
+    current: Iterate
+    taken: int  # passes on record when it came there
+
+    def __init__(
+        self,
+        data: TrainingData,
+        rule: Convergence,
+        record: Recorder,
+        keep: Callable[[dict[str, Any]], None] | None,
+        *,
+        brief: bool,
+        monotone: bool,
+    ) -> None:
+        self.data, self.rule, self.record, self.keep = data, rule, record, keep
+        self.brief, self.monotone = brief, monotone
         self.accelerator: Accelerator | None = None
 
-    def step(self, current: Iterate) -> Iterate | End:
-        """One step: accelerated where that does not lower the objective, else by EM; or the end."""
-        record, data, most = self.record, self.data, self.rule.max_iter
-        if self.brief and record.passes >= most:
-            return self.rule.out_of_passes()
-        ahead = self.accelerator is not None and record.passes < most and not self.rule.may_be_at_rest(record)
-        proposed = self.accelerator.propose(current, data) if ahead and self.accelerator else None
-        if proposed is None:
-            record.moves.append(current.distribution.distance(data.m_step(current)))
-            if self.rule.at_rest(record):
-                return FLAT
-        reached: Iterate | None = None
-        if proposed is not None:
-            reached = self.try_step(proposed, above=current.objective)
-        if reached is None:
-            if record.passes >= most:
-                return self.rule.out_of_passes()
-            if self.accelerator is not None:
-                self.accelerator.stepped(refused=proposed is not None)
-            reached = self.e_step(data.m_step(current))
-        if proposed is not None:
-            record.moves.append(current.distribution.distance(reached.distribution))
-        return reached
+    def begin(self, start: Any, *, accelerate: bool) -> None:
+        """Make the first pass."""
+        self.current, self.taken = self.e_step(start), 1
+        if accelerate:
+            self.accelerator = Accelerator(self.current.statistics, self.current.distribution)
+
+    def advance(self, following: Iterate) -> None:
+        """Stand at the parameters of the last pass."""
+        self.current, self.taken = following, len(self.record.seen)
+        self.save()
+
+    def save(self) -> None:
+        """Keep the state where that is asked for."""
+        if self.keep is not None:
+            self.keep(self.state())
+
+    def propose(self) -> Any:
+        """Parameters ahead of the next step of EM; None where a plain one is due."""
+        record, rule = self.record, self.rule
+        if self.accelerator is None or record.passes >= rule.max_iter or rule.may_be_at_rest(record):
+            return None
+        return self.accelerator.propose(self.current, self.data)
 
     def e_step(self, model: Any) -> Iterate:
         """Pass over the rows."""
         found = self.data.e_step(model)
         self.record.passes += 1
-        self.record.add(found, len(self.data))
+        self.record.add(found, len(self.data.rows))
         return found
 
-    def try_step(self, model: Any, above: float) -> Iterate | None:
-        """Pass over the rows; None where the objective is not at least ``above``."""
+    def try_step(self, model: Any) -> Iterate | None:
+        """Pass over the rows; None where the objective falls."""
         found = self.data.e_step(model)
         self.record.passes += 1
-        if not found.objective >= above:
+        if not found.objective >= self.current.objective:
             return None
-        self.record.add(found, len(self.data))
+        self.record.add(found, len(self.data.rows))
         return found
 
-    def complete(self, current: Iterate) -> Iterate:
-        """Make the M-step of the last pass, and measure what it leads to."""
-        reached = self.e_step(self.data.m_step(current))
-        self.record.passes -= 1
-        lower = current.distribution.is_monotone and not reached.objective >= current.objective - FALL * current.size
-        return current if lower and fallen(current, reached, self.record) else reached
+    def falls_to(self, following: Iterate) -> bool:
+        """Whether the objective falls by more than rounding."""
+        current = self.current
+        return self.monotone and not following.objective >= current.objective - FALL * current.size
 
-    def finish(self, current: Iterate) -> None:
-        """Record the move that a further step would make."""
+    def finish(self, *, last_step: bool) -> None:
+        """Make the M-step of the last pass where it is asked for; record the move that a further step would make."""
+        if last_step:
+            following = self.e_step(self.data.m_step(self.current))
+            self.record.passes -= 1
+            if not (self.falls_to(following) and fallen(self.current, following, self.record)):
+                self.advance(following)
         if len(self.record.moves) < len(self.record.seen) and not self.brief:
-            self.record.moves.append(current.distribution.distance(self.data.m_step(current)))
+            self.record.moves.append(self.current.distribution.distance(self.data.m_step(self.current)))
 
-    def state(self, current: Iterate) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         """All that the rest of the run depends on, but for the rows."""
         record = self.record
         seen = {"seen": record.seen, "moves": record.moves, "passes": record.passes}
-        return {"iterate": current, **seen, "speed": self.accelerator}
+        return {"iterate": self.current, **seen, "speed": self.accelerator}
 
-    def resume(self, state: dict[str, Any]) -> Iterate:
+    def resume(self, state: dict[str, Any]) -> None:
         """Stand where another run stood."""
         record = self.record
         record.seen, record.moves, record.passes = state["seen"], state["moves"], state["passes"]
         self.accelerator = state["speed"]
-        current: Iterate = state["iterate"]
-        return current
+        self.current, self.taken = state["iterate"], len(record.seen)

@@ -62,4 +62,4 @@ def prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False) 
     if checked.n_components != 1 or checked.codes is not None:
         msg = f"weights have shape {np.shape(weights)}, but there are {len(rows)} rows; give one weight per row."
         raise DataError(msg)
-    return rows, Weights(len(rows), checked.values), distribution.for_data(rows)
+    return rows, checked, distribution.for_data(rows)

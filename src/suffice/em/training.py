@@ -56,7 +56,7 @@ class TrainingData:
     def e_step(self, model: Any) -> Iterate:
         """Pass over the rows: the statistics under these parameters."""
         stats = model.gather_rows(self.rows, self.weights)
-        value = model.measured_log_likelihood(stats)
+        value = model.measured_log_likelihood(stats, self.rows, self.weights)
         objective = value if self.log_prior is None else value + self.log_prior(model)
         return Iterate(model, stats, objective, self.unit, value)
 

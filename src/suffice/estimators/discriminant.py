@@ -148,6 +148,9 @@ class Discriminant(BayesShell):
         return stats if drawn is scatter else replace(stats, components=replace(found, scatter=drawn))
 
     def _notes(self) -> tuple[Alert, ...]:
+        return (*self.__dict__.pop("_unshrunk", ()), *self._drawn_alert())
+
+    def _drawn_alert(self) -> tuple[Alert, ...]:
         amounts = self.__dict__.pop("_drawn", np.zeros(0))  # the alert has it from here on
         drawn = np.flatnonzero(amounts)
         if not len(drawn):
@@ -177,6 +180,8 @@ class Discriminant(BayesShell):
             found = drawn.components
             solved = stack.solve(np.asarray(stack.mean), found.kept, found.weight, None, floor)
             return replace(model, components=stack.choose(found.weight == 0, solved))
+        if not stats.exact:  # what EM found is the input, and where it is singular it depends on the last digits
+            self._unshrunk = tuple(map(_before_regularising, (a for a in model.alerts(stats) if a.code == "singular")))
         found = self._by_class(model, stats, seen)
         pooled = len(found.kept) < len(found.weight)
         weight = found.weight.sum(keepdims=True) if pooled else found.weight
@@ -267,3 +272,12 @@ class Discriminant(BayesShell):
                 raise ValueError(msg)
             found[index] = one.covariance_
         return found
+
+
+def _before_regularising(alert: Alert) -> Alert:
+    """A singular covariance that a shrinkage or ``reg_param`` hides, as EM over missing cells regards neither."""
+    message = (alert.message,) if isinstance(alert.message, str) else alert.message
+    return replace(
+        alert,
+        message=("before it was regularised, ", *message, " EM knows of a prior, but not of shrinkage or reg_param."),
+    )

@@ -7,7 +7,16 @@ name and signature in the same module of ``kernels.native``; `dispatch` says whi
 from __future__ import annotations
 
 from suffice.kernels.dispatch import twins
-from suffice.kernels.numpy import decisions, gaussian, linear, missing, mixed_columns, primitives, quadratic
+from suffice.kernels.numpy import (
+    covariances,
+    decisions,
+    gaussian,
+    linear,
+    missing,
+    mixed_columns,
+    primitives,
+    quadratic,
+)
 from suffice.kernels.numpy.mixed_columns import Cells, CellSums
 from suffice.kernels.numpy.primitives import cell_hash, centred_rows, column_keys, merge
 
@@ -21,6 +30,7 @@ __all__ = [
     "chosen",
     "column_keys",
     "columns_e_step",
+    "columns_run",
     "count_range",
     "counts",
     "extremes",
@@ -38,7 +48,7 @@ __all__ = [
     "normal_e_step",
     "normal_log_prob",
     "quadratic_e_step",
-    "quadratic_run",
+    "quadratic_runs",
     "quadratic_step",
     "row_hash",
     "scatter",
@@ -51,6 +61,7 @@ __all__ = [
     "table_best",
     "table_e_step",
     "tied_gaussian_e_step",
+    "whitened_covariances",
 ]
 
 # sums over rows, for each component
@@ -76,13 +87,15 @@ normal_e_step = twins(linear.normal_e_step)
 linear_e_step = twins(linear.linear_e_step)
 table_e_step = twins(linear.table_e_step)
 columns_e_step = twins(mixed_columns.columns_e_step)
+columns_run = twins(mixed_columns.columns_run)
 gaussian_e_step = twins(gaussian.gaussian_e_step)
 tied_gaussian_e_step = twins(gaussian.tied_gaussian_e_step)
 quadratic_e_step = twins(quadratic.quadratic_e_step)
 quadratic_step = twins(quadratic.quadratic_step)
-quadratic_run = twins(quadratic.quadratic_run)
+quadratic_runs = twins(quadratic.quadratic_runs)
 holed_scatter = twins(missing.holed_scatter)
 missing_e_step = twins(missing.missing_e_step)
+whitened_covariances = twins(covariances.whitened_covariances)
 nearest = twins(linear.nearest)
 
 # which component made a row, and how surely

@@ -136,7 +136,9 @@ class Classes(Mixture, register=False):
     def exact(self) -> bool:
         return bool(self.components.exact)
 
-    def measured_log_likelihood(self, stats: Statistics) -> float:
+    def measured_log_likelihood(
+        self, stats: Statistics, rows: Rows | None = None, weights: Weights | None = None
+    ) -> float:
         return float(self.log_likelihood(stats)) if stats.exact else super().measured_log_likelihood(stats)
 
     def in_order(self, stats: Any, prior: Any = None) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ from suffice.core.family import WITHIN
 from suffice.core.responsibilities import normalize
 from suffice.em.result import Fit
 from suffice.engines import local
+from suffice.engines.once import cached_property
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.models.information import mixture_bounds, mixture_errors
 from suffice.models.monte_carlo import DRAWS, Simulated
@@ -49,6 +50,11 @@ class MixtureAnswers:
     sample: Any
     scores: Any
     require_ready: Any
+
+    @cached_property
+    def diagnosed(self) -> dict[str, Any]:
+        """The statistics of which it was last asked what is no cluster, and the answer."""
+        return {}
 
     # ---- how sure ---------------------------------------------------------------------------------------------------
     def standard_errors(self, stats: Statistics) -> dict[Any, Any]:

@@ -157,7 +157,7 @@ class MixtureSteps:
         found = local.fill(part, len(rows), self.n + 8)
         return float(found[0]) if self.is_single(x) else found
 
-    def measured_log_likelihood(self, stats: Any) -> float:
+    def measured_log_likelihood(self, stats: Any, rows: Any = None, weights: Any = None) -> float:
         return float(stats.log_likelihood[0])
 
     def log_likelihood(self, stats: Any) -> Any:

@@ -116,7 +116,7 @@ class MixtureQueries:
         return self.with_components(self.components.marginal_of(labels), self.weights)
 
     def marginal_column(self, label: Hashable) -> Any:
-        return self.with_components([one.marginal_column(label) for one in self.parts], self.weights)
+        return self.with_components(self.components.marginal_column(label), self.weights)
 
     def column_levels(self, label: Hashable) -> tuple[Any, ...] | None:
         known: tuple[Any, ...] | None = self.components.column_levels(label)

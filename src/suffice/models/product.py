@@ -123,7 +123,7 @@ class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=Fal
         """
         return dict(self.column_units)
 
-    @property
+    @cached_property
     def column_names(self) -> tuple[Any, ...] | None:
         return tuple(name for key in self.blocks for name in names_of(key)) if self.named else None
 

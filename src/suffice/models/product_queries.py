@@ -41,11 +41,11 @@ class ProductQueries:
             found.update({label: (key, own) for label, own in zip(labels, inner, strict=True)})
         return found
 
-    @property
+    @cached_property
     def column_labels(self) -> tuple[Any, ...]:
         return tuple(self.cells)
 
-    @property
+    @cached_property
     def vector_labels(self) -> frozenset[Any]:
         vectors = {key: block.vector_labels for key, block in self.blocks.items()}
         return frozenset(label for label, (key, own) in self.cells.items() if own is None or own in vectors[key])

@@ -60,6 +60,13 @@ class Diagnosis:
 
 
 def diagnose(mixture: Any, stats: Any) -> Diagnosis:
+    """What speaks against the components, which the end of a run is asked several times."""
+    if mixture.diagnosed.get("stats") is not stats:
+        mixture.diagnosed.update(stats=stats, found=_diagnose(mixture, stats))
+    return mixture.diagnosed["found"]  # type: ignore[no-any-return]
+
+
+def _diagnose(mixture: Any, stats: Any) -> Diagnosis:
     """What speaks against the components: see :mod:`suffice.models.chance` for what chance can do.
 
     A component of m rows is explained by chance where m times its divergence from the nearest other component, or from

@@ -323,7 +323,7 @@ class Stack(Compound, register=False):
         return self.rebuilt(component.marginal_of(labels) for component in self.parts)
 
     def marginal_column(self, label: Any) -> Any:
-        return self.rebuilt(component.marginal_column(label) for component in self.parts)
+        return side_by_side([component.marginal_column(label) for component in self.parts])
 
     def column_levels(self, label: Hashable) -> tuple[Any, ...] | None:
         each = [component.column_levels(label) for component in self.parts]

@@ -112,8 +112,8 @@ class VariationalMixture(Mixture, register=False):
         """D(belief‖prior) of weights and components together, in nats."""
         return float(self.shares.divergence(self.prior["weights"]) + np.sum(self.beliefs.divergence()))
 
-    def measured_log_likelihood(self, stats: Any) -> float:
-        """A lower bound of the log log_likelihood, from the pass that gathered the statistics."""
+    def measured_log_likelihood(self, stats: Any, rows: Any = None, weights: Any = None) -> float:
+        """A lower bound of the log evidence, from the pass that gathered the statistics."""
         return float(stats.log_likelihood[0]) - self.learned
 
     def log_likelihood(self, stats: Any) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.numerics.lazy import special
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from suffice.types import Array
 
@@ -35,11 +35,24 @@ def _tail_gap(a: Array, n: Array, order: int) -> Array:
     return total
 
 
+def trigamma(z: Any) -> Any:
+    """The second derivative of log Γ, which is Hurwitz's ζ(2, z)."""
+    return special.zeta(2.0, z)
+
+
+def _stirling(coefficients: Sequence[float], z: Array) -> Array:
+    """Σ coefficient z⁻²ᵐ, by Horner's rule."""
+    square, total = np.square(1 / z), np.zeros(np.shape(z))
+    for coefficient in reversed(coefficients):
+        total = total * square + coefficient
+    return np.asarray(total)
+
+
 def stirling_rest(z: Array) -> Array:
     """Log Γ(z) less Stirling's (z − ½) log z − z + ½ log 2π: what is left of it in differences of large log Γ."""
     z = np.asarray(z, dtype=float)
     big = np.maximum(z, LARGE)
-    far = sum(c * big ** -(2 * m + 1) for m, c in enumerate(STIRLING))
+    far = _stirling(STIRLING, big) / big
     near = special.gammaln(z) - (z - 0.5) * np.log(z) + z - 0.5 * np.log(2 * np.pi)
     return np.where(z < LARGE, near, far)
 
@@ -57,7 +70,7 @@ def stirling_bend(z: Array) -> Array:
     z = np.asarray(z, dtype=float)
     big = np.maximum(z, LARGE)
     far = sum(c * (2 * m + 1) * (2 * m + 2) * big ** -(2 * m + 3) for m, c in enumerate(STIRLING))
-    return np.where(z < LARGE, special.polygamma(1, z) - 1 / z - 0.5 / np.square(z), far)
+    return np.where(z < LARGE, trigamma(z) - 1 / z - 0.5 / np.square(z), far)
 
 
 # ---- divergences: f(y) − f(x) − (y − x)·f′(x) without the cancellation of its three terms ---------------------------
@@ -249,13 +262,18 @@ def whole_quantile(cumulative: Callable[[Array], Array], q: Array, low: float, h
         short = (cumulative(above) < needed) & (above < top)
         step *= 2
     above = np.where(short, np.inf, above)
-    open_ = (above - below > 1) & np.isfinite(above)
+    open_ = _number_between(below, above)
     while open_.any():
         middle = np.where(open_, np.floor((below + above) / 2), above)
         enough = cumulative(middle) >= needed
         above, below = np.where(open_ & enough, middle, above), np.where(open_ & ~enough, middle, below)
-        open_ = (above - below > 1) & np.isfinite(above)
+        open_ = _number_between(below, above)
     return np.where(levels >= 1, np.where(np.isfinite(top), top, np.inf), above)
+
+
+def _number_between(below: Array, above: Array) -> Array:
+    """Whether float64 has a whole number between two; beyond 2⁵³ neighbours are farther apart than 1."""
+    return np.isfinite(above) & (above - below > np.maximum(1.0, np.spacing(above)))
 
 
 def t_quantile(df: Array, q: Array) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.engines.once import cached_property
 from suffice.errors import SufficeWarning, UnsupportedError
 from suffice.tables.labels import as_array, in_order
 from suffice.types import Array
@@ -51,7 +52,7 @@ class ConditionalColumn:
             warnings.warn(text, SufficeWarning, stacklevel=4)
 
     # ---- labels -------------------------------------------------------------------------------------------------
-    @property
+    @cached_property
     def levels(self) -> tuple[Any, ...] | None:
         """The labels that the cell may have; None where it holds a number."""
         known: list[Any] = [getattr(leaf, "levels", None) for _, leaf in self.leaves]
@@ -64,7 +65,7 @@ class ConditionalColumn:
         same = all(levels == first for levels in known)
         return first if same else in_order({one for levels in known for one in levels})
 
-    @property
+    @cached_property
     def probabilities(self) -> Array:
         """The probability of each level in each row, (n, L)."""
         levels = self.levels or ()
@@ -86,8 +87,14 @@ class ConditionalColumn:
         total: Any = np.zeros(self.n)
         with np.errstate(invalid="ignore"):
             for share, leaf in self.leaves:
-                total = total + np.where(share > 0, share * ask(leaf), 0.0)
+                part = share * ask(leaf)
+                total = total + (part if self.shared else np.where(share > 0, part, 0.0))
         return np.asarray(total)
+
+    @cached_property
+    def shared(self) -> bool:
+        """Whether every distribution has a share of every row."""
+        return all(bool(share.all()) for share, _ in self.leaves)
 
     @property
     def mean(self) -> Array:
@@ -102,15 +109,12 @@ class ConditionalColumn:
 
     def cdf(self, x: Array) -> Array:
         """P(X ≤ x) in each row, (n,), or for several x in each, (m, n)."""
-        return self._weighed(lambda leaf: leaf.cdf(x))
+        return self._weighed(lambda leaf: leaf.cumulative(x))
 
     def quantiles(self, *levels: float) -> Array:
         """The smallest x with P(X ≤ x) ≥ level in each row, for each level: (m, n)."""
-        shape, ends = (len(levels), self.n), []
-        for share, leaf in self.leaves:
-            there = [np.broadcast_to(np.asarray(leaf.quantile(q), dtype=float), (self.n,)) for q in levels]
-            ends.append(np.where(share > 0, there, np.nan))
-        wanted = np.broadcast_to(np.array(levels)[:, None], shape)
+        wanted = np.repeat(np.array(levels, dtype=float)[:, None], self.n, axis=1)
+        ends = [np.where(share > 0, leaf.quantile(wanted), np.nan) for share, leaf in self.leaves]
         return np.asarray(between(self.cdf, wanted, ends, whole=self.discrete))
 
     # ---- one value ----------------------------------------------------------------------------------------------

@@ -45,8 +45,7 @@ def _from_smaller(group: Group, smaller: Found, found: Found) -> Found:
     trials.resume(found.fit.distribution)
     before, held = trials.best, w.dense()[:, 0]
     responsibilities = np.asarray(smaller.fit.distribution.predict_proba(small))
-    for start in _splits(responsibilities, np.asarray(points(small, held)), held, found.candidate.n):
-        trials.borrow(start)
+    trials.borrow(list(_splits(responsibilities, np.asarray(points(small, held)), held, found.candidate.n)))
     if trials.best is not before:
         found = _better(group, found, trials.learned())
     objective = float(found.fit.trace.objective[-1])

@@ -21,6 +21,7 @@ import numpy as np
 from suffice import kernels
 from suffice.em.init.agglomeration import by_squares, of_unlike_sizes, owners
 from suffice.em.init.partitions import clusters, seeds
+from suffice.em.init.starts import floors_of
 from suffice.engines import blas, local
 from suffice.errors import DataError
 from suffice.models.mixture import Mixture
@@ -35,7 +36,7 @@ from suffice.tables.streams import read
 from suffice.types import Alert, Array, Data, Rows, Seed
 
 SUBSAMPLE = 2000  # rows that starts are found on
-TRIES, ROUNDS = 20, 10  # of k-means in each view of the rows, whose best go on
+TRIES, ROUNDS = 10, 10  # of k-means in each view of the rows, whose best go on
 LENT = 3  # of the best solutions of a group, that every candidate of it tries
 SAME_PARTITION = 0.97  # of the rows in two partitions that are the same start
 ALIKE = 0.05  # mean difference of responsibilities, from 0 to 2, that are the same start
@@ -57,6 +58,7 @@ class Groups:
         seed = int(np.random.default_rng(random_state).integers(1 << 62))
         first = int(random_state) if isinstance(random_state, (int, np.integer)) else seed  # begins as `fit` would
         read: dict[int, Any] = {}  # by prototype
+        floors: dict[Any, Any] = {}  # by prototype and structure
         groups = []
         for candidates in asked:
             mixture = candidates[0].mixture
@@ -69,9 +71,12 @@ class Groups:
             own = np.random.default_rng([seed % (1 << 32), mixture.n])
             codes = _partitions(views, mixture.n, own)
             own_seed = seed + mixture.n
+            for one in candidates:
+                if (key, one.structure) not in floors:
+                    floors[key, one.structure] = floors_of(one.mixture.for_data(rows), *small)
             groups.append(Group(
                 tuple(candidates), rows, checked, prior, resolved, small, codes, joined[mixture.n], own_seed, first,
-                folds,
+                folds, {one.structure: floors[key, one.structure] for one in candidates},
             ))  # fmt: skip
         return cls(tuple(groups))
 
@@ -210,14 +215,14 @@ def _exchange(trials: list[Trials]) -> None:
     responsibilities = {id(one): one.responsibilities() for one in trials}
     held = trials[0].group.subsample_rows[1].dense()[:, 0]
     for borrower in trials:
-        known = [responsibilities[id(borrower)]]
+        known = [responsibilities[id(borrower)]]  # what need not be tried
         for lender in trials:
             if lender is borrower or not (lender in best or borrower.candidate.like(lender.candidate)):
                 continue
             given = responsibilities[id(lender)]
             if all(np.abs(given - one).sum(axis=1) @ held > ALIKE * held.sum() for one in known):
                 known.append(given)
-                borrower.borrow(given)
+        borrower.borrow(known[1:])
 
 
 # ---- all groups ------------------------------------------------------------------------------------------------------

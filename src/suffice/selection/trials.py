@@ -9,10 +9,10 @@ import numpy as np
 
 from suffice.core.distribution import Distribution
 from suffice.em.fit import fit
-from suffice.em.init.packed_gaussians import unpacked
+from suffice.em.init.packed_gaussians import is_packed, unpacked
 from suffice.em.init.partitions import soften_labels
 from suffice.em.init.short_runs import ShortRuns
-from suffice.em.init.starts import floors_of, widen_to_all_rows
+from suffice.em.init.starts import widen_to_all_rows
 from suffice.em.loop import EMResult
 from suffice.em.restarts import discarded
 from suffice.em.result import Fit
@@ -28,12 +28,13 @@ FIRST, KEPT = 4, 4  # passes from every partition, and how many of them go on
 SHORT = 8  # passes of a trial
 FLAT = 1e-6  # relative change of the objective that ends a trial
 PLAIN, COARSE = 200, 1e-5  # passes of plain EM from the agglomeration, and the relative change that ends them
-FINISHED = 2  # trials whose EM runs to the end
-STRETCH, STRETCHES, FINE = 15, 30, 1e-8  # passes before a run is judged again, how often, and what is its end
+STRETCH, STRETCHES, FINE = 45, 10, 1e-8  # passes before a run is judged again, how often, and what is its end
+LAST, STILL = 500, 1e-13  # passes of the best run before it is fitted to all rows, and the change that ends them
 PATIENT = 1000  # passes from the start of `fit`, as many as it would take itself
 FEW = 3  # candidates of a group that each try the start of `fit`
 AHEAD = 20  # passes for which a run is trusted to rise as it does
-NEAR = 1e-2  # relative distance of parameters that lead to the same place
+NEAR, SAME = 1e-2, 1e-4  # relative distances of parameters that lead to the same place, and that are there
+EQUAL = 1e-9  # relative difference of objectives that are the same
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Group:
     seed: int
     first: int  # the seed of the start of `fit`
     folds: Any
+    floors: dict[str, Any]  # of the components, by structure
 
     @property
     def cells(self) -> int:
@@ -79,7 +81,7 @@ class Trials:
         self.group, self.candidate = group, candidate
         small, w = group.subsample_rows
         prototype = candidate.mixture.for_data(group.rows)  # the subsample may lack a rare label
-        self.model = replace(prototype, floors=floors_of(prototype, small, w))
+        self.model = replace(prototype, floors=group.floors[candidate.structure])
         self.rng = np.random.default_rng(group.seed)
         self.short_runs = ShortRuns(self.model, small, w, group.prior)
         self.best: EMResult | None = None
@@ -93,15 +95,17 @@ class Trials:
         costs as much as all others.
         """
         k = self.model.n
-        paths = [self._run_from(soften_labels(codes, k), FIRST, FLAT) for codes in self.group.codes]
-        paths.sort(key=lambda path: path.robust_objective, reverse=True)
-        paths = [self._run_em(path.distribution, SHORT, FLAT) for path in paths[:KEPT]]
-        paths.sort(key=lambda path: path.robust_objective, reverse=True)
-        for path in paths[:FINISHED]:
-            self._finish(path.distribution)
-        for joined in self.group.joined:
-            path = self._run_from(soften_labels(joined, k, 0.0), PLAIN, COARSE, accelerate=False)
-            self._finish(path.distribution)
+        paths = self._runs_from([soften_labels(codes, k) for codes in self.group.codes], FIRST)
+        paths.sort(key=lambda path: path.objective, reverse=True)
+        kept = [found for path in paths[:KEPT] if (found := self._run_on(path, SHORT, FLAT)) is not None]
+        for path in sorted(kept, key=lambda path: path.objective, reverse=True):
+            if self.best is None or not self._same(path):
+                self._finish(path)
+        joined = [soften_labels(codes, k, 0.0) for codes in self.group.joined]
+        for path in self._runs_from(joined, PLAIN, COARSE, accelerate=False):
+            self._finish(path)
+        if self.best is None:  # all of them lost components
+            self._keep(self._run_em(unpacked(paths[0]).distribution, PATIENT, FINE))
         if k > 1 and len(self.group.candidates) <= FEW:
             rng = np.random.default_rng(self.group.first)
             mixture, rows = self.candidate.mixture, self.group.rows
@@ -112,80 +116,110 @@ class Trials:
         """Go on from what was learned before."""
         self.best = self._run_em(learned, 1, FLAT)
 
-    def borrow(self, responsibilities: Array) -> None:
-        """An EM run from another candidate's responsibilities, which goes on where it promises more."""
-        path = self._run_from(responsibilities, SHORT, FLAT)
-        if self._promises(path) and not self._same(path):
-            self._finish(path.distribution)
+    def borrow(self, responsibilities: list[Array]) -> None:
+        """EM runs from other candidates' responsibilities, which go on where they promise more."""
+        for path in self._runs_from(responsibilities, SHORT):
+            if self._promises(path) and not self._same(path):
+                self._finish(path)
 
     def _run_em(self, first: Distribution, passes: int, tol: float) -> EMResult:
         """A short EM run on the subsample."""
-        return unpacked(self.short_runs.run_em(first, passes, tol)).raise_if_interrupted()
+        return self.short_runs.run_em(first, passes, tol).raise_if_interrupted()
 
-    def _run_from(self, responsibilities: Array, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
-        """An EM run from the estimate of responsibilities."""
-        path = self.short_runs.run_from(responsibilities, self.rng, passes, tol, accelerate=accelerate)
-        return unpacked(path).raise_if_interrupted()
+    def _run_on(self, path: EMResult, passes: int, tol: float) -> EMResult | None:
+        """A run from where another ended; None where it loses a component to its floor."""
+        found = self.short_runs.run_on(path, passes, tol)
+        return found if found is None else found.raise_if_interrupted()
 
-    def _finish(self, first: Distribution) -> None:
+    def _runs_from(
+        self, starts: list[Array], passes: int, tol: float = FLAT, *, accelerate: bool = True
+    ) -> list[EMResult]:
+        """EM runs from the estimates of responsibilities."""
+        needed = self.best is None
+        paths = self.short_runs.runs_from(starts, self.rng, passes, tol, accelerate=accelerate, needed=needed)
+        return [path.raise_if_interrupted() for path in paths]
+
+    def _finish(self, path: EMResult) -> None:
         """Climb on as long as that may lead above the best, and is no way to the same place."""
-        there = self._run_em(first, STRETCH, FINE)
+        there = self._run_on(path, STRETCH, FINE)
         for _ in range(STRETCHES - 1):
-            if there.converged or not self._promises(there) or self._same(there):
+            if there is None or there.converged or not self._promises(there) or self._same(there):
                 break
-            there = self._run_em(there.distribution, STRETCH, FINE)
-        self._keep(there)
+            there = self._run_on(there, STRETCH, FINE)
+        if there is not None:
+            self._keep(there)
 
     def _keep(self, there: EMResult) -> None:
         """Keep the better of the best and another run."""
         self.ends.append(there)
-        if self.best is None or there.robust_objective > self.best.robust_objective:
+        if self.best is None or self._above(there):
             self.best = there
 
-    def _promises(self, path: EMResult) -> bool:
-        """Whether a run is better than the best, or would be if it rose for long as it does now."""
-        if self.best is None or path.robust_objective > self.best.robust_objective:
+    def _above(self, path: EMResult) -> bool:
+        """Whether a run is better than the best; its objective is no less than what it is ranked by."""
+        if self.best is None:
             return True
+        least = self.best.robust_objective
+        least += EQUAL * (path.unit + abs(least))
+        return bool(path.objective > least and not self._close(path, SAME) and path.robust_objective > least)
+
+    def _close(self, path: EMResult, reach: float) -> bool:
+        """Whether a run and the best have nearly the same parameters."""
+        assert self.best is not None  # noqa: S101 (who asks has one)
+        both = [path.distribution, self.best.distribution]
+        if not all(map(is_packed, both)):
+            both = [getattr(one, "unpacked", one) for one in both]
+        here, there = (one.ordered() for one in both)
+        return bool(here.distance(there) < reach)
+
+    def _promises(self, path: EMResult) -> bool:
+        """Whether a run may be better than the best, or would be if it rose for long as it does now."""
         last = path.trace.objective
         slope = last[-1] - last[-2] if len(last) > 1 else 0.0
-        return bool(path.robust_objective + AHEAD * slope > self.best.robust_objective)
+        return self.best is None or bool(path.objective + max(AHEAD * slope, 0.0) > self.best.robust_objective)
 
     def _same(self, path: EMResult) -> bool:
         """Whether the best is where this run is going."""
-        if self.best is None or path.robust_objective > self.best.robust_objective:
-            return False
-        return bool(path.distribution.ordered().distance(self.best.distribution.ordered()) < NEAR)
+        return self.best is not None and not self._above(path) and self._close(path, NEAR)
 
     @property
     def score(self) -> float:
         """What a solution is ranked by: its BIC, from the robust objective."""
         assert self.best is not None  # noqa: S101 (begin comes first)
-        return float(
-            self.best.distribution.n_parameters * np.log(self.group.weights.total) - 2 * self.best.robust_objective
-        )
+        return float(self.model.n_parameters * np.log(self.group.weights.total) - 2 * self.best.robust_objective)
 
     def responsibilities(self) -> Array:
         """Responsibilities of the subsample's rows, with the components in canonical order."""
         assert self.best is not None  # noqa: S101 (begin comes first)
-        return np.asarray(self.best.distribution.ordered().predict_proba(self.group.subsample_rows[0]))
+        best, rows = self.best.distribution, self.group.subsample_rows[0]
+        if is_packed(best):
+            return np.asarray(best.ordered().responsibilities(rows))
+        return np.asarray(getattr(best, "unpacked", best).ordered().predict_proba(rows))
 
     def learned(self, start: Array | None = None) -> Fit:
         """The fit to all rows from a start, or from the best solution on the subsample."""
         assert self.best is not None  # noqa: S101 (begin comes first)
-        group, best = self.group, self.best
+        brief = start is None and is_packed(self.best.distribution)  # a loop that costs less than that of `fit`
+        last = self._run_on(self.best, LAST, STILL) if brief else None
+        group, best = self.group, unpacked(last or self.best)
         begin = (
             widen_to_all_rows(best.distribution, group.rows, group.weights, *group.subsample_rows).ordered()
             if start is None
             else start
         )
+        mixture = self.candidate.mixture
+        if group.subsample_rows[1].total == group.weights.total:  # of all rows: what holds the components is known
+            mixture = replace(mixture.for_data(group.rows), floors=self.model.floors)
         found = _whole(fit(
-            self.candidate.mixture, group.rows, weights=group.weights, prior=group.prior, start=begin,
+            mixture, group.rows, weights=group.weights, prior=group.prior, start=begin,
             random_state=group.seed,
         ))  # fmt: skip
+        if mixture is not self.candidate.mixture:
+            found = replace(found, distribution=replace(found.distribution, measured=True))
         if start is not None or len(self.ends) < 2:
             return found
-        found = replace(found, alerts=(*discarded(self.ends, best), *found.alerts))
-        alike = sum(one.agrees(best) or self._same(one) for one in self.ends)
+        found = replace(found, alerts=(*discarded(self.ends, self.best), *found.alerts))
+        alike = sum(one.agrees(self.best) or self._same(one) for one in self.ends)
         return replace(found, trace=replace(found.trace, starts=len(self.ends), agreeing=alike))
 
     def conclude(self) -> Found:

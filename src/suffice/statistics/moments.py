@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.engines.once import cached_property
 from suffice.errors import UnsupportedError
 from suffice.numerics.low_rank import LowRank, OnDemand, all_finite, diagonals, replace, summed
 from suffice.statistics.sums import Additive, checked_factor, refuse_negative, same_kind, share
@@ -37,7 +38,7 @@ class Moments(Additive):
         """The mean, 0 where nothing was seen."""
         return self.centre + self.shift
 
-    @property
+    @cached_property
     def var(self) -> Array:
         """The variance with divisor Σ w."""
         return share(self.scatter, self.weight)

@@ -17,6 +17,8 @@ from suffice.errors import DataError, UnsupportedError
 from suffice.numerics.low_rank import LowRank, replace, stored
 from suffice.types import Array
 
+Levels = tuple[tuple[Any, ...], ...]  # of each column
+
 
 class Statistics(Protocol):
     """The contract that all statistics keep."""
@@ -182,11 +184,22 @@ class Sums(Additive):
         return replace(self, weight=weight, base=self.base - other.base, total=self.total - other.total)
 
 
-def _unlike_pools(here: str, there: str) -> str:
-    return (
-        f"cannot combine Counts of Categorical with {here} and with {there}: a pool counts every label that is none of "
-        "its levels, so that the same label is counted in different places. Gather both with the same prototype."
-    )
+def check_pools(what: str, here: tuple[Levels, Any], there: tuple[Levels, Any]) -> None:
+    """Refuse to bring together what pools labels otherwise; each is the levels of every column, and their pool."""
+    (mine, pool), (theirs, other) = here, there
+    unlike = [(f"pool={pool!r:.40}", f"pool={other!r:.40}")] if pool != other else []
+    unlike += [
+        (f"levels {list(one)!r:.60}", f"levels {list(two)!r:.60}")
+        for one, two in zip(mine, theirs, strict=True)
+        if pool is not None and set(one) != set(two)
+    ]
+    if unlike:
+        msg = (
+            f"cannot combine {what} with {unlike[0][0]} and with {unlike[0][1]}: a pool counts every label that is "
+            "none of its levels, so that the same label is counted in different places. Gather both with the same "
+            "prototype."
+        )
+        raise DataError(msg)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,13 +235,9 @@ class Counts(Additive):
 
     def _aligned(self, other: Counts) -> tuple[tuple[tuple[Any, ...], ...], Array, Array]:
         same_kind(self, other)
-        if self.pool != other.pool:
-            raise DataError(_unlike_pools(f"pool={self.pool!r:.40}", f"pool={other.pool!r:.40}"))
+        check_pools("Counts of Categorical", (self.levels, self.pool), (other.levels, other.pool))
         if self.levels == other.levels:
             return self.levels, self.count, other.count
-        for mine, theirs in zip(self.levels, other.levels, strict=True):
-            if self.pool is not None and set(mine) != set(theirs):
-                raise DataError(_unlike_pools(f"levels {list(mine)!r:.60}", f"levels {list(theirs)!r:.60}"))
         levels = tuple(
             tuple(dict.fromkeys(mine + theirs)) for mine, theirs in zip(self.levels, other.levels, strict=True)
         )

@@ -105,7 +105,7 @@ class Weights:
         rows = rows.max(axis=1) if rows.ndim == 2 else rows
         return rows if self.codes is None else np.where(self.codes >= 0, rows, 0.0)
 
-    @property
+    @cached_property
     def total(self) -> float:
         """Σ w: the number of rows that the weights stand for."""
         if self.values is None:

@@ -51,12 +51,12 @@ def with_column_names_in_errors(learn: Callable[P, R]) -> Callable[P, R]:
     An option that there is not is refused, and the one that may be meant named.
     """
     known = tuple(signature(learn).parameters)
-    first = known[0]
+    first, allowed = known[0], frozenset(known)
 
     @wraps(learn)
     def wrapper(*given: P.args, **options: P.kwargs) -> R:
-        unknown = next((name for name in options if name not in known), None)
-        if unknown is not None:
+        if not options.keys() <= allowed:
+            unknown = next(name for name in options if name not in allowed)
             meant = ELSEWHERE.get(unknown)
             guess = guessed(unknown, known) if meant not in known else f"Its name here is {meant!r}. "
             msg = f"{learn.__name__} has no option {unknown!r}. {guess}It takes {', '.join(known)}."

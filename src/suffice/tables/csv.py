@@ -248,8 +248,9 @@ def _describe_uneven_row(file: Path, parsed: Any, error: Exception) -> str:
         found.append(row)
         return "error"
 
+    encoding = "latin1" if "\ufffd" in str(error) else "utf8"  # bytes of the row that are no UTF-8 must not stop `note`
     with suppress(pa.ArrowException), pa.input_stream(str(file), compression="detect") as stream:
-        options = csv.ReadOptions(use_threads=False, block_size=BLOCK)
+        options = csv.ReadOptions(use_threads=False, block_size=BLOCK, encoding=encoding)
         watched = csv.ParseOptions(delimiter=parsed.delimiter, newlines_in_values=True, invalid_row_handler=note)
         for _ in csv.open_csv(stream, options, watched, csv.ConvertOptions(include_columns=[])):
             pass

@@ -10,6 +10,7 @@ import datetime as dt
 import math
 from collections.abc import Callable, Hashable, Iterator, KeysView, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -178,7 +179,7 @@ def names(frame: object) -> list[Any]:
 def eager(x: Data) -> Any:
     """A frame or series behind narwhals' one interface; None where it is neither."""
     kind = type(x)
-    if kind.__module__ == "numpy" or not any(_foreign(one) for one in kind.__mro__):
+    if not _is_foreign(cast("Hashable", kind)):
         return None
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
@@ -201,8 +202,12 @@ def eager(x: Data) -> Any:
     return found if isinstance(found, (nw.DataFrame, nw.Series)) else None
 
 
-def _foreign(kind: object) -> bool:
-    return kind.__module__.partition(".")[0] in LIBRARIES or "__narwhals_dataframe__" in vars(kind)
+@lru_cache
+def _is_foreign(kind: type) -> bool:
+    """Whether values of a class may be frames or series of one of the libraries."""
+    return any(
+        one.__module__.partition(".")[0] in LIBRARIES or "__narwhals_dataframe__" in vars(one) for one in kind.__mro__
+    )
 
 
 def _arrow(x: Data) -> Any:

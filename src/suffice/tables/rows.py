@@ -24,6 +24,8 @@ LARGEST = 1e150  # its square is still a number, and so is a sum of many such sq
 
 def listed(x: Data) -> Any:
     """Data that can be read more than once: an iterator becomes a list, a frame its columns, a series an array."""
+    if type(x) is np.ndarray:
+        return x
     if isinstance(x, (Iterator, KeysView, ValuesView)):
         return list(x)
     try:

@@ -151,7 +151,7 @@ class Centres:
             places[empty] = row
         return replace(self, places=places)
 
-    def measured_log_likelihood(self, stats: Apart) -> float:
+    def measured_log_likelihood(self, stats: Apart, rows: Any = None, weights: Any = None) -> float:
         """−Σ w ‖x − c‖²."""
         return -float(stats.inertia[0])
 

@@ -17,12 +17,15 @@ from suffice import kernels
 from suffice.core.responsibilities import Joint
 from suffice.core.value import replace_valid
 from suffice.em.convergence import FLAT, Convergence
+from suffice.em.init.packed_columns import PackedColumns
 from suffice.em.linear_statistics import from_raw, pilot, raw
 from suffice.em.loop import EMResult
+from suffice.em.order import by_place
 from suffice.em.trace import Trace
 from suffice.em.training import TrainingData
 from suffice.engines.once import cached_property
 from suffice.errors import SufficeError
+from suffice.kernels.numpy.gaussian import softmax
 from suffice.kernels.numpy.primitives import LOG_2PI
 from suffice.kernels.numpy.quadratic import FALL, MANY_COLUMNS, ROUGH, SEEN, coefficients_of, triangle
 from suffice.statistics.moments import Scatter
@@ -82,35 +85,54 @@ class PackedRows:
             replace_valid(stack, mean=mean, cov=stack.cov * (self.scale[:, None] * self.scale)), mixture.weights
         )
 
-    def from_responsibilities(self, rows: Array, shares: Array, weights: Weights) -> PackedMixture:
-        """The estimate of weighted rows whose owners are known in parts (n, k)."""
-        first, second, _ = triangle(len(self.centre) + 1)
-        step, sums = max(STEP // len(first), 1), np.zeros((shares.shape[1], len(first)))
+    def sums_of(self, rows: Array, starts: list[Array], weights: Weights) -> Array:
+        """The sums of products (s, k, m) of weighted rows whose owners are known in parts, (n, k) each."""
+        k, size = starts[0].shape[1], len(self.centre) + 1
+        step, sums = max(STEP // (size * (size + 1) // 2), 1), np.zeros((len(starts) * k, size * (size + 1) // 2))
         for begin in range(0, len(rows), step):
             part = slice(begin, begin + step)
-            y = np.ones((len(rows[part]), len(self.centre) + 1))
-            np.multiply(rows[part] - self.centre, self.scale, out=y[:, 1:])
-            sums += (shares[part] * weights[part].dense()).T @ (y[:, first] * y[:, second])
+            shares = np.concatenate([one[part] for one in starts], axis=1)
+            sums += (shares * weights[part].dense()).T @ self._products(rows[part])
+        return sums.reshape(len(starts), k, -1)
+
+    def _products(self, rows: Array) -> Array:
+        """The products (n, m) of rows."""
+        first, second, _ = triangle(len(self.centre) + 1)
+        y = np.ones((len(rows), len(self.centre) + 1))
+        np.multiply(rows - self.centre, self.scale, out=y[:, 1:])
+        return np.asarray(y[:, first] * y[:, second])
+
+    def from_responsibilities(self, rows: Array, shares: Array, weights: Weights) -> PackedMixture:
+        """The estimate of weighted rows whose owners are known in parts (n, k)."""
+        return self.estimate(self.sums_of(rows, [shares], weights)[0])
+
+    def estimate(self, sums: Array, before: PackedMixture | None = None) -> PackedMixture:
+        """The mixture that the sums tell of; where a structure has the M-step, from the components ``before``."""
+        cov = None if before is None else before.cov
+        found = kernels.quadratic_step(sums, self.floor, self.ridge, self.log_scale, self.structure, cov)
+        if found.sure:
+            return PackedMixture(self, found.weight / found.weight.sum(), found.mean, found.cov, found.coefficients)
+        if self.mixture.components.form.unrestricted:
+            raise LostError(UNTOLD)
+        return self._above_floor(sums, self._unit_stack() if before is None else before.stack)
+
+    def _above_floor(self, sums: Array, before: Any) -> PackedMixture:
+        """The same by the M-step of the structure itself, which knows what is best above a floor."""
+        stats = self.gathered(sums)
+        seen = stats.weight > SEEN * stats.weight.sum()
+        second = sums[:, triangle(len(self.centre) + 1)[2]].reshape(len(sums), len(self.centre) + 1, -1)[:, 1:, 1:]
+        kept = np.einsum("kii->ki", second) <= ROUGH * np.einsum("kii->ki", stats.scatter)
+        if not (seen.all() and kept.all()):
+            raise LostError(UNTOLD)
+        floor = self.mixture.floors
+        floor = float(self.ridge[0]) if isinstance(floor, float) else None if floor is None else self.floor
+        return self._described(before.m_step(stats, None, floor), stats.weight / stats.weight.sum())
+
+    def _unit_stack(self) -> Any:
+        """Components of which nothing is known."""
         stack = self.mixture.components
         unit = np.broadcast_to(np.eye(len(self.centre)), np.shape(stack.cov))
-        return self.estimate(sums, replace_valid(stack, mean=np.zeros(np.shape(stack.mean)), cov=unit))
-
-    def estimate(self, sums: Array, before: Any) -> PackedMixture:
-        """The mixture that the sums tell of; where a structure has the M-step, from the components ``before``."""
-        if not self.mixture.components.form.unrestricted:
-            stats = self.gathered(sums)
-            seen = stats.weight > SEEN * stats.weight.sum()
-            second = sums[:, triangle(len(self.centre) + 1)[2]].reshape(len(sums), len(self.centre) + 1, -1)[:, 1:, 1:]
-            kept = np.einsum("kii->ki", second) <= ROUGH * np.einsum("kii->ki", stats.scatter)
-            if not (seen.all() and kept.all()):
-                raise LostError(UNTOLD)
-            floor = self.mixture.floors
-            floor = float(self.ridge[0]) if isinstance(floor, float) else None if floor is None else self.floor
-            return self._described(before.m_step(stats, None, floor), stats.weight / stats.weight.sum())
-        found = kernels.quadratic_step(sums, self.floor, self.ridge, self.log_scale)
-        if not found.sure:
-            raise LostError(UNTOLD)
-        return PackedMixture(self, found.weight / found.weight.sum(), found.mean, found.cov, found.coefficients)
+        return replace_valid(stack, mean=np.zeros(np.shape(stack.mean)), cov=unit)
 
     def _described(self, stack: Any, weights: Array) -> PackedMixture:
         """The mixture of such components, about the centre and in units of the scale."""
@@ -120,34 +142,44 @@ class PackedRows:
         if not (deviation[:, None] @ np.abs(form) @ deviation[:, :, None]).max() <= ROUGH or not weights.all():
             raise LostError(UNTOLD)
         constant = np.log(weights) + log_det - 0.5 * len(self.centre) * LOG_2PI + self.log_scale
-        return PackedMixture(self, weights, mean, cov, coefficients_of(mean, form, constant), stack)
+        return PackedMixture(self, weights, mean, cov, coefficients_of(mean, form, constant))
 
     @cached_property
     def log_scale(self) -> float:
         """What the scale adds to a log density."""
         return float(np.log(self.scale).sum())
 
-    def run(self, first: PackedMixture, data: TrainingData, passes: int, tol: float, *, leaps: bool) -> EMResult:
-        """A short run of a mixture without a structure, as one loop of a kernel."""
+    @cached_property
+    def structure(self) -> str:
+        """The letters of the covariance structure."""
+        return str(self.mixture.components.form.letters)
+
+    def run(self, first: PackedMixture, data: TrainingData, passes: int, tol: float, *, leaps: bool) -> EMResult | None:
+        """A run as one loop of a kernel; None where sums do not tell its components."""
+        start = first.weights, first.mean, first.cov, first.coefficients
+        return self._runs(tuple(one[None] for one in start), data, passes, tol, leaps)[0]
+
+    def runs_from(
+        self, sums: Array, data: TrainingData, passes: int, tol: float, *, leaps: bool
+    ) -> list[EMResult | None]:
+        """The same from the estimates of several sums of products (s, k, m)."""
+        return self._runs((sums,), data, passes, tol, leaps)
+
+    def _runs(self, starts: Any, data: TrainingData, passes: int, tol: float, leaps: bool) -> list[EMResult | None]:  # noqa: FBT001
         clock, w = time.perf_counter(), data.weights
-        found = kernels.quadratic_run(
-            data.rows,
-            w.values,
-            self.centre,
-            self.scale,
-            (first.weights, first.mean, first.cov, first.coefficients),
-            (self.floor, self.ridge, self.log_scale),
-            (passes, tol, data.unit, leaps),
-        )
-        if found.end == "lost":
-            raise LostError(UNTOLD)
-        value, entropy = found.trace.T
+        held, rule = (self.floor, self.ridge, self.log_scale), (passes, tol, data.unit, leaps)
+        found = kernels.quadratic_runs(data.rows, w.values, self.centre, self.scale, starts, held, rule, self.structure)
+        seconds = (time.perf_counter() - clock) / max(sum(len(one.trace) for one in found), 1)
+        return [None if one.end == "lost" else self._result(one, data, passes, seconds) for one in found]
+
+    def _result(self, run: Any, data: TrainingData, passes: int, seconds: float) -> EMResult:
+        """A run of the kernel as one of the loop of EM."""
+        value, entropy = run.trace.T
         unknown = np.full(len(value), np.nan)
-        last = PackedMixture(self, found.share, found.mean, found.cov, found.coefficients)
-        seconds = np.full(len(value), (time.perf_counter() - clock) / len(value))
-        trace = Trace(value, unknown, unknown, entropy, seconds, value, found.passes)
-        stats = Products(found.sums, float(value[-1]), float(entropy[-1]), np.array([w.solid]))
-        end = FLAT if found.end == "flat" else Convergence(passes).out_of_passes()
+        last = PackedMixture(self, run.share, run.mean, run.cov, run.coefficients)
+        trace = Trace(value, unknown, unknown, entropy, np.full(len(value), seconds), value, run.passes)
+        stats = Products(run.sums, float(value[-1]), float(entropy[-1]), np.array([data.weights.solid]))
+        end = FLAT if run.end == "flat" else Convergence(passes).out_of_passes()
         return EMResult(last, stats, trace, end.converged, end.reason, unit=data.unit)
 
     def statistics(self, stats: Products) -> Joint:
@@ -193,7 +225,11 @@ class PackedMixture:
     mean: Array
     cov: Array
     coefficients: Array
-    stack: Any = None  # the components, where a structure has the M-step
+
+    @cached_property
+    def stack(self) -> Any:
+        """The components, in units of the scale."""
+        return replace_valid(self.packed.mixture.components, mean=self.mean, cov=self.cov)
 
     @cached_property
     def unpacked(self) -> Any:
@@ -202,6 +238,17 @@ class PackedMixture:
         mean, cov = packed.centre + self.mean / packed.scale, self.cov / (packed.scale[:, None] * packed.scale)
         components = replace_valid(mixture.components, mean=mean, cov=cov)
         return replace_valid(mixture, components=components, weights=self.weights)
+
+    def ordered(self) -> PackedMixture:
+        """The same mixture with its components in canonical order."""
+        order = by_place(self.mean, self.weights)
+        return PackedMixture(
+            self.packed, self.weights[order], self.mean[order], self.cov[order], self.coefficients[order]
+        )
+
+    def responsibilities(self, rows: Array) -> Array:
+        """P(component given row), (n, k)."""
+        return softmax(self.packed._products(rows) @ self.coefficients.T)[0]  # noqa: SLF001 (ours)
 
     def spurious_gain(self, stats: Products) -> float:
         """As of the mixture itself."""
@@ -229,9 +276,9 @@ class PackedMixture:
     def estimate(self, stats: Products, prior: Any = None) -> PackedMixture:
         """The next mixture."""
         del prior
-        return self.packed.estimate(stats.sums, self.stack)
+        return self.packed.estimate(stats.sums, self)
 
-    def measured_log_likelihood(self, stats: Products) -> float:
+    def measured_log_likelihood(self, stats: Products, rows: Any = None, weights: Any = None) -> float:
         return stats.log_likelihood
 
     def log_likelihood(self, stats: Products) -> float:
@@ -276,9 +323,16 @@ def _(stats: Products, vector: Array, about: Any) -> Any:
     return None if (sums[:, 0] < 0).any() else replace(stats, sums=sums)
 
 
+def is_packed(mixture: Any) -> bool:
+    """Whether a mixture is one as passes over packed sums see it."""
+    return isinstance(mixture, PackedMixture)
+
+
 def unpacked(path: EMResult) -> EMResult:
     """A run over packed sums as one of the mixture; any other as it is."""
     last = path.distribution
+    if isinstance(last, PackedColumns):
+        return replace(path, distribution=last.unpacked, statistics=last.statistics)
     if not isinstance(last, PackedMixture):
         return path
     return replace(path, distribution=last.unpacked, statistics=last.packed.statistics(path.statistics))

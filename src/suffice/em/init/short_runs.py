@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.em.init.packed_gaussians import LostError, PackedRows
+from suffice.em.init.packed_columns import ColumnRows
+from suffice.em.init.packed_gaussians import UNTOLD, LostError, PackedRows, is_packed
 from suffice.em.loop import EMResult, run_em
 from suffice.em.training import TrainingData
 from suffice.statistics.weights import Weights
@@ -24,6 +25,8 @@ class ShortRuns:
         self.model, self.small, self.weights, self.prior = model, rows, weights, prior
         self.rows = model.preprocess(rows)
         self.packed = None if prior is not None else PackedRows.of(model, self.rows, weights)
+        columns = prior is None and self.packed is None
+        self.columns = ColumnRows.of(model, self.rows, weights) if columns else None
         self.data = TrainingData(self.rows, weights, prior, belief(prior))
 
     def run_em(self, first: Any, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
@@ -36,6 +39,11 @@ class ShortRuns:
                 return self._run_packed(self.packed.pack(first), passes, tol, accelerate)
             except LostError:
                 first = getattr(first, "unpacked", first)
+        if self.columns is not None:
+            found = self.columns.run(self.columns.pack(first), self.data, passes, tol, leaps=accelerate)
+            if found is not None:
+                return found
+            first = getattr(first, "unpacked", first)
         return run_em(first, self.data, max_iter=passes, tol=tol, accelerate=accelerate, brief=True)
 
     def run_from(self, shares: Array, rng: Any, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
@@ -50,11 +58,48 @@ class ShortRuns:
         held = shares if (held == 1).all() else shares * held
         return self.run_em(tag_assignments(self.model, self.small, held, rng), passes, tol, accelerate=accelerate)
 
+    def runs_from(
+        self, starts: list[Array], rng: Any, passes: int, tol: float, *, accelerate: bool = True, needed: bool = True
+    ) -> list[EMResult]:
+        """Runs from several such estimates; where some lose a component to its floor, those that do not.
+
+        Where all do they are made however long it takes, if they are ``needed``.
+        """
+        if self.packed is not None and starts:
+            sums = self.packed.sums_of(self.rows, starts, self.weights)
+            runs = self.packed.runs_from(sums, self.data, passes, tol, leaps=accelerate)
+            kept = [run for run in runs if run is not None]
+            if kept or not needed:
+                return kept
+        return [self.run_from(shares, rng, passes, tol, accelerate=accelerate) for shares in starts]
+
+    def run_on(self, path: EMResult, passes: int, tol: float) -> EMResult | None:
+        """A run from where another ended; None where it loses a component to its floor."""
+        first = path.distribution
+        if is_packed(first):
+            return first.packed.run(first, self.data, passes, tol, leaps=True)  # type: ignore[no-any-return]
+        return self.run_em(first, passes, tol)
+
     def _run_packed(self, first: Any, passes: int, tol: float, accelerate: bool) -> EMResult:  # noqa: FBT001
         packed = first.packed
-        if passes <= BRIEF and packed.mixture.components.form.unrestricted:
-            return packed.run(first, self.data, passes, tol, leaps=accelerate)  # type: ignore[no-any-return]
+        if passes <= BRIEF:
+            found = packed.run(first, self.data, passes, tol, leaps=accelerate)
+            if found is not None:
+                return found  # type: ignore[no-any-return]
+            if packed.structure == "VVV":
+                raise LostError(UNTOLD)
         return run_em(first, self.data, max_iter=passes, tol=tol, accelerate=accelerate, brief=True)
+
+
+def best_of(runs: list[EMResult], count: int) -> list[EMResult]:
+    """The runs of the greatest robust objective, which is at most their objective, and takes longer to compute."""
+    runs = sorted(runs, key=lambda path: path.objective, reverse=True)
+    found: list[EMResult] = []
+    for index, path in enumerate(runs):
+        found = sorted([*found, path], key=lambda one: one.robust_objective, reverse=True)[:count]
+        if len(found) == count and index + 1 < len(runs) and found[-1].robust_objective >= runs[index + 1].objective:
+            break
+    return found
 
 
 def belief(prior: Any) -> Callable[[Any], float] | None:

@@ -23,7 +23,7 @@ from suffice.em.init.partitions import (
     without_last_digits,
     without_leverage,
 )
-from suffice.em.init.short_runs import ShortRuns, tag_assignments
+from suffice.em.init.short_runs import ShortRuns, best_of, tag_assignments
 from suffice.em.init.split_merge import moves
 from suffice.em.loop import EMResult, InterruptedStart
 from suffice.em.order import alike, twins
@@ -82,7 +82,9 @@ def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior:
     if start is None or isinstance(start, str):
         return _from_subsample(model, rows, weights, rng, start, prior)
     if isinstance(start, Distribution):
-        found = _floored(_given(model, start, rows), *_subsample(model, rows, weights, rng))
+        found = _given(model, start, rows)
+        if found.floors is None or found.measured:
+            found = _floored(found, *_subsample(model, rows, weights, rng))
     else:
         found = _from_assignments(model, rows, weights, start, rng)
     if not (found.is_symmetric or _is_uniform(found, rows, weights, start)):
@@ -305,10 +307,10 @@ def _best_of_short_runs(model: Any, short_runs: ShortRuns, trusted: Weights, rng
         first = _first_weights(short_runs, trusted, trials if several else 1, rng, how)
         runs = [run_from(shares, SHORT if several else 1) for shares in first]
         if several:
-            runs = [further(path) for path in _best(runs, KEPT)]
+            runs = [further(path) for path in best_of(runs, KEPT)]
         if several and labels:  # maxima differ by little, and EM is slow: only long runs tell them apart
-            runs = [further(path, LONG) for path in _best(runs, FINALISTS)]
-        best = _best(runs, 1)[0]
+            runs = [further(path, LONG) for path in best_of(runs, FINALISTS)]
+        best = best_of(runs, 1)[0]
         best = further(best) if several and not labels else best
         needed = how is None and short_runs.prior is None and not labels  # a prior may want components empty
         cells = len(short_runs.rows) * model.n
@@ -319,17 +321,6 @@ def _best_of_short_runs(model: Any, short_runs: ShortRuns, trusted: Weights, rng
             raise KeyboardInterrupt from None  # a start of a component, if there is one, is none of all of them
         raise InterruptedStart(unpacked(max(paths, key=lambda path: path.robust_objective)).distribution) from None
     return unpacked(best).distribution
-
-
-def _best(runs: list[EMResult], count: int) -> list[EMResult]:
-    """The runs of the greatest robust objective, which is at most their objective, and takes longer to compute."""
-    runs = sorted(runs, key=lambda path: path.objective, reverse=True)
-    found: list[EMResult] = []
-    for index, path in enumerate(runs):
-        found = sorted([*found, path], key=lambda one: one.robust_objective, reverse=True)[:count]
-        if len(found) == count and index + 1 < len(runs) and found[-1].robust_objective >= runs[index + 1].objective:
-            break
-    return found
 
 
 def _first_weights(short_runs: ShortRuns, weights: Weights, trials: int, rng: Any, how: Any) -> Iterator[Array]:

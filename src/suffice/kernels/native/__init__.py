@@ -82,17 +82,6 @@ def _function(source: ctypes.CDLL, name: str, returned: Any, *arguments: Any) ->
     return ctypes.CFUNCTYPE(returned, *arguments)(address)
 
 
-def pointer(a: Any) -> int | None:
-    """Where the cells of a C-contiguous array begin."""
-    if a is None or a.size == 0:
-        return None
-    flags = a.flags
-    if not flags.c_contiguous:
-        msg = f"a native kernel needs C-contiguous arrays, got strides {a.strides} of shape {a.shape}"
-        raise ValueError(msg)
-    return _address(_at(a)) if flags.writeable else a.ctypes.data  # the first takes a third of the time
-
-
 def kernel(name: str, kinds: str) -> Callable[..., Any]:
     """A function that calls the kernel of this name, loaded when first called."""
     given, _, returned = kinds.partition("->")
@@ -106,13 +95,20 @@ def kernel(name: str, kinds: str) -> Callable[..., Any]:
     def call(*values: Any) -> Any:
         passed = []
         for value, types in zip(values, accepted, strict=True):
-            if types is None:
+            if types is None or value is None:
                 passed.append(value)
                 continue
-            if value is not None and _SUFFIX.get(value.dtype) not in types:
+            if _SUFFIX.get(value.dtype) not in types:
                 msg = f"{name} needs an array of {' or '.join(types)}, got {value.dtype}"
                 raise TypeError(msg)
-            passed.append(pointer(value))
+            flags = value.flags
+            if not flags.c_contiguous:
+                msg = f"{name} needs C-contiguous arrays, got strides {value.strides} of shape {value.shape}"
+                raise ValueError(msg)
+            if value.size == 0:
+                passed.append(None)
+            else:  # the first way takes a third of the time
+                passed.append(_address(_at(value)) if flags.writeable else value.ctypes.data)
         symbol = name if choosing is None else f"{name}_{_SUFFIX[values[choosing].dtype]}"
         function = symbols.get(symbol)
         if function is None:

@@ -7,7 +7,6 @@ their sum. Where that is more than `LOST` allows, the pass goes by its definitio
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +16,7 @@ from suffice.kernels.native import primitives
 from suffice.kernels.native.primitives import _chunks
 from suffice.kernels.numpy.gaussian import GaussianExpected, centred_e_step
 from suffice.kernels.numpy.primitives import LOG_2PI, Array, Real
-from suffice.kernels.numpy.quadratic import LOST, MANY_COLUMNS, coefficients_of, triangle
+from suffice.kernels.numpy.quadratic import LOST, MANY_COLUMNS, triangle
 
 SEEN = 1e-7  # share of the rows of a component that loses no digit by what is cut, but for rows a million widths away
 LINES = 1 << 20  # the most coefficients of lines: 8 MB
@@ -31,19 +30,18 @@ Pilot: TypeAlias = tuple[Array, Array]  # centre and scale
 _gaussian = native.kernel("gaussian", "real n n f64 f64 f64 f64 f64 n f64 f64")
 _tied_gaussian = native.kernel("tied_gaussian", "real n n f64 f64 f64 f64 f64 n f64 f64 f64")
 _wide_gaussian = native.kernel("wide_gaussian", "real n n f64 f64 f64 f64 f64 f64 f64 n n n f64 f64")
-_about_means = native.kernel("about_means", "f64 n n f64 f64 r f64 f64 f64 f64 f64 -> n")
+_about_means = native.kernel("about_means", "f64 n n f64 f64 r f64 f64 f64 f64 f64 f64 -> n")
+_gaussian_plan = native.kernel("gaussian_plan", "f64 f64 f64 f64 n n r f64 f64 f64 f64 -> n")
 
 
 def gaussian_e_step(
     x: Real, mean: Array, whiten: Array, log_det: Array, log_weights: Array, weights: Array | None = None
 ) -> GaussianExpected:
     """Log-likelihood, entropy, and weight (k,), centre, shift (k, d) and scatter matrix (k, d, d) of the components."""
-    plan = _once(_plan, mean, whiten, log_det, log_weights if log_weights.ndim == 1 else np.zeros(len(mean)))
-    if len(x) and plan.near:
-        log_likelihood, entropy, moments = plan.gather((x, weights, log_weights), plan.pilot, plan.coefficients)
-        found, deviation, kept = _moments_about_means(moments, plan.pilot)
-        if (kept and plan.growth(plan.form, deviation) <= LOST) or np.isnan(log_likelihood):
-            return log_likelihood, entropy, *found
+    gather = _by_products if mean.shape[1] < MANY_COLUMNS else _by_components
+    found = gather((x, weights, log_weights), mean, whiten, log_det) if len(x) else None
+    if found is not None:
+        return found
     return centred_e_step(
         x,
         lambda rows: primitives.gaussian_log_prob(rows, mean, whiten, log_det),
@@ -97,44 +95,51 @@ def tied_gaussian_e_step(
 # -- full covariances --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What a pass needs to know of its components, whatever the rows."""
-
-    near: bool  # enough to the pilot for all digits
-    pilot: Pilot
-    form: Array  # of the components: precisions, or factors of them
-    growth: Callable[[Array, Array], float]
-    gather: Callable[[Data, Pilot, tuple[Array, ...]], tuple[float, float, Array]]
-    coefficients: tuple[Array, ...]
-
-
-def _plan(mean: Array, whiten: Array, log_det: Array, log_weights: Array) -> _Plan:
-    d = mean.shape[1]
-    centre, scale, place, factor = _about_pilot(mean, whiten, log_weights)
-    constant = log_det - 0.5 * d * LOG_2PI + log_weights
-    pilot = (centre, scale)
-    if d < MANY_COLUMNS:
-        form = _precision(factor)
-        near = _growth(form, np.abs(place)) <= LOST
-        return _Plan(near, pilot, form, _growth, _by_products, _quadratic(place, form, constant) if near else ())
-    near = _whitened_growth(factor, np.abs(place)) <= LOST**0.5
-    return _Plan(
-        near, pilot, factor, _whitened_growth, _by_components, _factors(place, factor, constant) if near else ()
-    )
+def _by_products(data: Data, mean: Array, whiten: Array, log_det: Array) -> GaussianExpected | None:
+    """The pass over products of (1, y); None where it loses too many digits."""
+    k, d = mean.shape
+    own = data[2] if data[2].ndim == 1 else None
+    centre, scale, forms = np.empty(d), np.empty(d), np.empty((k, d, d))
+    coefficients, sums = np.empty((k, (d + 1) * (d + 2) // 2)), np.zeros((k, (d + 1) * (d + 2) // 2))
+    given = map(np.ascontiguousarray, (mean, whiten, log_det))
+    if not _gaussian_plan(*given, own, k, d, LOST, centre, scale, forms, coefficients):
+        return None
+    log_likelihood, entropy = fold(_gaussian, data, (centre, scale, coefficients, k, sums))
+    moments = sums.take(triangle(d + 1)[2], axis=1)
+    found, _, kept = _moments_about_means(moments, k, (centre, scale), forms)
+    return (log_likelihood, entropy, *found) if kept or np.isnan(log_likelihood) else None
 
 
-_plans: dict[Callable[..., Any], tuple[tuple[Array, ...], Any]] = {}
+def _by_components(data: Data, mean: Array, whiten: Array, log_det: Array) -> GaussianExpected | None:
+    """As `_by_products`, each component by itself: of many columns, whose products would not stay in the cache."""
+    k, d = mean.shape
+    known = _once(_factors, mean, whiten, log_det, data[2] if data[2].ndim == 1 else np.zeros(k))
+    if known is None:
+        return None
+    pilot, form, coefficients = known
+    block = int(np.clip(BLOCK_NUMBERS // (d * BLOCK), 1, 4)) * BLOCK
+    for cut in (1, 0):
+        sums = np.zeros((k, d + 1, d + 1))
+        log_likelihood, entropy = fold(_wide_gaussian, data, (*pilot, *coefficients, cut, k, block, sums))
+        share = sums[:, 0, 0] / max(sums[:, 0, 0].sum(), np.finfo(float).tiny)
+        if np.isnan(log_likelihood) or not ((share >= NOBODY) & (share < SEEN)).any():
+            break  # else what was cut is not nothing beside the little that a component has
+    found, deviation, kept = _moments_about_means(sums, k, pilot)
+    kept = kept and _whitened_growth(form, deviation) <= LOST
+    return (log_likelihood, entropy, *found) if kept or np.isnan(log_likelihood) else None
+
+
+_known: dict[Callable[..., Any], tuple[tuple[Array, ...], Any]] = {}
 
 
 def _once(make: Callable[..., Any], *arrays: Array) -> Any:
     """What is made of arrays, kept while the same ones come again, as with the slices of a pass; none may change."""
-    known, made = _plans.get(make, ((), None))
+    known, made = _known.get(make, ((), None))
     if len(known) == len(arrays) and all(a is b for a, b in zip(known, arrays, strict=True)):
         return made
     made = make(*arrays)
     if all(map(_frozen, arrays)):
-        _plans[make] = (arrays, made)
+        _known[make] = (arrays, made)
     return made
 
 
@@ -147,26 +152,24 @@ def _frozen(array: Any) -> bool:
     return True
 
 
-def _quadratic(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
-    """Coefficients of the products of (1, y)."""
-    return (np.ascontiguousarray(coefficients_of(place, form, constant)),)
+def _factors(
+    mean: Array, whiten: Array, log_det: Array, log_weights: Array
+) -> tuple[Pilot, Array, tuple[Array, ...]] | None:
+    """Pilot, factors about it, and what the loop takes of components with many columns.
 
-
-def _by_products(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tuple[float, float, Array]:
-    """Log-likelihood, entropy and Σ w r (1, y) (1, y)ᵀ of the components, (k, d + 1, d + 1)."""
-    k, d = len(coefficients[0]), len(pilot[0])
-    sums = np.zeros(coefficients[0].shape)
-    total = fold(_gaussian, data, (*pilot, *coefficients, k, sums))
-    return *total, sums.take(triangle(d + 1)[2], axis=1).reshape(k, d + 1, d + 1)
-
-
-def _factors(place: Array, form: Array, constant: Array) -> tuple[Array, ...]:
-    """Factors (k, d, d + 1) of (1, y), constants (k,) and lines towards each other of components with many columns."""
-    k, d = place.shape
+    Factors (k, d, d + 1) of (1, y), constants (k,) and lines towards each other. None where components are so far from
+    the pilot that digits are lost.
+    """
+    k, d = mean.shape
+    centre, scale, place, form = _about_pilot(mean, whiten, log_weights)
+    if not _whitened_growth(form, np.abs(place)) <= LOST**0.5:
+        return None
     rows = np.empty((k, d, d + 1))
     rows[:, :, 0] = -(form @ place[:, :, None])[:, :, 0]
     rows[:, :, 1:] = form
-    return rows, constant, np.zeros(0) if k == 1 or k * k * (d + 1) > LINES else _lines(place, rows)
+    constant = log_det - 0.5 * d * LOG_2PI + log_weights
+    lines = np.zeros(0) if k == 1 or k * k * (d + 1) > LINES else _lines(place, rows)
+    return (centre, scale), form, (rows, constant, lines)
 
 
 def _lines(place: Array, rows: Array) -> Array:
@@ -179,25 +182,14 @@ def _lines(place: Array, rows: Array) -> Array:
     return np.ascontiguousarray((away.swapaxes(1, 2) @ rows).swapaxes(0, 1))
 
 
-def _by_components(data: Data, pilot: Pilot, coefficients: tuple[Array, ...]) -> tuple[float, float, Array]:
-    """As `_by_products`, each component by itself."""
-    k, d = len(coefficients[0]), len(pilot[0])
-    block = int(np.clip(BLOCK_NUMBERS // (d * BLOCK), 1, 4)) * BLOCK
-    for cut in (1, 0):
-        sums = np.zeros((k, d + 1, d + 1))
-        total = fold(_wide_gaussian, data, (*pilot, *coefficients, cut, k, block, sums))
-        share = sums[:, 0, 0] / max(sums[:, 0, 0].sum(), np.finfo(float).tiny)
-        if np.isnan(total[0]) or not ((share >= NOBODY) & (share < SEEN)).any():
-            break  # else what was cut is not nothing beside the little that a component has
-    return *total, sums
-
-
-def _moments_about_means(moments: Array, pilot: Pilot) -> tuple[tuple[Array, Array, Array, Array], Array, bool]:
+def _moments_about_means(
+    moments: Array, k: int, pilot: Pilot, forms: Array | None = None
+) -> tuple[tuple[Array, Array, Array, Array], Array, bool]:
     """Weight, centre, shift and scatter in the units of the rows; deviations from the pilot; whether digits remain."""
-    k, d = len(moments), len(pilot[0])
+    d = len(pilot[0])
     found = np.empty(k), np.empty((k, d)), np.empty((k, d)), np.empty((k, d, d))
     deviation = np.empty((k, d))
-    return found, deviation, bool(_about_means(moments, k, d, *pilot, LOST, *found, deviation))
+    return found, deviation, bool(_about_means(moments, k, d, *pilot, LOST, forms, *found, deviation))
 
 
 # -- about the pilot ---------------------------------------------------------------------------------------------------

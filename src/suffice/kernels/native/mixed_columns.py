@@ -7,13 +7,15 @@ from numpy.typing import NDArray
 
 from suffice.kernels.native import kernel, lanes
 from suffice.kernels.native.primitives import _plain
-from suffice.kernels.numpy.mixed_columns import Cells, CellSums
+from suffice.kernels.numpy.mixed_columns import Cells, CellSums, ColumnRun
 from suffice.kernels.numpy.primitives import LOG_2PI, Array, Real
+from suffice.kernels.numpy.quadratic import SEEN
 
 _columns = kernel(
     "columns",
     "n f64 n f64 f64 f64 f64 f64 n f64 i32 n i64 f64 f64 f64 f64 n f64 f64 f64 f64 f64 f64",
 )
+_columns_run = kernel("columns_run", "n f64 n f64 f64 i32 n i64 f64 n n n r r r r f64 f64 f64 f64 f64 i64 -> n")
 CANCELLED = 1e4  # of squares about a pivot, over those about the mean: the scatter keeps 12 digits
 
 
@@ -52,6 +54,25 @@ def columns_e_step(
     moments = sums[0], *centred(sums[0], pivot, sums[1], sums[2])
     by_component = counts.reshape(-1, n_entries + 1, wide).swapaxes(1, 2).reshape(-1, n_entries + 1)
     return CellSums(value, entropy, count, moments, total, by_component[:k, :n_entries])
+
+
+def columns_run(
+    cells: tuple[Array, ...],
+    weights: Array | None,
+    start: tuple[Array, ...],
+    rule: tuple[int, float, float, bool],
+) -> ColumnRun | None:
+    """EM from shares, mean, std and probabilities, for as long as the rule says; None where sums do not tell enough."""
+    (x, centre, floor, levels, starts), (most, tol, unit, leaps) = cells, rule
+    share, mean, std, probs = (np.array(a, np.float64, order="C") for a in start)
+    trace, counts = np.empty((max(most, 1), 2)), np.zeros(2, np.int64)
+    end = _columns_run(
+        *(x.shape[1], _plain(x), len(x), _plain(centre), _plain(floor), levels, len(levels), _plain(starts, np.int64)),
+        *(None if weights is None else _plain(weights), len(share), max(most, 1), int(leaps), tol, unit, CANCELLED),
+        *(SEEN, share, mean, std, probs, trace, counts),
+    )
+    taken, made = counts.tolist()
+    return None if end == 0 else ((share, mean, std, probs), trace[:taken], made, end == 1)
 
 
 def _by_lanes(tables: Array, wide: int) -> Array:

@@ -80,7 +80,9 @@ def sums(features: Real, weights: Array | None = None, codes: Integers | None = 
     """Σ w f of every feature, (k, m)."""
     if weights is not None and codes is None:  # a matrix product
         return numpy_primitives.sums(features, weights)
-    if codes is None and features.shape[1] < NARROW and len(features) >= 64:
+    if codes is None and features.size <= AT_ONCE:
+        return np.add.reduce(features, axis=0, keepdims=True, dtype=np.float64)
+    if codes is None and features.shape[1] < NARROW:
         wide, rest = _several_at_a_time(features)
         return np.add.reduce(sums(wide).reshape(-1, features.shape[1]), keepdims=True) + sums(rest)
     total = np.zeros((_n_components(weights, codes, n_components), features.shape[1]))
@@ -232,6 +234,7 @@ def _plain(a: NDArray[Any], dtype: DTypeLike = np.float64) -> NDArray[Any]:
     return np.ascontiguousarray(a, dtype)
 
 
+AT_ONCE = 1 << 12  # cells that NumPy has summed before a kernel is called
 NOTHING, NOBODY = _plain(np.empty((0, 1))), _plain(np.empty(0), np.int64)
 
 
@@ -240,10 +243,10 @@ def _chunks(
 ) -> Iterator[tuple[NDArray[Any], Array, Integers]]:
     """All rows at once where they lie as the loops expect, else copies of some rows at a time."""
     n, dtype = len(x), x.dtype if x.dtype in dtypes else dtypes[0]
-    given = (a for a in (x, weights, codes) if a is not None)
-    ready = x.dtype == dtype and all(a.flags.c_contiguous for a in given) and (codes is None or codes.dtype == np.int64)
+    ready = x.dtype == dtype and x.flags.c_contiguous and (weights is None or weights.flags.c_contiguous)
+    ready = ready and (codes is None or (codes.flags.c_contiguous and codes.dtype == np.int64))
     step = max(n if ready else CHUNK_CELLS // max(x.shape[1], 1), 1)
     for start in range(0, n, step):
         rows = slice(start, start + step)
         w = NOTHING if weights is None else _plain(weights[rows].reshape(len(weights[rows]), -1))
-        yield _plain(x[rows], dtype), w, NOBODY if codes is None else _plain(codes[rows], np.int64)
+        yield x if ready else _plain(x[rows], dtype), w, NOBODY if codes is None else _plain(codes[rows], np.int64)

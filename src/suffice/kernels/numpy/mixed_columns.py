@@ -7,7 +7,7 @@ for. Any may be missing: a NaN, or a level that is none, adds nothing to the sco
 from __future__ import annotations
 
 from functools import reduce
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -88,6 +88,25 @@ def columns_e_step(
         together = reduce(merge, (part.moments for part in parts))
     value, entropy, weight, _, total, counts = (np.sum(each, axis=0) for each in zip(*parts, strict=True))
     return CellSums(float(value), float(entropy), weight, together, total, counts)
+
+
+ColumnRun: TypeAlias = tuple[tuple[Array, ...], Array, int, bool]  # parameters, trace, passes, whether it is flat
+
+
+def columns_run(
+    cells: tuple[Array, ...],
+    weights: Array | None,
+    start: tuple[Array, ...],
+    rule: tuple[int, float, float, bool],
+) -> ColumnRun | None:
+    """EM from shares (k,), mean and std (k, a), and probabilities (k, L); None where sums do not tell the components.
+
+    The ``cells`` are numbers (a, n), their centre and floor (a,), levels (c, n), and where the probabilities of each
+    column begin; the ``rule`` is as in `quadratic_runs`. The definition is the loop of EM over the mixture itself,
+    which makes the runs that are None here: all of them without the library.
+    """
+    del cells, weights, start, rule
+    return None
 
 
 def _places(levels: Integers, starts: Integers) -> Integers:

@@ -25,6 +25,7 @@ FALL = 1e-7  # relative fall of the log-likelihood that rounding cannot explain
 LONGEST, GROWTH = 4.0, 4.0  # how far a leap goes at first, and how much farther after one that went so far
 
 QuadraticSums: TypeAlias = tuple[float, float, Array]
+Starts: TypeAlias = tuple[Array, ...]  # shares, means, covariances and coefficients of several starts, or sums alone
 
 
 class Members(NamedTuple):
@@ -65,11 +66,16 @@ def quadratic_e_step(x: Real, weights: Array | None, centre: Array, scale: Array
         return float(log_sum.sum()), float(spread.sum()), shares.T @ products
 
 
-def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float) -> Members:
+def quadratic_step(
+    sums: Array, floor: Array, ridge: Array, log_scale: float, structure: str = "VVV", before: Array | None = None
+) -> Members:
     """The components that the sums (k, m) tell of, with ``ridge`` (d,) added to variances, none below ``floor`` (d, d).
 
-    ``log_scale`` is what the scale adds to a log density.
+    ``log_scale`` is what the scale adds to a log density. The M-steps of restricted structures are defined in
+    `distributions.covariance_structures`, and by sums there is none here; where the native one takes turns between
+    volumes, shapes and axes it sets out from the covariances ``before`` (k, d, d).
     """
+    del before
     k, d = len(sums), len(floor)
     whole = sums[:, triangle(d + 1)[2]].reshape(k, d + 1, d + 1)
     weight = whole[:, 0, 0].copy()
@@ -78,7 +84,7 @@ def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float) ->
         second = whole[:, 1:, 1:] / weight[:, None, None]
         cov = second - mean[:, :, None] * mean[:, None]
         about, variances = np.einsum("kii->ki", second), np.einsum("kii->ki", cov)
-        sure = (weight > SEEN * weight.sum()).all() and (about <= ROUGH * variances).all()
+        sure = (weight > SEEN * weight.sum()).all() and (about <= ROUGH * variances).all() and structure == "VVV"
         cov[:, range(d), range(d)] += ridge
         if not (sure and np.isfinite(cov).all()):
             return Members(False, weight, mean, cov, sums)  # noqa: FBT003 (as named above)
@@ -90,7 +96,7 @@ def quadratic_step(sums: Array, floor: Array, ridge: Array, log_scale: float) ->
         pivots = np.einsum("kii->ki", lower)
         factor = np.linalg.inv(lower)
         form = factor.swapaxes(1, 2) @ factor
-        deviation = np.sqrt(about)
+        deviation = np.sqrt(mean**2 + np.einsum("kii->ki", cov))
         growth = (deviation[:, None] @ np.abs(form) @ deviation[:, :, None]).max()
     constant = np.log(weight / weight.sum()) - np.log(pivots).sum(axis=1) - 0.5 * d * LOG_2PI + log_scale
     sure = bool((pivots**2 > SURE * np.einsum("kii->ki", cov)).all() and growth <= ROUGH)
@@ -114,23 +120,42 @@ class QuadraticRun(NamedTuple):
     passes: int
 
 
-def quadratic_run(
+def quadratic_runs(
     x: Real,
     weights: Array | None,
     centre: Array,
     scale: Array,
-    start: tuple[Array, Array, Array, Array],
+    starts: Starts,
     held: tuple[Array, Array, float],
     rule: tuple[int, float, float, bool],
-) -> QuadraticRun:
-    """EM from ``start`` (shares, mean, cov, coefficients).
+    structure: str = "VVV",
+) -> list[QuadraticRun]:
+    """EM from each of the starts.
 
-    ``held`` (floor, ridge, log_scale) is as in `quadratic_step`.
+    These are shares (s, k), mean (s, k, d), cov and coefficients (s, k, m), or sums (s, k, m) alone, from which the
+    first parameters are estimated. ``held`` (floor, ridge, log_scale) and ``structure`` are as in `quadratic_step`.
 
     The ``rule`` is (passes, tol, unit, leaps): at most so many passes, fewer where the log-likelihood changes twice by
     no more than tol · (unit + its size). With ``leaps`` two steps in a row tell how far to go along them (SQUAREM,
     Varadhan and Roland 2008), where that does not lower the log-likelihood.
     """
+    found = []
+    for start in zip(*starts, strict=True):
+        begin = start if len(start) > 1 else None
+        if begin is None and (members := quadratic_step(start[0], *held, structure)).sure:
+            begin = _described(members)
+        if begin is None or structure != "VVV":
+            found.append(QuadraticRun("lost", start[0], start[0], start[0], start[-1], start[-1], np.zeros((0, 2)), 0))
+        else:
+            found.append(_run(x, weights, centre, scale, begin, held, rule))
+    return found
+
+
+def _run(
+    x: Real, weights: Array | None, centre: Array, scale: Array, start: Starts, held: tuple[Array, Array, float],
+    rule: tuple[int, float, float, bool],
+) -> QuadraticRun:  # fmt: skip
+    """One run of `quadratic_runs`."""
     most, tol, unit, leaps = rule
 
     def e_step(share: Array, mean: Array, cov: Array, coefficients: Array) -> _Known:
