@@ -2,7 +2,7 @@
 
 The belief is q(π) Π q(θ_j), each conjugate. Given it, a row is shared out by E[log π_j] + E[log p(x | θ_j)], which is
 the log density of a component plus an offset; given the statistics of the rows so shared, each belief is its prior's
-posterior. Both steps raise one lower bound of the log log_likelihood, so the loop raises it.
+posterior. Both steps raise one lower bound of the log evidence, so the loop raises it.
 """
 
 from __future__ import annotations
