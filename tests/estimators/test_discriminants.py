@@ -199,7 +199,7 @@ def copies(rng, n):
     return np.column_stack([first, np.where(y == 1, first, rng.normal(size=n))]), y
 
 
-def test_a_singular_class_is_floored_with_a_warning_and_still_told_apart():
+def test_a_singular_class_is_floored_with_a_warning_and_still_distinguished():
     rng = np.random.default_rng(0)
     rows, labels = copies(rng, 400)
     model = sf.QuadraticDiscriminantAnalysis(store_covariance=True)
@@ -292,7 +292,7 @@ def test_units_and_offsets_do_not_matter():
         assert np.mean(moved == plain.predict(rows)) > 0.998
 
 
-def test_far_classes_are_told_by_small_differences():
+def test_far_classes_are_distinguished_by_small_differences():
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1, 2], 500)
     centres = np.array([[0.0, 0.0], [3.0, 0.0], [1e7, 1e7]])

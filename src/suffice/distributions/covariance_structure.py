@@ -152,7 +152,7 @@ class Structure:
         Where a root tells that all are well above it, twice the floor is answer enough.
         """
         if isinstance(cov, LowRank):
-            ratio = compact_covariance.heights(cov, compact_covariance.least_variances(cov, floor))
+            ratio = compact_covariance.variance_ratios(cov, compact_covariance.least_variances(cov, floor))
             if ratio is not None:
                 return ratio, np.zeros((len(cov), 1))
         cov, floor = np.asarray(cov), np.asarray(floor)

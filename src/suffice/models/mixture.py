@@ -46,19 +46,19 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
 
     Parameters
     ----------
-    components
+    components : Distribution, or a sequence of them
         One prototype for all components, a list of different ones, or a stack with their parameters. Any distribution
         will do, also a :class:`Product` of columns or another mixture.
-    n
+    n : int, optional
         How many components; not needed with a list or a stack.
-    weights
+    weights : vector, optional
         The probability π of each component; equal until they are learned. ``.fix("weights")`` keeps them.
-    hard
+    hard : bool
         Give each row as a whole to its most probable component (k-means is the best known case), instead of in parts.
-    floors
+    floors : float or matrix, optional
         What the spread of components is held above. By default a fit takes it from the spread of all rows; for
         MultivariateNormal it may be a matrix (d, d), or a number, which is then added to the variances.
-    measured
+    measured : bool
         Whether the floors come from the rows of a fit, which sets it.
     fixed, tied : set of str
         Names of parameters that are not learned, and that components share; ``fix`` and ``tie`` set them.
