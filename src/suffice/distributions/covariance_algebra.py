@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice import kernels
 from suffice.core.parameters import surely_above
 from suffice.distributions import compact_covariance
 from suffice.distributions.compact_covariance import MARGIN, RELATIVE_FLOOR
@@ -16,6 +17,7 @@ from suffice.types import Array
 UNSEEN = 1e-20  # the share of all rows that a component without rows counts for: too little to move the others
 RESOLVED = 1e-13  # of the pooled variance: the least variance where a structure needs one
 FLAT = 1e-100  # a variance where no column has any
+FEW = 32  # columns: of more, LAPACK takes less time for a root
 WHOLE = 32  # columns of a triangle that is inverted as a whole
 GRADED = 1e4  # spreads of columns that differ by more have units of their own
 SWEEPS = 12  # of rotations; they converge in half as many
@@ -76,10 +78,14 @@ def deficiency(cov: Array | LowRank, least: Array, limit: float = 4 * RELATIVE_F
 
 
 def whitening(cov: Array) -> tuple[Array, Array]:
-    """W (k, d, d) with W Σ Wᵀ = I, and log|W| (k,)."""
-    if len(cov) > 1 and cov.strides[0] == 0:  # one covariance for all
+    """W (k, d, d) with W Σ Wᵀ = I, and log|W| (k,); of few columns to the bit those of an M-step that whitens."""
+    k, d, _ = cov.shape
+    if k > 1 and cov.strides[0] == 0:  # one covariance for all
         whiten, log_det = whitening(cov[:1])
-        return np.repeat(whiten, len(cov), axis=0), np.repeat(log_det, len(cov))
+        return np.repeat(whiten, k, axis=0), np.repeat(log_det, k)
+    found = kernels.whitened_covariances(cov, np.ones(k), None, np.zeros((k, d)), RELATIVE_FLOOR) if d < FEW else None
+    if found is not None:
+        return found[1], found[2]
     spread = np.sqrt(np.einsum("kii->ki", cov))
     factor = np.linalg.cholesky(cov / (spread[:, :, None] * spread[:, None, :]))
     inverse = inverse_of_lower(factor) / spread[:, None, :]

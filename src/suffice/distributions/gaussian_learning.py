@@ -14,7 +14,7 @@ from suffice.core.value import replace_valid
 from suffice.core.variance_floor import no_worse
 from suffice.distributions import gaussian_alerts
 from suffice.distributions.compact_covariance import RELATIVE_FLOOR
-from suffice.distributions.covariance_algebra import flattest, symmetric, traces
+from suffice.distributions.covariance_algebra import FEW, flattest, symmetric, traces
 from suffice.distributions.covariance_structures import structure
 from suffice.distributions.degeneracy import (
     ON_FLOOR,
@@ -39,8 +39,6 @@ from suffice.statistics.separation import Separation, of_columns, of_roots
 from suffice.statistics.sums import share
 from suffice.types import Alert, Array, Data, Prior
 from suffice.uncertainty.information import Knowledge
-
-FEW = 32  # columns: of more, LAPACK takes less time for a root
 
 
 @cache
