@@ -35,6 +35,22 @@ def entries(value, title):
     return found
 
 
+def shown_by(module):
+    """The functions of a module."""
+    return [
+        one
+        for one in (getattr(getattr(sf, module), name) for name in getattr(sf, module).__all__)
+        if inspect.isfunction(one)
+    ]
+
+
+SHOWN = [*shown_by("theory"), *shown_by("plot")]
+
+
+def name_of(value):
+    return value.__name__
+
+
 def arguments(value):
     made = inspect.isclass(value) and value.__init__ is not object.__init__
     signature = inspect.signature(value.__init__ if made else value)
@@ -56,6 +72,18 @@ def test_every_argument_is_listed_with_words(name):
     listed = entries(value, "Parameters") | entries(value, "Attributes")
     assert [one for one in arguments(value) if not listed.get(one)] == []
     assert [one for one in entries(value, "Parameters") if one not in arguments(value)] == []
+
+
+@pytest.mark.parametrize("value", [*map(sf.__getattribute__, CALLED), *SHOWN], ids=name_of)
+def test_every_listed_parameter_has_a_type(value):
+    heads = re.findall(r"^(\S[^\n]*)$", section(value, "Parameters") or "", re.MULTILINE)
+    assert [head for head in heads if " : " not in head] == []
+
+
+@pytest.mark.parametrize("value", SHOWN, ids=name_of)
+def test_functions_of_modules_list_their_arguments_and_what_they_return(value):
+    assert set(arguments(value)) <= set(entries(value, "Parameters"))
+    assert section(value, "Returns")
 
 
 @pytest.mark.parametrize("name", [name for name in CALLED if not inspect.isclass(getattr(sf, name))])

@@ -228,7 +228,7 @@ def test_fit_with_a_density_ends_at_the_mode():
     assert "normalised" in dict(scaled.alerts)
 
 
-def test_the_mode_on_the_boundary_is_told():
+def test_the_mode_on_the_boundary_is_reported():
     post = sf.posterior(sf.Bernoulli(), np.zeros(5), prior=lambda p: np.ones(len(p)))
     assert post.mode == 0.0
     assert "boundary" in dict(post.alerts)

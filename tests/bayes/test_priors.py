@@ -144,7 +144,7 @@ def test_a_box_leaks_no_warning_and_holds_its_answers(box):
 
 
 # ---- names, floats, one line ----------------------------------------------------------------------------------------
-def test_weak_is_told_as_what_it_stands_for():
+def test_weak_is_shown_as_what_it_stands_for():
     fit = sf.fit(sf.Bernoulli(), [0, 1], prior="weak")
     assert (fit.prior_name, repr(fit.prior)) == ("weak", "Beta(a=1.5, b=1.5)")
     normal = sf.fit(sf.Normal(), X, prior="weak")
@@ -179,7 +179,7 @@ def test_answers_about_one_column_are_plain_floats(likelihood, data, prior):
     assert "\n" not in repr(post)
 
 
-def test_a_posterior_is_told_on_one_line():
+def test_a_posterior_is_shown_on_one_line():
     post = sf.posterior(sf.Bernoulli(), [1, 0, 1], prior=sf.Beta(1.0, 1.0))
     assert repr(post) == "Posterior(Beta(a=3, b=2) about p of Bernoulli, mean 0.6, log_evidence -2.48491)"
     post = sf.posterior(sf.Normal(), X, prior=sf.NormalInverseGamma(0.0, 1.0, 2.0, 3.0))

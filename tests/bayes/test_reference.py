@@ -66,7 +66,7 @@ def test_the_evidence_is_undefined_and_says_so():
         (sf.Product([sf.Normal(), sf.Normal()]), np.column_stack([X, X]), "columns one by one"),
     ],
 )
-def test_where_the_posterior_is_improper_the_reason_is_told(model, rows, told):
+def test_where_the_posterior_is_improper_the_reason_is_reported(model, rows, told):
     with pytest.raises(UnsupportedError, match=told):
         sf.posterior(model, rows, prior="reference")
 

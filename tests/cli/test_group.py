@@ -93,7 +93,7 @@ def test_completion_completes(environment):
         (["completion", "tcsh"], 2, "tcsh"),
     ],
 )
-def test_mistakes_are_told_without_a_traceback(run, penguins, model, words, code, told):
+def test_mistakes_are_reported_without_a_traceback(run, penguins, model, words, code, told):
     result = run(*(word.format(penguins=penguins, model=model) for word in words), code=code)
     assert told in result.stderr
     assert result.stdout == ""

@@ -26,7 +26,7 @@ def test_a_column_of_labels_is_predicted_with_its_probability(run, model, pengui
     assert float(row[2]) == pytest.approx(max(map(float, row[3:])))
 
 
-def test_a_given_value_far_from_the_data_is_told_on_standard_error(run, model):
+def test_a_given_value_far_from_the_data_is_reported_on_standard_error(run, model):
     found = run("ask", model, "bill_length_mm", "--given", "body_mass_g=90000")
     told = " ".join(found.stderr.split())
     assert "body_mass_g = 90000 is far from what the model expects" in told

@@ -131,7 +131,7 @@ def test_the_density_is_that_of_the_normal_it_implies():
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["rows", "weighted"])
-def test_em_climbs_to_a_maximum(weights):
+def test_em_converges_to_a_maximum(weights):
     fit = sf.fit(OneFactor(), X, weights=weights)
     assert fit.converged
     assert (np.diff(fit.trace.log_likelihood) >= -1e-9).all()

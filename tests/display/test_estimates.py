@@ -142,3 +142,19 @@ def test_grams_have_no_exponents():
         joint.surprisal({"grams": [1e4], "age": [500.0]}),
     ):
         assert "e+0" not in str(page)
+
+
+def test_a_very_wide_covariance_lists_what_can_be_read_and_takes_no_memory_that_there_is_not():
+    rows = np.random.default_rng(0).normal(size=(20, 3000))
+    rows[:10] += 3
+    diagonal = sf.fit(sf.Mixture(sf.MultivariateNormal(structure="diag"), 2), rows, random_state=0, n_init=1)
+    listed = diagonal.estimates()  # errors by way of slopes of 3000 × 3000 × 3000 numbers
+    assert "information matrix that is too large" in listed.note
+    with pytest.raises(sf.UnsupportedError, match="fewer columns"):
+        _ = diagonal.standard_errors
+    alone = sf.fit(sf.MultivariateNormal(structure="diag"), rows[:, :400])
+    found = alone.standard_errors["cov"]
+    np.testing.assert_allclose(np.diag(found), np.diag(alone.params["cov"]) * np.sqrt(2 / 20), rtol=1e-12)
+    assert np.count_nonzero(found) == 400
+    full = sf.fit(sf.MultivariateNormal(), rows[:, :200])
+    assert repr(full.estimates()).endswith("0 of 20,300 parameters are listed; fit.params has all.")

@@ -451,7 +451,7 @@ def test_beliefs_show_mean_spread_and_interval():
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_names_that_begin_alike_are_told_apart(width):
+def test_names_that_begin_alike_are_distinguished(width):
     names = [f"income of the household in the year {year}, in euros" for year in range(2010, 2018)]
     x = RNG.normal(size=(60, 1)) + RNG.normal(size=(60, 8))
     page = sf.fit(sf.Product({tuple(names): sf.MultivariateNormal()}), dict(zip(names, x.T, strict=True))).summary(

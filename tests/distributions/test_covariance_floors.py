@@ -1,4 +1,4 @@
-"""Covariances on the floor: EM climbs, and nothing divides by zero, whatever rows make a component flat."""
+"""Covariances on the floor: EM never falls, and nothing divides by zero, whatever rows make a component flat."""
 
 import warnings
 

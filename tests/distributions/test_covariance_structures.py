@@ -451,7 +451,7 @@ def test_draws_scatter_as_the_standard_errors_say(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_mixture_climbs_in_every_structure(name):
+def test_em_never_falls_in_every_structure(name):
     fit = sf.fit(sf.Mixture(sf.MultivariateNormal(structure=name), 2), ROWS, random_state=0)
     assert fit.converged
     assert (np.diff(fit.trace.log_likelihood) >= -1e-9 * abs(fit.log_likelihood)).all()

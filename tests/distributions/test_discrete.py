@@ -267,7 +267,7 @@ def test_counts_that_are_looked_up_are_scored_as_one_by_one():
         np.testing.assert_allclose(whole.base, total.base, rtol=1e-12)
 
 
-def test_negative_binomial_climbs_from_anywhere():
+def test_negative_binomial_converges_from_anywhere():
     x = np.random.default_rng(1).negative_binomial(3, 0.4, 400)
     best = sf.fit(sf.NegativeBinomial(), x).distribution
     for size in (1e-4, 0.1, 40.0, 1e5):
@@ -313,7 +313,7 @@ def test_negative_binomial_components_share_what_is_tied(tied):
         current, last = current.estimate(stats), value
     for name in tied:
         assert len(set(np.ravel(getattr(current, name)))) == 1
-    shift = 1e-4  # no shared move climbs any further
+    shift = 1e-4  # no shared move raises it any further
     for name in tied:
         for sign in (-1, 1):
             moved = sf.NegativeBinomial(**{**current.params, name: current.params[name] * (1 + sign * shift)})
@@ -727,12 +727,12 @@ def test_divergences_of_large_counts_across_families():
     np.testing.assert_allclose(both, np.log(2) / 2 - 0.25, rtol=1e-8)
 
 
-def test_probabilities_that_do_not_sum_to_1_are_told():
+def test_probabilities_that_do_not_sum_to_1_are_reported():
     with pytest.raises(sf.UnsupportedError, match="add up to"):
         sf.BetaGeometric(0.1, 3.0).kl(sf.Geometric(0.5))
 
 
-def test_multinomial_rows_without_trials_say_nothing_and_are_told():
+def test_multinomial_rows_without_trials_say_nothing_and_are_reported():
     fit = sf.fit(sf.Multinomial(), [[0, 0, 0], [0, 0, 0]])
     assert [code for code, _ in fit.alerts] == ["unidentified"]
     np.testing.assert_allclose(fit.distribution.probs, 1 / 3)

@@ -120,7 +120,7 @@ def test_standard_errors_of_size_and_p_are_those_of_the_curvature():
         ([0, 1, 1, 1], "tell nothing of size"),
     ],
 )
-def test_a_size_at_its_limit_is_told(x, words):
+def test_a_size_at_its_limit_is_reported(x, words):
     fit = sf.fit(sf.Hurdle(sf.NegativeBinomial()), x)
     assert fit.converged
     assert any(code == "boundary" and words in text for code, text in fit.alerts)

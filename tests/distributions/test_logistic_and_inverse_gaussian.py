@@ -101,6 +101,6 @@ def test_shared_and_known_parameters_of_the_inverse_gaussian_maximise(fixed, tie
     assert all(height(1.0) > height(factor) for factor in (0.9, 0.999, 1.001, 1.1))
 
 
-def test_values_that_are_all_alike_are_told():
+def test_values_that_are_all_alike_are_reported():
     assert "collapsed" in dict(sf.fit(sf.Logistic(), [2.0, 2.0, 2.0]).alerts)
     assert "collapsed" in dict(sf.fit(sf.InverseGaussian(), [2.0, 2.0, 2.0]).alerts)

@@ -244,7 +244,7 @@ def test_expected_statistics_are_those_of_many_completions():
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_a_mixture_climbs_and_its_bound_is_tight(name, monkeypatch):
+def test_em_never_falls_and_its_bound_is_tight(name, monkeypatch):
     monkeypatch.setenv("SUFFICE_STRICT", "1")
     x = holed(IRIS, 3)
     for accelerate in (True, False):
@@ -459,7 +459,7 @@ def test_a_prior_is_weighed_against_what_was_seen():
     assert (np.diff(mixed.trace.objective) >= -1e-9).all()
 
 
-def test_a_posterior_is_refused_with_a_reason_and_a_variational_one_climbs():
+def test_a_posterior_is_refused_with_a_reason_and_a_variational_bound_never_falls():
     x = holed(IRIS, 11)
     with pytest.raises(sf.UnsupportedError, match=r"no closed posterior.*sf.fit"):
         sf.posterior(MVN(), x, prior="weak")
@@ -692,7 +692,7 @@ def test_the_information_of_patterns_together_is_that_of_rows_alone(name):
 # ---- rows for many passes --------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("structure", ["full", "tied", "diag"])
 @pytest.mark.parametrize("threads", ["1", "2"])
-def test_staged_rows_have_the_statistics_of_rows(structure, threads, monkeypatch):
+def test_preprocessed_rows_have_the_statistics_of_rows(structure, threads, monkeypatch):
     monkeypatch.setenv("SUFFICE_THREADS", threads)
     monkeypatch.setattr(local, "SLICE_CELLS", 1 << 11)
     truth = three(structure)
@@ -714,10 +714,10 @@ def test_rows_are_sorted_once_in_a_fit(monkeypatch):
     monkeypatch.setattr(Split, "of", classmethod(lambda cls, rows: found.append(len(rows)) or sort(cls, rows)))
     fit = sf.fit(sf.Mixture(MVN(), 2), x, random_state=0, start=np.arange(150) % 2)
     assert fit.n_iter > 5
-    assert len(found) <= 4  # of the climb, of the start, and of what is told of the end
+    assert len(found) <= 4  # of the run, of the start, and of what is told of the end
 
 
-def test_what_is_known_of_staged_rows_is_theirs_alone(monkeypatch):
+def test_what_is_known_of_preprocessed_rows_is_theirs_alone(monkeypatch):
     x = holed(IRIS, 1)
     staged = Preprocessed.of(x)
     part = staged[10:50][5:20]
@@ -735,7 +735,7 @@ def test_what_is_known_of_staged_rows_is_theirs_alone(monkeypatch):
     assert sf.fit(MVN(), x).statistics.exact
 
 
-def test_zero_weights_and_infinite_cells_of_staged_rows():
+def test_zero_weights_and_infinite_cells_of_preprocessed_rows():
     x = holed(IRIS, 2)
     x[5, 0], x[6] = np.inf, np.nan
     x[6, 1] = -np.inf

@@ -189,7 +189,7 @@ def test_an_offset_changes_no_covariance():
     ],
     ids=["one row", "n = d", "x2 = x1", "a line", "constant column", "all zero"],
 )
-def test_a_singular_covariance_is_floored_told_and_usable(rows, rank, columns):
+def test_a_singular_covariance_is_floored_reported_and_usable(rows, rank, columns):
     fit = sf.fit(sf.MultivariateNormal(), rows)
     (code, text), *more = fit.alerts
     assert (code, more) == ("singular", [])

@@ -7,7 +7,7 @@ import suffice as sf
 
 
 @pytest.mark.parametrize(("df", "std"), [(1.5, None), (2.0, None), (4.0, 3.0 * np.sqrt(2.0))])
-def test_the_scale_has_its_name_and_the_deviation_is_told_where_there_is_one(df, std):
+def test_the_scale_has_its_name_and_the_deviation_is_shown_where_there_is_one(df, std):
     ((one,),) = sf.StudentT(df, 10.0, 3.0).column_summaries()
     text = ", ".join(one.pieces)
     assert "scale 3.0" in text

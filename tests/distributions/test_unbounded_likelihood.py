@@ -46,7 +46,7 @@ def test_one_complete_row_is_a_maximum_or_an_alert():
     assert 0 < singular < 12
 
 
-def test_an_end_before_the_floor_is_told_too():
+def test_an_end_before_the_floor_is_reported_too():
     fit = sf.fit(sf.MultivariateNormal(), one_complete_row(2), accelerate=False, max_iter=600)
     assert not fit.converged
     assert "columns 0, 1" in dict(fit.alerts)["singular"]

@@ -100,7 +100,7 @@ def test_in_mixtures_under_a_prior():
         assert ordinary.predict_proba(["z"])[0] == pytest.approx(ordinary.weights)
 
 
-def test_components_that_differ_in_it_alone_are_told_apart_by_nothing():
+def test_components_that_differ_in_it_alone_are_distinguished_by_nothing():
     data = {"u": list("abababcc"), "w": [5.0, 5.1, 4.9, 5.2, 4.8, 1.0, 1.1, 0.9]}
     fit = sf.fit(
         sf.Mixture(sf.Product({"u": sf.Categorical(), "w": sf.Normal()}), 2), data, prior="weak", random_state=0

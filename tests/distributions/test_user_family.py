@@ -196,13 +196,13 @@ def test_the_support_is_what_was_declared():
     assert whole.cdf(-1.0) == pytest.approx((1 - np.exp(whole.log_prob(0.0))) / 2, rel=1e-12)
 
 
-def test_a_mean_that_no_eta_reproduces_is_told():
+def test_a_mean_that_no_eta_reproduces_is_reported():
     fit = sf.fit(positive_poisson(), [1, 1, 1])
     assert [code for code, _ in fit.alerts] == ["boundary"]
     assert fit.log_likelihood == pytest.approx(0.0, abs=1e-6)
 
 
-def test_a_partition_that_is_right_only_at_the_start_is_told():
+def test_a_partition_that_is_right_only_at_the_start_is_reported():
     wrong = sf.ExponentialFamily(
         lambda x: x**2, lambda x: x, lambda eta: -2 * np.log(-2 * eta), support=(0, np.inf), start=-0.5
     )

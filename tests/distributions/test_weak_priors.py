@@ -154,7 +154,7 @@ def test_one_covariance_loses_nothing(load):
     assert weak.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-6)
 
 
-def test_correlated_classes_are_told_apart_as_well_as_without_a_prior():
+def test_correlated_classes_are_distinguished_as_well_as_without_a_prior():
     rng = np.random.default_rng(0)
     y = np.repeat(["a", "b", "c", "d"], 50)
     size = rng.normal(30, 7, 200)

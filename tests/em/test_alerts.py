@@ -26,7 +26,7 @@ def codes(fit: object) -> dict[str, str]:
 @pytest.mark.parametrize(
     "prototype", [sf.MultivariateNormal(), sf.Normal(), sf.Product([sf.Normal(), sf.StudentT()])], ids=str
 )
-def test_rows_without_a_value_are_told(prototype: sf.Distribution) -> None:
+def test_rows_without_a_value_are_reported(prototype: sf.Distribution) -> None:
     """They change neither the estimate nor the likelihood, and the fit says that they are there."""
     whole, some = sf.fit(prototype, table(0)), sf.fit(prototype, np.concatenate([table(0), np.full((3, 2), NAN)]))
     assert some.log_likelihood == pytest.approx(whole.log_likelihood, abs=1e-9)
@@ -34,7 +34,7 @@ def test_rows_without_a_value_are_told(prototype: sf.Distribution) -> None:
     assert codes(some)["blank"].startswith("3 rows, of which row 40 is the first, have no value at all")
 
 
-def test_a_single_row_without_a_value_among_labels_is_told() -> None:
+def test_a_single_row_without_a_value_among_labels_is_reported() -> None:
     data = {"a": [1.0, 2.0, NAN, 4.0, NAN], "k": ["x", None, None, "y", "x"]}
     fit = sf.fit(sf.Product({"a": sf.Normal(), "k": sf.Categorical()}), data)
     assert codes(fit)["blank"].startswith("row 2 has no value at all")
@@ -46,14 +46,14 @@ def test_a_missing_number_of_one_column_is_no_missing_row() -> None:
     assert sf.fit(sf.Normal(), [1.0, NAN, 2.0, 4.0]).alerts == ()
 
 
-def test_a_start_under_which_rows_cannot_be_is_told() -> None:
+def test_a_start_under_which_rows_cannot_be_is_reported() -> None:
     start = sf.Mixture([sf.Uniform(0, 1), sf.Uniform(5, 6)])
     fit = sf.fit(sf.Mixture(sf.Uniform(), 2), [0.2, 0.4, 5.5, 5.6, 30.0], start=start)
     assert fit.log_likelihood == -np.inf
     assert codes(fit)["impossible"].startswith("row 4 has probability 0")
 
 
-def test_what_lies_on_the_boundary_is_told_by_its_column():
+def test_what_lies_on_the_boundary_is_named_by_its_column():
     data = {"a": [0, 1, 1, 0, 1], "b": [1, 1, 1, 1, 1], "c": [0, 0, 1, 1, 0]}
     fit = sf.fit(sf.Product({("a", "b", "c"): sf.Bernoulli()}), data)
     ((code, text),) = fit.alerts
@@ -116,7 +116,7 @@ def test_a_file_of_pairs_becomes_alerts() -> None:
     assert again.alerts[0].code == "boundary"
 
 
-def test_what_the_user_stopped_is_told_by_a_field() -> None:
+def test_what_the_user_stopped_is_known_by_a_field() -> None:
     def stop(seen: Any) -> None:
         if seen.number > 1:
             raise KeyboardInterrupt

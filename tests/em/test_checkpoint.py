@@ -200,7 +200,7 @@ def test_a_function_is_written_by_its_place():
         encoded(lambda: None)
 
 
-def test_a_full_disk_is_told(tmp_path, monkeypatch):
+def test_a_full_disk_is_reported(tmp_path, monkeypatch):
     def full(*_args):
         raise OSError(28, "No space left on device")
 

@@ -76,7 +76,7 @@ def test_an_interrupt_in_a_loop_of_a_kernel_keeps_the_best_run(monkeypatch, wher
 def test_an_interrupt_keeps_what_two_components_made_one_led_to(monkeypatch):
     by_passes(monkeypatch)
     rows = np.random.default_rng(0).normal(size=200) + np.repeat([0, 20, 40, 60], 50)
-    climb, moves, paths, moved = short_runs.run_em, starts.moves, [], []
+    run, moves, paths, moved = short_runs.run_em, starts.moves, [], []
 
     def badly(partitions, *_):  # the first two share a heap, and the last has two
         heap = np.argsort(np.argsort(partitions.places[:, 0])) // 50
@@ -87,7 +87,7 @@ def test_an_interrupt_keeps_what_two_components_made_one_led_to(monkeypatch):
         return moves(*given)
 
     def interrupted(*given, **options):
-        path = climb(*given, **options)
+        path = run(*given, **options)
         gained = moved and max(paths[moved[0] :], default=-np.inf) > max(paths[: moved[0]])
         paths.append(path.objective)
         return replace(path, interrupted=True) if gained else path
@@ -127,7 +127,7 @@ def test_an_interrupt_ends_the_starts_of_an_estimator(monkeypatch):
     seen = interrupting(monkeypatch, 0)
     alone = sf.GaussianMixture(3, random_state=0).fit(PLANE)
     one = len(seen)
-    seen = interrupting(monkeypatch, one + 1)  # the first pass of the second climb; starts climb on their track
+    seen = interrupting(monkeypatch, one + 1)  # the first pass of the second run; starts run on their track
     with pytest.warns(ConvergenceWarning, match="interrupted after 1 of 50 starts") as told:
         several = sf.GaussianMixture(3, n_init=50, random_state=0).fit(PLANE)
     assert told[0].filename == __file__

@@ -45,13 +45,13 @@ def test_a_start_that_is_given_keeps_its_order():
 @pytest.mark.parametrize(
     "start", [np.full((600, 2), 0.5), sf.Mixture([sf.Normal(5, 1), sf.Normal(5, 1)]), np.tile([[0.2, 0.8]], (600, 1))]
 )
-def test_a_symmetric_start_is_told_and_broken(start):
+def test_a_symmetric_start_is_reported_and_broken(start):
     fit = sf.fit(TWO, LIVES, start=start, random_state=0)
     assert "symmetric" in dict(fit.alerts)
     assert fit.log_likelihood == pytest.approx(sf.fit(TWO, LIVES).log_likelihood, abs=1e-5)
 
 
-def test_even_shares_are_told_of_components_that_draw_their_own_starts():
+def test_even_responsibilities_are_reported_of_components_that_draw_their_own_starts():
     """Mixtures inside a mixture begin at random, and so differ by chance where they get the same rows."""
     nested = sf.Mixture(sf.Mixture(sf.Normal(), 2), 2)
     even = sf.fit(nested, LIVES, start=np.tile([[0.2, 0.8]], (600, 1)), random_state=0, max_iter=20)
@@ -170,13 +170,13 @@ def test_a_callback_sees_every_pass():
     assert all(one.seconds > 0 and isinstance(one.distribution, sf.Mixture) for one in seen)
 
 
-def test_too_few_passes_are_told():
+def test_too_few_passes_are_reported():
     fit = sf.fit(TWO, LIVES, start="random", max_iter=2, random_state=0)
     assert fit.n_iter == 2
     assert "not converged" in dict(fit.alerts)
 
 
-def test_a_brief_climb_ends_at_the_same_place_without_asking_for_the_next_step():
+def test_a_short_run_ends_at_the_same_place_without_asking_for_the_next_step():
     x = blobs(3, n=200, d=2, k=3)
     model = sf.Mixture(sf.MultivariateNormal(), 3)
     start = model.for_data(x).initialize(x, Weights(200), np.random.default_rng(0), "random", None)[0]

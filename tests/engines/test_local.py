@@ -416,7 +416,7 @@ class Slow:
         return float(self.may.wait(timeout=30))
 
 
-def _slow_climb():
+def _slow_em_run():
     passes = np.zeros(1)
     return EMResult(Slow(), None, Trace(passes, passes, passes, objective=passes), converged=True, reason="")
 
@@ -424,7 +424,7 @@ def _slow_climb():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_does_not_wait_for_a_value_that_a_thread_was_computing():
-    busy, other = _slow_climb(), _slow_climb()
+    busy, other = _slow_em_run(), _slow_em_run()
     other.distribution.may.set()
     thread = threading.Thread(target=lambda: busy.robust_objective, daemon=True)
     thread.start()

@@ -30,7 +30,7 @@ def test_a_weak_prior_knows_nothing_of_how_far_classes_are_apart(apart, counts):
         assert float(np.ravel(one.std)[0] ** 2) == pytest.approx((20 * np.var(group) + inside) / 21, rel=1e-9)
 
 
-def test_rows_of_unknown_class_that_mislead_are_told():
+def test_rows_of_unknown_class_that_mislead_are_reported():
     hidden = Y.to_numpy(dtype=object).copy()
     hidden[np.random.default_rng(0).random(len(Y)) < 0.9] = None
     with pytest.warns(SufficeWarning, match="drew the classes away"):

@@ -42,7 +42,7 @@ def test_where_the_assumption_holds_the_generative_model_needs_fewer_rows_and_en
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_where_it_does_not_hold_logistic_regression_overtakes_and_the_crossover_is_told(seed):
+def test_where_it_does_not_hold_logistic_regression_overtakes_and_the_crossover_is_reported(seed):
     found = sf.compare(*exponential(4000, 24, seed), sizes=[72, 120, 400, 2000], repeats=8, random_state=0)
     ours, theirs = found.curves["generative"], found.curves["logistic"]
     assert (ours.error[:2] < theirs.error[:2]).all()

@@ -199,7 +199,7 @@ def copies(rng, n):
     return np.column_stack([first, np.where(y == 1, first, rng.normal(size=n))]), y
 
 
-def test_a_singular_class_is_floored_with_a_warning_and_still_told_apart():
+def test_a_singular_class_is_floored_with_a_warning_and_still_distinguished():
     rng = np.random.default_rng(0)
     rows, labels = copies(rng, 400)
     model = sf.QuadraticDiscriminantAnalysis(store_covariance=True)
@@ -292,7 +292,7 @@ def test_units_and_offsets_do_not_matter():
         assert np.mean(moved == plain.predict(rows)) > 0.998
 
 
-def test_far_classes_are_told_by_small_differences():
+def test_far_classes_are_distinguished_by_small_differences():
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1, 2], 500)
     centres = np.array([[0.0, 0.0], [3.0, 0.0], [1e7, 1e7]])
@@ -349,9 +349,8 @@ def test_shrinkage_of_columns_of_unlike_scale_does_not_hang_on_rounding():
 
 def test_a_singular_covariance_that_regularising_hides_is_told_where_cells_are_missing():
     """EM regards no reg_param: what it came to depends on the last digits, though what is shown can be inverted."""
-    rows = np.array(
-        [[4.4, 5, np.nan], [np.nan, 5, 4.5], [4.9, 0, 0.8], [3.9, np.nan, 4.0], [np.nan, 5, -1.0], [3.6, 1, 4]]
-    )
+    gone = np.nan
+    rows = np.array([[4.4, 5, gone], [gone, 5, 4.5], [4.9, 0, 0.8], [3.9, gone, 4.0], [gone, 5, -1.0], [3.6, 1, 4]])
     other = np.random.default_rng(0).normal(size=(20, 3))
     options = {"reg_param": 0.1}, {"shrinkage": 0.1}
     for option in options:

@@ -81,7 +81,7 @@ def test_parameters_set_by_hand_need_no_fit(model, names, rows, tmp_path):
 
 
 @pytest.mark.parametrize(("model", "names", "rows"), PAIRS, ids=IDS)
-def test_attributes_changed_after_a_fit_are_heeded_one_by_one(model, names, rows, tmp_path):
+def test_attributes_changed_after_a_fit_are_used_one_by_one(model, names, rows, tmp_path):
     peer = peer_of(model, rows)
     ours = clone(model).fit(rows, Y)
     if hasattr(ours, "weights_"):  # from the same place

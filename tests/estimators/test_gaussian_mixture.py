@@ -204,7 +204,7 @@ def test_holes_of_independent_columns_are_left_out():
 
 
 @pytest.mark.parametrize("kind", ["spherical", "EII", "VII", "EEI", "VEI", "EVI", "VVI"])
-def test_holes_climb_under_every_diagonal_structure(kind):
+def test_em_with_missing_cells_never_falls_under_every_diagonal_structure(kind):
     X = holed()
     model = sf.GaussianMixture(3, covariance_type=kind, random_state=0, tol=1e-8, max_iter=3000, reg_covar=0.0).fit(X)
     assert model.converged_
@@ -246,7 +246,7 @@ def test_a_prior_is_respected():
     assert np.linalg.eigvalsh(weak.covariances_).min() > np.linalg.eigvalsh(free.covariances_).min()
 
 
-def test_a_climb_that_does_not_end_warns():
+def test_em_that_does_not_converge_warns():
     with pytest.warns(ConvergenceWarning, match="did not converge.*max_iter"):
         sf.GaussianMixture(3, **given("full"), max_iter=1).fit(IRIS)
     model = sf.GaussianMixture(3, **given("full"), max_iter=0).fit(IRIS)
@@ -292,7 +292,7 @@ def test_single_precision_is_as_good():
     assert_allclose(model.score(IRIS), sf.GaussianMixture(3, random_state=0).fit(IRIS).score(IRIS), atol=1e-4)
 
 
-def test_verbose_climbs_tell(capsys):
+def test_verbose_runs_print(capsys):
     sf.GaussianMixture(3, **given("full"), verbose=2, verbose_interval=1).fit(IRIS)
     told = capsys.readouterr().out
     assert "Initialization 0" in told
@@ -318,7 +318,7 @@ def test_bad_starts_are_named(options, words):
         sf.GaussianMixture(2, **options).fit(IRIS)
 
 
-# ---- the end of a climb ----------------------------------------------------------------------------------------------
+# ---- the end of a run ----------------------------------------------------------------------------------------------
 def slow(n=4000):
     rng = np.random.default_rng(3)
     return np.concatenate([rng.normal(size=(n, 2)), rng.normal(size=(n // 2, 2)) * [2.0, 0.7] + [1.5, 0.5]])
@@ -333,7 +333,7 @@ def test_extrapolated_passes_go_on_until_hardly_anything_is_left_to_gain():
     assert abs(np.diff(found.lower_bounds_)[-1]) < 1e-6
 
 
-def test_a_climb_whose_passes_run_out_has_converged_where_the_last_gained_less_than_tol():
+def test_a_run_whose_passes_run_out_has_converged_where_the_last_gained_less_than_tol():
     X = slow()
     options = {"init_params": "k-means++", "random_state": 0}  # the start does not depend on max_iter
     gains = np.abs(np.diff(sf.GaussianMixture(2, tol=1e-12, max_iter=30, **options).fit(X).lower_bounds_))
@@ -413,13 +413,13 @@ def test_under_a_prior_the_bound_is_the_log_posterior_per_row():
 
 @pytest.mark.parametrize("kind", ["full", "VVE"])
 def test_an_interrupted_start_is_shown_as_far_as_it_came(kind, monkeypatch):
-    calls, climb = [], ShortRuns.run_em
+    calls, run = [], ShortRuns.run_em
 
     def stopped(self, *given, **options):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return climb(self, *given, **options)
+        return run(self, *given, **options)
 
     monkeypatch.setattr(ShortRuns, "run_em", stopped)
     X = load_iris().data

@@ -154,7 +154,7 @@ def test_sparse_rows_may_be_fewer_than_centres_and_single():
     assert model.cluster_centers_.dtype == model.transform(same).dtype == np.float32
 
 
-def test_functions_and_arrays_begin_the_climb():
+def test_functions_and_arrays_give_the_first_centres():
     asked = []
 
     def first(X, n_clusters, random_state):
@@ -198,7 +198,7 @@ def test_large_problems_begin_on_a_part():
     assert ours.inertia_ <= Theirs(6, n_init=3, random_state=0).fit(X).inertia_ * 1.001
 
 
-def test_an_interrupt_ends_the_starts_and_is_told(monkeypatch):
+def test_an_interrupt_ends_the_starts_and_is_reported(monkeypatch):
     gather, seen = Centres.gather_rows, []
 
     def interrupted(self, rows, weights=None):
@@ -211,7 +211,7 @@ def test_an_interrupt_ends_the_starts_and_is_told(monkeypatch):
     stop = 0
     options = {"init": "random", "tol": 0.0, "random_state": 0}
     alone = sf.KMeans(5, n_init=1, **options).fit(BLOBS)
-    stop, seen = len(seen), []  # the first pass of the second climb, instead of the last of all
+    stop, seen = len(seen), []  # the first pass of the second run, instead of the last of all
     with pytest.warns(ConvergenceWarning, match="interrupted after 1 of 9 starts") as told:
         several = sf.KMeans(5, n_init=9, **options).fit(BLOBS)
     assert told[0].filename == __file__

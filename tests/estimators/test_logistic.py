@@ -46,7 +46,7 @@ def test_the_ascent_never_falls_and_ends_where_the_slope_is_0(solver, seed):
     assert np.abs(slope).max() < (1e-3 if solver == "gradient" else 1e-5) * w.sum()
 
 
-def test_every_point_of_the_path_has_the_height_of_the_trace():
+def test_every_point_of_the_path_has_the_log_likelihood_of_the_trace():
     X, y, _ = problem(4)
     model = sf.LogisticClassifier().fit(X, y)
     sign = np.where(y == model.classes_[1], 1.0, -1.0)
@@ -78,7 +78,7 @@ def test_weights_are_repetitions_and_units_do_not_matter():
 
 
 @pytest.mark.parametrize("solver", ["newton", "gradient"])
-def test_separable_data_are_told_with_a_remedy(solver):
+def test_separable_data_are_reported_with_a_remedy(solver):
     with pytest.warns(sf.SufficeWarning, match="no maximum.*penalty"):
         model = sf.LogisticClassifier(solver=solver).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     assert dict(model.alerts_)["separable"]
@@ -86,7 +86,7 @@ def test_separable_data_are_told_with_a_remedy(solver):
     np.testing.assert_array_equal(model.predict([[0.0], [3.0]]), [0, 1])
 
 
-def test_columns_that_depend_on_each_other_are_told():
+def test_columns_that_depend_on_each_other_are_reported():
     X, y, _ = problem(1)
     doubled = np.column_stack([X, X[:, 0]])
     with pytest.warns(sf.SufficeWarning, match="flat along some coefficients"):
@@ -115,7 +115,7 @@ def test_it_is_saved_with_its_path(tmp_path):
     np.testing.assert_array_equal(again.path_, model.path_)
 
 
-def test_a_short_ascent_is_told():
+def test_a_short_run_is_reported():
     X, y, _ = problem(0)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")

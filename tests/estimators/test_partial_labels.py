@@ -57,7 +57,7 @@ def test_minus_one_is_a_class_unless_it_is_said_to_be_none():
     assert model.classes_.tolist() == [-1, 1]
 
 
-def test_passes_climb_and_end_at_a_maximum():
+def test_passes_never_fall_and_end_at_a_maximum():
     y = np.where(np.arange(150) % 3 == 0, Y, -1)
     model = sf.BayesClassifier(sf.MultivariateNormal(structure="tied"), unlabeled=-1).fit(X, y)
     joint = model.predict_joint_log_proba(X)
@@ -104,7 +104,7 @@ def test_the_classics_take_unknown_classes_too(model):
     assert np.mean(found == Y) > np.mean(plain == Y) - 0.3
 
 
-def test_what_cannot_be_told_is_refused():
+def test_what_is_not_known_is_refused():
     with pytest.raises(ValueError, match="every class is unknown"):
         sf.BayesClassifier().fit(X, np.full(150, np.nan))
     with pytest.raises(sf.UnsupportedError, match="row 1 has none"):

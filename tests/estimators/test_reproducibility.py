@@ -60,7 +60,7 @@ def test_noise_leads_to_the_same_of_many_maxima_that_are_nearly_as_good(seed):
 
 
 @pytest.mark.parametrize("name", DATA)
-def test_k_means_heeds_neither_order_nor_repetition(name):
+def test_k_means_depends_on_neither_order_nor_repetition(name):
     x, k = DATA[name]
     rng = np.random.default_rng(1)
     order, times = rng.permutation(len(x)), rng.integers(1, 4, len(x))

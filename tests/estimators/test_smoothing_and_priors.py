@@ -25,7 +25,7 @@ def beside(small, large):
     return np.column_stack([small * (y + 0.5 * rng.normal(size=600)), large * rng.normal(size=600)]), y
 
 
-def test_images_whose_pixels_are_nearly_constant_are_told_as_well_as_scikit_learn_does():
+def test_images_with_nearly_constant_pixels_are_classified_as_well_as_by_scikit_learn():
     digits = load_digits(return_X_y=True)
     pair = tuple(part[np.isin(digits[1], (3, 8))] for part in digits)
     assert accuracy(sf.GaussianNB(), digits, 10) > 0.81  # scikit-learn: .811

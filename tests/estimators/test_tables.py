@@ -64,7 +64,7 @@ def test_families_are_judged_within_the_classes():
     assert [type(one.family) for one in sf.NaiveBayes().fit(X, y).prototype_.findings] == [sf.Normal, sf.Poisson]
 
 
-def test_what_is_left_out_is_told_and_changes_nothing():
+def test_what_is_left_out_is_reported_and_changes_nothing():
     penguins = load_penguins().dropna()
     X, y = penguins.drop(columns="species"), penguins["species"]
     more = X.assign(ring=[f"r{i}" for i in range(len(X))], planet="Earth", seen=pd.Timestamp("2007-11-11"))

@@ -8,7 +8,7 @@ import suffice as sf
 PATTERNS = ("01000010", "11110000", "00001111")
 
 
-def climbs(fit):
+def never_falls(fit):
     return (np.diff(fit.trace.objective) >= -1e-9 * (1 + abs(fit.trace.objective[-1]))).all()
 
 
@@ -18,7 +18,7 @@ def test_three_patterns_from_noisy_strings(seed):
     clean = np.array([list(pattern) for pattern in PATTERNS])[rng.integers(3, size=300)]
     noisy = np.where(rng.random(clean.shape) < 0.1, np.where(clean == "0", "1", "0"), clean)
     fit = sf.fit(sf.Mixture(sf.Categorical(), 3), noisy, random_state=seed)
-    assert climbs(fit)
+    assert never_falls(fit)
     assert {"".join(one.mode) for one in fit.distribution.parts} == set(PATTERNS)
     found = sf.LatentClass(3, random_state=seed).fit(["".join(row) for row in noisy])
     assert {"".join(one.mode) for one in found.fit_.distribution.parts} == set(PATTERNS)
@@ -35,7 +35,7 @@ def test_a_table_of_numbers_counts_and_labels():
     table["a"][rng.random(4000) < 0.1] = np.nan
     prototype = sf.Product({"a": sf.Normal(), "b": sf.Poisson(), "c": sf.Categorical()})
     fit = sf.fit(sf.Mixture(prototype, 2), table, random_state=0)
-    assert climbs(fit)
+    assert never_falls(fit)
     expected = {"weights": [0.35, 0.65], "a": {"mean": [0, 3], "std": [1, 2]}, "b": {"rate": [2, 6]}}
     errors = fit.standard_errors
     np.testing.assert_array_less(np.abs(fit.params["weights"] - expected["weights"]), 4 * errors["weights"])
@@ -49,7 +49,7 @@ def test_a_normal_and_an_exponential():
     rng = np.random.default_rng(1)
     x = np.concatenate([rng.normal(10, 1, 1200), rng.exponential(2.0, 800)])
     fit = sf.fit(sf.Mixture([sf.Normal(), sf.Exponential()]), x, random_state=0)
-    assert climbs(fit)
+    assert never_falls(fit)
     normal, exponential = fit.distribution.parts
     assert (normal.mean, normal.std) == (pytest.approx(10, abs=0.15), pytest.approx(1, abs=0.12))
     assert exponential.rate == pytest.approx(0.5, abs=0.06)
@@ -62,7 +62,7 @@ def test_a_mixture_of_mixtures():
     x = np.concatenate([rng.normal(*one) for one in zip(places, spreads, counts, strict=True)])
     fit = sf.fit(sf.Mixture(sf.Mixture(sf.Normal(), 2), 2), x, random_state=0)
     flat = sf.fit(sf.Mixture(sf.Normal(), 4), x, random_state=0)
-    assert climbs(fit)
+    assert never_falls(fit)
     assert fit.log_likelihood == pytest.approx(flat.log_likelihood, abs=0.01)
     means = sorted(one.mean for group in fit.distribution.parts for one in group.parts)
     np.testing.assert_allclose(means, places, atol=0.3)
@@ -102,7 +102,7 @@ def test_components_without_a_normal(family):
     truth = sf.Mixture(parts, weights=[0.4, 0.6])
     x = truth.sample(3000, random_state=0)
     fit = sf.fit(sf.Mixture(type(parts[0])(), 2), x, random_state=0)
-    assert climbs(fit)
+    assert never_falls(fit)
     assert fit.log_likelihood >= truth.log_prob(x).sum() - 1e-6
     np.testing.assert_allclose(fit.distribution.weights, [0.4, 0.6], atol=0.03)
     means = [float(one.mean) for one in fit.distribution.parts]

@@ -268,7 +268,7 @@ def test_what_is_no_model_file(data, reason):
         ([("distribution", {"bytes": "zz"})], "is no bytes"),
     ],
 )
-def test_the_place_of_a_mistake_is_told(changes, reason):
+def test_the_place_of_a_mistake_is_reported(changes, reason):
     with pytest.raises(sf.ModelFileError, match=reason):
         loads(changed(*changes))
 

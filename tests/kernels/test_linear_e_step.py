@@ -305,7 +305,7 @@ def test_more_centres_than_distinct_rows(twin):
 
 @TWINS
 @pytest.mark.parametrize("far", [0.0, 1e8])
-def test_near_centres_are_told_apart_beside_one_far_away(twin, far):
+def test_near_centres_are_distinguished_beside_one_far_away(twin, far):
     """Single precision about a pilot cannot tell them apart: the search must notice."""
     rng = np.random.default_rng(14)
     centres = rng.normal(size=(12, 7)) + 1e8

@@ -184,7 +184,7 @@ def test_more_starts_of_the_estimator_never_end_lower(case):
     assert all(b >= a - 1e-6 * (1 + abs(a)) for a, b in pairwise(merits))
 
 
-def test_a_discarded_higher_end_is_told_with_both_values():
+def test_a_discarded_higher_end_is_reported_with_both_values():
     rng = np.random.default_rng(0)
     x = np.vstack([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 5, 2 + 1e-9 * rng.normal(size=(3, 2))])
     fit = sf.fit(sf.Mixture(sf.MultivariateNormal(), 2), x, random_state=0, n_init=8, start="random")
@@ -222,7 +222,7 @@ def test_select_does_not_discard_covariances_for_a_relation_between_columns():
     assert "'a', 'b', 'c'" in dict(named.alerts)["singular"]
 
 
-def test_components_of_variances_far_apart_can_be_told_apart():
+def test_components_of_variances_far_apart_can_be_distinguished():
     """Their covariances are singular to rounding, whatever the units."""
     found = of_roots(np.zeros((2, 2)), np.array([np.eye(2), [[1.0, 0.0], [0.3, 1e100]]]), np.ones((1, 2)))
     assert found.divergence[0, 1] > 100

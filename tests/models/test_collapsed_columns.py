@@ -39,7 +39,7 @@ def test_a_selection_says_that_better_candidates_collapsed_and_where():
 
 
 @pytest.mark.parametrize("family", [sf.Categorical(), sf.Hurdle(sf.Normal())], ids=repr)
-def test_nothing_is_told_where_nothing_better_collapsed(family):
+def test_nothing_is_reported_where_nothing_better_collapsed(family):
     table = {
         "height": TABLE["height"],
         "grid": GRID if isinstance(family, sf.Categorical) else GRID * RNG.lognormal(0, 0.5, 240),

@@ -52,7 +52,7 @@ def test_labels_that_are_numbers_of_components_keep_them():
     assert words.params["mean"][1] < words.params["mean"][0]
 
 
-def test_components_that_end_equal_are_told_wherever_they_stand():
+def test_components_that_end_equal_are_reported_wherever_they_stand():
     components = [sf.Normal(5, 1), sf.Normal(0, 1), sf.Normal(5, 1), sf.Exponential(1)]
     stats = sf.Mixture(components).suffstats([0.1, 5.0, 4.0, 1.0] * 9)
     assert "components 0 and 2 are equal" in dict(sf.Mixture(components).alerts(stats))["unidentified"]

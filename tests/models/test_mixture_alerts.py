@@ -39,7 +39,7 @@ def test_rows_of_a_component_are_those_of_repeated_and_of_added_rows():
     np.testing.assert_allclose(both.rows, once.rows, rtol=1e-12)
 
 
-def test_many_alerts_are_told_in_few():
+def test_many_alerts_are_merged_into_few():
     x = np.random.default_rng(0).normal(size=(310, 2))
     fit = sf.fit(sf.Mixture(sf.MultivariateNormal(), 100), x, max_iter=3, random_state=0)
     assert len(fit.alerts) < 16
@@ -79,7 +79,7 @@ def test_far_rows_do_not_make_more_components_worse_than_fewer(far):
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
-def test_a_spike_is_not_worth_its_height(unit):
+def test_a_spike_does_not_pay_for_its_likelihood(unit):
     """Three nearly equal rows among three hundred: a component on them is higher, by no more than it owes to them."""
     rng = np.random.default_rng(0)
     x = np.vstack([rng.normal(size=(150, 2)), rng.normal(size=(150, 2)) + 4, 2 + 1e-9 * rng.normal(size=(3, 2))])

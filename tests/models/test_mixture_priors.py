@@ -20,7 +20,7 @@ def x():
     return np.concatenate([rng.normal(5, 1, 100), rng.exponential(1, 100)])
 
 
-def climbs(fit):
+def never_falls(fit):
     height = fit.trace.objective
     return np.isfinite(height).all() and (np.diff(height) >= -1e-9 * (1 + np.abs(height[:-1]))).all()
 
@@ -35,7 +35,7 @@ def test_components_of_different_kinds_have_a_prior_each(x, normal):
         var = first.std**2
         believed += stats.invgamma.logpdf(var, 3.0, scale=1.0) + stats.norm.logpdf(first.mean, 4.0, np.sqrt(var / 2.0))
     assert fit.log_posterior == pytest.approx(fit.log_likelihood + believed, rel=1e-12)
-    assert climbs(fit)
+    assert never_falls(fit)
     share = fit.distribution.predict_proba(x)[:, 1]
     assert second.rate == pytest.approx((share.sum() + 2.0) / ((share * np.abs(x)).sum() + 2.0), rel=1e-4)
 
@@ -87,7 +87,7 @@ def test_weak_leaves_a_part_without_conjugate_prior_and_says_so(x):
 
 def test_weak_reaches_mixtures_inside_mixtures_and_products(x):
     inner = sf.fit(sf.Mixture([NORMALS, sf.Normal()]), x, prior="weak", random_state=0)
-    assert climbs(inner)
+    assert never_falls(inner)
     assert inner.prior["components"][0]["weights"] == sf.Dirichlet([1.5])
     table = np.column_stack([x, np.random.default_rng(1).poisson(3, 200)])
     both = sf.fit(sf.Product([NORMALS, sf.Poisson()]), table, prior="weak", random_state=0)
@@ -99,13 +99,13 @@ def test_weak_reaches_mixtures_inside_mixtures_and_products(x):
 def test_a_prior_that_is_infinite_at_weight_0_keeps_the_objective_finite(alpha):
     x = np.random.default_rng(3).normal(size=12)
     fit = sf.fit(sf.Mixture(sf.Normal(), 5), x, prior={"weights": sf.Dirichlet([alpha])}, random_state=0, n_init=3)
-    assert climbs(fit)
+    assert never_falls(fit)
     assert np.isfinite(fit.log_posterior)
     assert fit.distribution.weights.min() == pytest.approx(1e-10, rel=1e-6)
     assert "no maximum" in next(text for code, text in fit.alerts if code == "boundary" and "weight" in text)
 
 
-def test_components_told_apart_by_their_priors_keep_their_places(x):
+def test_components_distinguished_by_their_priors_keep_their_places(x):
     uneven = {"weights": sf.Dirichlet([1.0, 400.0])}
     fit = sf.fit(NORMALS, x, prior=uneven, random_state=0)
     weights = fit.distribution.weights
@@ -118,7 +118,7 @@ def test_components_told_apart_by_their_priors_keep_their_places(x):
 def test_components_that_share_std_are_the_tied_gaussians_of_one_column(x, prior):
     tied = sf.Mixture(sf.Normal().tie("std"), 2)
     fit = sf.fit(tied, x, prior={"components": prior}, random_state=0)
-    assert climbs(fit)
+    assert never_falls(fit)
     belief = fit.prior["components"]
     # the same model in the other family: degrees 2·shape and scale 2·scale, and one mode of mean and covariance
     whole = sf.NormalInverseWishart(
@@ -145,7 +145,7 @@ def test_components_of_one_kind_have_a_prior_each(x, far):
     places = [0.0, 6.0][:: 1 - 2 * far]
     priors = [sf.NormalInverseGamma(place, 5.0, 3.0, 2.0) for place in places]
     fit = sf.fit(NORMALS, x, prior={"components": priors}, random_state=0)
-    assert climbs(fit)
+    assert never_falls(fit)
     assert fit.prior_name == ""
     believed = sum(
         prior.log_prob({"mean": one.mean, "std": one.std})
@@ -165,12 +165,12 @@ def test_classes_and_gaussians_have_a_prior_each():
     wide = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(6, 1, (40, 2))])
     priors = [sf.NormalInverseWishart([place] * 2, 2.0, 4.0, np.eye(2)) for place in (0.0, 6.0)]
     fit = sf.fit(sf.Mixture(sf.MultivariateNormal(), 2), wide, prior={"components": priors}, random_state=0)
-    assert climbs(fit)
+    assert never_falls(fit)
     assert fit.distribution.components.mean[:, 0] == pytest.approx([0.0, 6.0], abs=0.5)
     codes = np.repeat([["a", "b"], ["b", "a"]], 30, axis=0)
     beliefs = [sf.Dirichlet([9.0, 1.0]), sf.Dirichlet([1.0, 9.0])]
     fit = sf.fit(sf.Mixture(sf.Categorical(), 2), codes, prior={"components": beliefs}, random_state=0)
-    assert climbs(fit)
+    assert never_falls(fit)
     assert np.isfinite(fit.log_posterior)
 
 

@@ -1,4 +1,4 @@
-"""Variational Bayes: the bound climbs, is a bound, is exact for one component; superfluous components empty."""
+"""Variational Bayes: the bound never falls, is a bound, is exact for one component; superfluous components empty."""
 
 from __future__ import annotations
 
@@ -396,14 +396,14 @@ def test_a_concentration_is_above_zero() -> None:
         sf.StickBreaking(0.0)
 
 
-def test_too_few_passes_are_told() -> None:
+def test_too_few_passes_are_reported() -> None:
     post = sf.posterior(sf.Mixture(sf.Poisson(), 3), DATA["counts"], prior="weak", random_state=0, max_iter=2)
     assert "not converged" in dict(post.alerts)
     assert not post.converged
     assert post.n_iter == 2
 
 
-def test_an_interrupt_ends_the_starts_and_is_told() -> None:
+def test_an_interrupt_ends_the_starts_and_is_reported() -> None:
     passes: list[Any] = []
 
     def impatient(one: Any) -> None:

@@ -115,7 +115,7 @@ def test_rows_weigh_as_they_did_in_the_fit():
     assert bars[-1] * np.diff(edges)[-1] == pytest.approx(0.7)
 
 
-def test_of_many_columns_the_most_telling_are_drawn():
+def test_of_many_columns_the_most_informative_are_drawn():
     table = {f"noise {i}": RNG.normal(size=200) for i in range(20)}
     who = RNG.integers(0, 2, 200)
     for name in ("first", "second"):

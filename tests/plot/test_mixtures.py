@@ -266,7 +266,7 @@ def test_tables_of_products_whose_columns_are_numbered_like_the_components():
     assert [measured(fit.params[c]["mean"][1], errors[c]["mean"][1]) in row for c in (0, 1)] == [True, True]
 
 
-def test_components_with_columns_of_different_families_are_no_twins():
+def test_components_with_columns_of_different_families_are_not_merged():
     table = {"a": np.abs(TWO[:, 0]) + 0.1, "b": TWO[:, 1]}
     components = [sf.Product({"a": sf.Gamma(), "b": sf.Normal()}), sf.Product({"a": sf.Normal(), "b": sf.Normal()})]
     fit = sf.fit(sf.Mixture(components), table, random_state=0)
@@ -291,7 +291,7 @@ def test_the_note_below_a_table_gives_the_reason_that_applies(distribution, data
 
 
 @pytest.mark.parametrize("draw", ["trace", "traces"])
-def test_a_climb_that_is_flat_is_drawn_flat_and_read_as_it_is(ax, draw):
+def test_changes_below_a_thousandth_of_a_nat_are_not_zoomed_in_on(ax, draw):
     first = sf.fit(sf.Mixture(sf.Normal(), 2), ONE, random_state=0)
     again = sf.fit(sf.Mixture(sf.Normal(), 2), ONE, start=first.distribution, tol=1e-14, accelerate=False)
     assert np.ptp(again.trace.log_likelihood) < 1e-6

@@ -63,7 +63,7 @@ def test_several_levels_at_once_are_those_one_by_one():
     np.testing.assert_allclose(both[:, 2], sf.Normal(0.0, 1.0).quantile([0.1, 0.8]), rtol=1e-12)
 
 
-def test_levels_of_a_column_are_told_without_asking_about_rows():
+def test_levels_of_a_column_are_known_without_asking_about_rows():
     whole = sf.Product({"kind": sf.Categorical(["a", "b"], [0.5, 0.5]), "size": sf.Normal()})
     other = sf.Product({"kind": sf.Categorical(["b", "c"], [0.5, 0.5]), "size": sf.Normal()})
     assert whole.column_levels("kind") == ("a", "b")

@@ -483,7 +483,7 @@ PEOPLE = sf.Mixture(
 )
 
 
-def test_what_is_left_after_given_foretells_by_name():
+def test_what_is_left_after_given_predicts_by_name():
     known = PEOPLE.given(age=44.0)
     told, asked = known.predict("smokes"), PEOPLE.predict("smokes", given={"age": 44.0})
     assert told.value == asked.value
@@ -493,7 +493,7 @@ def test_what_is_left_after_given_foretells_by_name():
         known.predict("smoke")
 
 
-def test_the_component_is_foretold_from_what_is_known():
+def test_the_component_is_predicted_from_what_is_known():
     likely = np.array([0.4 * 0.2, 0.6 * 0.7])
     one = PEOPLE.predict("component", given={"smokes": "yes"})
     assert one.value == 1

@@ -239,7 +239,7 @@ def test_simulated_rows_are_those_of_the_seed_and_close_to_the_model(mixed_fit, 
     assert shares["a"] == f"{100 * np.mean(mixed['kind'] == 'a'):.0f} %"
 
 
-def test_a_model_that_misses_something_is_told_so(geyser):
+def test_what_a_model_misses_is_reported(geyser):
     table = np.column_stack(list(geyser.values()))
     fit = sf.fit(sf.MultivariateNormal(), table)  # one component for two
     exhibit = ModelView.of(fit, table)

@@ -36,7 +36,7 @@ def test_ordered_categories_keep_their_order(library):
         assert drawn["grade"].dtype == pl.Enum(GRADES)
 
 
-def test_declared_levels_that_never_occur_are_told_and_not_learned():
+def test_declared_levels_that_never_occur_are_reported_and_not_learned():
     table = pd.DataFrame({"grade": pd.Categorical(GRADE, [*GRADES, "top"], ordered=True)})
     found = sf.infer(table)["grade"]
     assert found.levels == ("low", "mid", "high")
@@ -63,7 +63,7 @@ COPIED = pd.DataFrame({
 COPIED = COPIED.assign(years=COPIED["age"], place=COPIED["town"], other=COPIED["income"].to_numpy()[::-1])
 
 
-def test_copies_of_columns_are_told():
+def test_copies_of_columns_are_reported():
     schema = sf.infer(COPIED)
     assert schema["years"].why.startswith("a copy of 'age', which counts twice: leave one out; ")
     assert schema["place"].why.startswith("a copy of 'town', which counts twice: leave one out; ")
@@ -78,7 +78,7 @@ def test_copies_with_the_same_holes_and_in_other_types_are_copies():
     assert not sf.infer(some)["b"].why.startswith("a copy of 'a'")
 
 
-def test_copies_in_files_are_told(tmp_path):
+def test_copies_in_files_are_reported(tmp_path):
     COPIED.to_csv(tmp_path / "t.csv", index=False)
     schema = sf.infer(sf.scan(tmp_path / "t.csv"))
     assert [name for name in COPIED if schema[name].why.startswith("a copy of ")] == ["years", "place"]

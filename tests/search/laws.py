@@ -129,7 +129,7 @@ def scores_add_up(problem, found):
 
 
 def never_falls(problem, found):
-    """EM climbs."""
+    """EM never falls."""
     if problem.verb != "fit" or found.distribution.hard_assignment:
         return
     heights = np.asarray(found.trace.log_likelihood)

@@ -152,7 +152,7 @@ def test_what_is_wrong_is_named(arguments, message):
         sf.select(sf.Normal(), [1.0, 2.0, 3.0], **arguments)
 
 
-def test_under_a_prior_it_climbs_the_posterior(monkeypatch):
+def test_under_a_prior_it_maximises_the_posterior(monkeypatch):
     monkeypatch.setenv("SUFFICE_STRICT", "1")  # M-steps of a mode that were judged by log L would fall, and raise
     rng = np.random.default_rng(8)
     x = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(4, 0.5, (40, 2))])
@@ -234,7 +234,7 @@ def test_the_table_is_one_of_pandas():
     assert shown.endswith("… and 20 more")
 
 
-def test_a_callback_is_told_of_every_candidate_once():
+def test_a_callback_gets_every_candidate_once():
     told = []
     found = sf.select(sf.Normal(), two_groups(60), n_components=[1, 2, 3], random_state=0, callback=told.append)
     assert sorted(row["n_components"] for row in told) == [1, 2, 3]

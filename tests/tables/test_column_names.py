@@ -165,7 +165,7 @@ def test_a_belief_about_a_covariance_is_shown_with_its_variances():
     assert "cov[width, 1]" in post.summary(width=120)
 
 
-def test_data_without_a_column_are_told_which_and_what_it_may_be_called():
+def test_an_error_names_the_missing_column_and_similar_ones():
     fit = sf.fit(sf.MultivariateNormal(), pd.DataFrame(COLUMNS))
     wrong = pd.DataFrame(COLUMNS).rename(columns={"width": "Width", "1": "other"})
     with pytest.warns(sf.SufficeWarning) as raised:

@@ -68,7 +68,7 @@ def test_a_given_delimiter_is_taken_and_checked(tmp_path):
             len(sf.scan(tmp_path / "rows.csv", delimiter=odd))
 
 
-def test_numbers_with_a_comma_are_told(tmp_path):
+def test_numbers_with_a_comma_are_reported(tmp_path):
     (tmp_path / "rows.csv").write_text("a;b\n1,5;x\n-2,25;y\n;z\n")
     found, told = cells_of(tmp_path / "rows.csv")
     assert found["a"] == ["1,5", "-2,25", None]
@@ -80,7 +80,7 @@ def test_numbers_with_a_comma_are_told(tmp_path):
     "body",
     ["café,b\n1,2\n".encode("latin1"), "a,b\ncafé,2\n".encode("latin1"), "a,b\n1,2\n".encode("utf-16")],
 )
-def test_text_that_is_not_utf8_is_told(tmp_path, body):
+def test_text_that_is_not_utf8_is_reported(tmp_path, body):
     (tmp_path / "rows.csv").write_bytes(body)
     with pytest.raises(sf.DataError, match=r"rows\.csv'.*not in UTF-8.*iconv"):
         len(sf.scan(tmp_path / "rows.csv"))
@@ -109,7 +109,7 @@ def test_the_kind_of_a_column_does_not_depend_on_where_blocks_end(tmp_path, befo
 
 
 @pytest.mark.parametrize("changed", ["a,b\nx,\n2,\n", "a,b\n1,3\n2,\n"])
-def test_text_that_changes_between_its_passes_is_told(tmp_path, monkeypatch, changed):
+def test_text_that_changes_between_its_passes_is_reported(tmp_path, monkeypatch, changed):
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n1,\n2,\n")
     look = csv.Text.look
@@ -125,7 +125,7 @@ def test_text_that_changes_between_its_passes_is_told(tmp_path, monkeypatch, cha
 
 @pytest.mark.parametrize("group", [37, N])
 @pytest.mark.parametrize("how", ["replaced", "rewritten", "shortened", "gone"])
-def test_a_file_that_changes_between_passes_is_told(tmp_path, whole, monkeypatch, group, how):
+def test_a_file_that_changes_between_passes_is_reported(tmp_path, whole, monkeypatch, group, how):
     path = written(tmp_path, whole, group) / "rows.parquet"
     monkeypatch.setattr(parquet, "KEPT", 1 << 10)  # as of a file larger than what is kept
 

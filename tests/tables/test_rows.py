@@ -189,7 +189,7 @@ def test_what_is_no_data_is_refused_with_a_remedy(case):
 
 
 # ---- labels ---------------------------------------------------------------------------------------------------------
-def test_an_unseen_label_is_told():
+def test_an_unseen_label_is_reported():
     coin = sf.Categorical(["a", "b"], [0.25, 0.75])
     with pytest.warns(sf.SufficeWarning, match=r"row 1 has 'z'.*\('a', 'b'\).*left out.*levels=.*prior") as caught:
         scores = coin.log_prob(["b", "z", None, "y"])
@@ -199,7 +199,7 @@ def test_an_unseen_label_is_told():
         sf.fit(sf.Categorical(), [[1, 2], [1, 2]]).log_prob([[1, 3]])
 
 
-def test_an_unseen_label_is_told_with_its_column():
+def test_an_unseen_label_is_reported_with_its_column():
     fit = sf.fit(MIXED, {"a": X, "b": list("pqpp")})
     with pytest.warns(sf.SufficeWarning, match="column 'b': row 0 has 'z'"):
         fit.log_prob({"a": [1.0], "b": ["z"]})

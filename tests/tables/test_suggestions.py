@@ -37,7 +37,7 @@ def test_a_mistyped_public_name_is_answered_with_the_nearest():
 
 
 @pytest.mark.parametrize("learn", [sf.fit, sf.posterior])
-def test_an_option_of_other_libraries_is_told_its_name_here(learn):
+def test_an_option_of_other_libraries_is_translated(learn):
     with pytest.raises(TypeError, match=r"no option 'sample_weight'. Its name here is 'weights'"):
         learn(sf.Normal(), X, prior="weak", sample_weight=np.ones(30))
     with pytest.raises(sf.ArgumentError, match=r"no option 'seed'. Its name here is 'random_state'"):

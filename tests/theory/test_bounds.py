@@ -203,7 +203,7 @@ def test_a_grid_of_ones_own():
     np.testing.assert_allclose(table.best, 0.3 * np.log(0.3) + 0.7 * np.log(0.7), rtol=1e-12)
 
 
-def test_what_cannot_be_told_apart_is_named():
+def test_what_cannot_be_distinguished_is_named():
     class Turned(sf.Normal, register=False):
         """A Normal whose std is not identified: it is not in the density."""
 

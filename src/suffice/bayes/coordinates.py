@@ -111,17 +111,17 @@ class Bulk:
 
     centre: Array
     scale: Array
-    height: float
+    log_peak: float
 
 
 def find_bulk(log_g: LogDensity, space: Space, starts: list[Array]) -> Bulk:
     """The highest point that ladders, given points and then a search find, with the spread around it."""
     best = maximise_from(log_g, space, candidates(space, starts))
-    height = float(log_g(best[None])[0])
+    log_peak = float(log_g(best[None])[0])
     width = np.array([_width(log_g, best, j, space.axes[j]) for j in range(space.size)])
-    if space.size > 1 and np.isfinite(height):
+    if space.size > 1 and np.isfinite(log_peak):
         width = _marginal_width(log_g, best, width)
-    return Bulk(best, width, height)
+    return Bulk(best, width, log_peak)
 
 
 def candidates(space: Space, starts: list[Array]) -> Array:
@@ -172,14 +172,14 @@ def _zoom(log_g: LogDensity, grid: Array) -> Array:
 
 
 def _width(log_g: LogDensity, at: Array, j: int, axis: Axis) -> float:
-    """How far along one axis the density stays within e⁻² of its height."""
+    """How far along one axis the density stays within e⁻² of its peak."""
     steps = np.geomspace(1e-12, 1e8, 241) * max(1.0, abs(at[j]))
-    height = float(log_g(at[None])[0])
+    log_peak = float(log_g(at[None])[0])
     reached = []
     for side in (-1.0, 1.0):
         points = np.repeat(at[None], len(steps), axis=0)
         points[:, j] = np.clip(at[j] + side * steps, *axis.limits)
-        low = ~(log_g(points) > height - 2.0)
+        low = ~(log_g(points) > log_peak - 2.0)
         reached.append(steps[int(np.argmax(low))] if low.any() else steps[-1])
     span = axis.limits[1] - axis.limits[0]
     return float(min(max(reached) / 2, span / 8))
@@ -206,7 +206,7 @@ def _marginal_width(log_g: LogDensity, at: Array, width: Array) -> Array:
 
 def polish(log_g: LogDensity, at: Array, scale: Array) -> Array:
     """Newton's steps towards a smooth maximum, kept where they do not lower it; jumps and kinks stay as found."""
-    best, height = at, float(log_g(at[None])[0])
+    best, log_peak = at, float(log_g(at[None])[0])
     p = len(at)
     reach = 0.04 * scale / derivatives.STEP  # steps of a share of the spread: rounding then spoils nothing
 
@@ -223,9 +223,9 @@ def polish(log_g: LogDensity, at: Array, scale: Array) -> Array:
         step = np.linalg.solve(-bend, slope)
         trial = best + step
         value = float(log_g(trial[None])[0])
-        if (np.abs(step) > 0.5 * scale).any() or not value >= height - 1e-14 * (1 + abs(height)):
+        if (np.abs(step) > 0.5 * scale).any() or not value >= log_peak - 1e-14 * (1 + abs(log_peak)):
             break
-        best, height = trial, max(height, value)
+        best, log_peak = trial, max(log_peak, value)
         if (np.abs(step) < 1e-13 * scale).all():
             break
     return best

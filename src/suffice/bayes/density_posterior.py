@@ -49,7 +49,7 @@ class DensityPosterior(Belief):
         """Look at the prior, so that a wrong one is refused at once."""
         if self.improper is not None and not self.mode_only:
             self._refuse_improper_posterior()
-        if not np.isfinite(self.bulk.height):
+        if not np.isfinite(self.bulk.log_peak):
             names = ", ".join(self.names)
             msg = (
                 f"prior and data exclude each other: no value of ({names}) was found that has a positive prior density "
@@ -78,7 +78,7 @@ class DensityPosterior(Belief):
             return self.prior.bulk
         prior = of_function(self.prior, self.space) if callable(self.prior) else self._log_prior
         bulk = find_bulk(self.space.lift(prior), self.space, list(self.starts))
-        if not np.isfinite(bulk.height):
+        if not np.isfinite(bulk.log_peak):
             msg = (
                 f"the prior is 0 at every value of ({', '.join(self.names)}) that was tried. "
                 "Check its range, and that it returns a density and not its logarithm."
@@ -204,11 +204,11 @@ class DensityPosterior(Belief):
 
         starts = [self.bulk.centre, *self.starts]
         best = maximise_from(log_g, self.space, candidates(self.space, starts))
-        height, central = log_g(np.stack([best, self.bulk.centre]))
-        if central >= height - 1e-12 * (1 + abs(height)):  # flat: any point is a mode, the middle one is returned
+        log_peak, central = log_g(np.stack([best, self.bulk.centre]))
+        if central >= log_peak - 1e-12 * (1 + abs(log_peak)):  # flat: any point is a mode, the middle one is returned
             best = self.bulk.centre
         best = polish(log_g, best, self.bulk.scale)
-        theta, height = self.space.values(best[None])[0], float(log_g(best[None])[0])
+        theta, log_peak = self.space.values(best[None])[0], float(log_g(best[None])[0])
         if self.improper is not None and self.mode_only:
             self._refuse_endless(best)
         touched = None
@@ -219,7 +219,7 @@ class DensityPosterior(Belief):
                 near = abs(best[j]) > 30.0 and (best[j] > 0) == bool(side)
                 trial = np.where(np.arange(self.space.size) == j, bound, theta)
                 value = self._at_bound(trial) if axis.domain.closed[side] else -np.inf
-                if value > height + 1e-9 or (near and value >= height - 1e-9):
+                if value > log_peak + 1e-9 or (near and value >= log_peak - 1e-9):
                     theta, touched = trial, axis.name
                 elif near:
                     touched = axis.name

@@ -109,9 +109,9 @@ def integrate(
         return np.asarray(log_g(u) + stretch)
 
     # What rounding leaves of the digits of the log density, and of the parameters far from the origin.
-    noise = np.finfo(float).eps * max(8 * abs(bulk.height), 4 * float(np.abs(bulk.centre / bulk.scale).max()))
+    noise = np.finfo(float).eps * max(8 * abs(bulk.log_peak), 4 * float(np.abs(bulk.centre / bulk.scale).max()))
     tolerances = tuple(loose * max(tolerance, noise) for tolerance in TOLERANCES[space.size])
-    peak = bulk.height + float(np.log(bulk.scale).sum())
+    peak = bulk.log_peak + float(np.log(bulk.scale).sum())
     nested = Nested(log_f, edges, peak, ORDER[space.size], tolerances)
     return Integral(space, bulk, nested, nested.panels(np.zeros((1, 0))), order)
 

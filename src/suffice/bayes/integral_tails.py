@@ -41,7 +41,7 @@ def refuse_bulk_at_an_end(space: Space, bulk: Bulk) -> None:
     """Refuse likelihood × prior that is greatest where floats end."""
     for j, axis in enumerate(space.axes):
         for side, end in enumerate(axis.limits):
-            if np.isfinite(bulk.height) and abs(bulk.centre[j] - end) < 1e-3 * abs(end):
+            if np.isfinite(bulk.log_peak) and abs(bulk.centre[j] - end) < 1e-3 * abs(end):
                 raise ImproperError.with_data(axis, side)
 
 

@@ -100,7 +100,7 @@ def hint(word: str, there: Sequence[Any], most: int) -> str:
     return f"it has {', '.join(map(display_name, there[:most]))}{', …' if len(there) > most else '.'}"
 
 
-def written_beside(path: str) -> Path:
+def output_path(path: str) -> Path:
     """A path whose folder exists, or a refusal before any work is done."""
     found = Path(path)
     if found.is_dir():

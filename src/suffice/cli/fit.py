@@ -116,11 +116,11 @@ def _notes_on_columns(learned: Learned, rows: int) -> None:
 
 def _check_places(options: dict[str, Any]) -> None:
     """Refuse, before any work is done, what could not be written at its end."""
-    from suffice.cli.data import written_beside
+    from suffice.cli.data import output_path
 
     for name in ("out", "report"):
         if options[name]:
-            written_beside(options[name])
+            output_path(options[name])
     if options["report"]:
         from suffice.report import require_extras
 

@@ -34,7 +34,7 @@ def _hear(number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def heed() -> None:
+def check_interrupt() -> None:
     """Raise what was lost."""
     if _heard:
         _heard.clear()
@@ -112,7 +112,7 @@ def _problem(text: str) -> None:
 
 
 def explained(error: BaseException) -> str:
-    """What a user is told of an error: its own words where it is theirs to mend."""
+    """What a user reads of an error: its own words where it is theirs to mend."""
     from suffice.errors import SufficeError
     from suffice.tables.frame import FrameError
 
@@ -208,7 +208,7 @@ def _debug(ctx: click.Context, _option: click.Parameter, value: bool) -> None:
             if before is None:
                 os.environ.pop("SUFFICE_DEBUG", None)
 
-        ctx.find_root().call_on_close(restore)  # after the error was told
+        ctx.find_root().call_on_close(restore)  # after the error was shown
 
 
 def _version(ctx: click.Context, _option: click.Parameter, value: bool) -> None:

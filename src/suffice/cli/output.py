@@ -29,9 +29,9 @@ class Rows:
 
     def __init__(self, out: str | None, *, as_json: bool = False) -> None:
         """Decide by the ending of ``out``, or by who reads standard output."""
-        from suffice.cli.data import written_beside
+        from suffice.cli.data import output_path
 
-        self.path = None if out is None else written_beside(out)
+        self.path = None if out is None else output_path(out)
         if self.path is not None:
             self.kind = _kind(self.path)
         else:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from suffice.cli.group import heed
+from suffice.cli.group import check_interrupt
 from suffice.cli.terminal import console, note
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from suffice.em.trace import Pass
 
-OFTEN = 10.0  # seconds after which a pipe is told again
-STEPS = (1, 2, 5)  # passes that a pipe is told of, times powers of ten
+OFTEN = 10.0  # seconds after which a pipe gets a line again
+STEPS = (1, 2, 5)  # passes that a pipe gets a line for, times powers of ten
 
 
 class Progress:
@@ -34,7 +34,7 @@ class Progress:
     def passed(self, seen: Pass) -> None:
         """One pass of a fit."""
         if self.before != self.before and self.start == 0:
-            heed()
+            check_interrupt()
         if seen.number == 1:
             self.start, self.before = self.start + 1, float("nan")
         change = seen.log_likelihood - self.before
@@ -50,7 +50,7 @@ class Progress:
     def chosen(self, row: dict[str, Any]) -> None:
         """One candidate of a selection."""
         if self.found == 0:
-            heed()
+            check_interrupt()
         self.found += 1
         k, structure = row["n_components"], row["structure"]
         what = f"{k} component{'s'[: k != 1]}{f' {structure}' if structure else ''}"
@@ -69,7 +69,7 @@ class Progress:
 @contextmanager
 def progress(*, rows: int, starts: int = 1, candidates: int = 0, quiet: bool = False) -> Iterator[Progress | None]:
     """The progress of one piece of work; None where nobody wants to hear of it."""
-    heed()
+    check_interrupt()
     if quiet:
         yield None
     elif sys.stderr.isatty():

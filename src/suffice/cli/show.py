@@ -51,11 +51,11 @@ def described(model: Model) -> dict[str, Any]:
 @click.option("--out", type=click.Path(), default="report.html", show_default=True, help="The page to write.")
 def report(model: str, files: tuple[str, ...], target: str | None, seed: int, out: str) -> None:
     """Write a page about MODEL and the rows of FILES."""
-    from suffice.cli.data import column, known, opened, written_beside
+    from suffice.cli.data import column, known, opened, output_path
     from suffice.cli.model import loaded
     from suffice.report import require_extras
 
-    written_beside(out)
+    output_path(out)
     require_extras()
     found, data = loaded(model), opened(files, learned=True)
     classes = None if target is None else column(data, known(target, data.names, "--target"))
@@ -85,11 +85,11 @@ def reported(value: object, data: Data, out: str, seed: int, **around: Any) -> N
 def merge(first: str, second: str, out: str, as_json: bool) -> None:
     """Add what two models of the same kind have learned: as if one had seen the rows of both."""
     import suffice as sf
-    from suffice.cli.data import written_beside
+    from suffice.cli.data import output_path
     from suffice.cli.model import Model, loaded, saved
     from suffice.cli.terminal import document
 
-    written_beside(out)
+    output_path(out)
     both = Model(out, sf.merge(loaded(first).value, loaded(second).value))
     saved(both.value, out)
     if as_json:

@@ -11,7 +11,7 @@ from suffice import kernels
 from suffice.core import responsibilities
 from suffice.core.conjugate import Variational
 from suffice.core.learner import Learner
-from suffice.core.mixed_columns import ClosedForm, Part
+from suffice.core.mixed_columns import Part
 from suffice.errors import ParameterError
 from suffice.numerics.low_rank import replace
 from suffice.statistics.separation import Separation
@@ -45,11 +45,6 @@ class Component(Learner):
 
     def in_cells(self, x: Any) -> Part | None:
         """A block of rows whose log-density is a sum over cells, as one loop for columns of many kinds takes it."""
-        del x
-        return None
-
-    def closed_form(self, x: Any) -> ClosedForm | None:
-        """The same where the M-step is a formula of sums over the cells, too; without rows, its parameters."""
         del x
         return None
 

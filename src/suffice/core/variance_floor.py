@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.core.formulas import Formulas
+from suffice.core.mixed_columns import ClosedForm
 from suffice.types import Alert, Array
 
 SHARPEST = (
@@ -47,6 +48,11 @@ class Floored(Formulas):
         if sharpness is None or not (sharpness > floor).any():
             return self
         return self.like(self.stacked.widen(np.maximum(sharpness / floor, 1.0)))
+
+    def closed_form(self, x: Any) -> ClosedForm | None:
+        """Cells and parameters, where the M-step is a formula of sums over cells; without rows, the parameters."""
+        del x
+        return None
 
     def m_step(self, stats: Any, prior: Any, floor: Any) -> Any:
         """The M-step of components that are held above the floor.

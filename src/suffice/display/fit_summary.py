@@ -29,9 +29,13 @@ def of_fit(fit: Any) -> Summary:
     p = fit.n_parameters
     numbers = [Fact("log-likelihood", fit.log_likelihood, f"log-likelihood {score(fit.log_likelihood)}")]
     if fit.distribution.hard_assignment and hasattr(fit.distribution, "certainty"):
-        height = float(fit.trace.log_likelihood[-1])
+        log_likelihood = float(fit.trace.log_likelihood[-1])
         numbers.append(
-            Fact("classification log-likelihood", height, f"of rows and components together {score(height)}")
+            Fact(
+                "classification log-likelihood",
+                log_likelihood,
+                f"of rows and components together {score(log_likelihood)}",
+            )
         )
     if fit.prior is not None:
         numbers.append(Fact("log posterior", fit.log_posterior, f"log posterior {score(fit.log_posterior)}"))
@@ -96,11 +100,11 @@ def _passes(fit: Any) -> str:
         parts.append(f"{trace.agreeing} of {trace.starts} starts agree")
     elif trace.tries > 1:
         parts[0] += f" from the best of {trace.tries} short starts"
-    heights = trace.objective if len(trace.objective) else trace.log_likelihood
-    if len(heights) > 1:
+    objective = trace.objective if len(trace.objective) else trace.log_likelihood
+    if len(objective) > 1:
         what = "likelihood" if fit.prior is None else "log posterior"
         fell = trace.falls
-        rose = "rose at every step" if not fell else f"fell at {fell} of {count(len(heights) - 1, 'step')}"
+        rose = "rose at every step" if not fell else f"fell at {fell} of {count(len(objective) - 1, 'step')}"
         parts.append(f"the {what} {rose}")
     return "; ".join(parts)
 

@@ -138,8 +138,8 @@ class Categorical(Levelled):
         return replace(rows, preprocess=(self.named, rows.among(self.named)))
 
     def e_step(self, x: Labels, log_weights: Array, weights: Array | None = None) -> EStep:
-        staged = x.preprocess is not None and x.preprocess[0] == self.named  # then unknown labels were looked for
-        if not staged or not any(map(len, self.named)):
+        preprocessed = x.preprocess is not None and x.preprocess[0] == self.named  # then unknown labels were looked for
+        if not preprocessed or not any(map(len, self.named)):
             return super().e_step(x, log_weights, weights)
         with np.errstate(divide="ignore"):
             logs = np.log(self.probs)
@@ -244,11 +244,11 @@ class Categorical(Levelled):
 
     def alerts(self, stats: Counts) -> tuple[Alert, ...]:
         stack, zero = self.stacked, self.stacked.probs == 0
-        told = (
+        facts = (
             (zero.all(axis=0), "", "held impossible, so the true risk may be infinite"),
             (zero.any(axis=0), " in some components", "never theirs"),
         )
-        for nowhere, where, what in told:
+        for nowhere, where, what in facts:
             columns = enumerate(zip(stack.named, nowhere, strict=True))
             unseen = [(j, level) for j, (levels, none) in columns for level in compress(levels, none)]
             if unseen and not self.fixed:

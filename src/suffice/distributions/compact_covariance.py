@@ -89,7 +89,7 @@ def least_variances(cov: LowRank, floor: Any) -> Array:
     return np.maximum(diagonals(floor), MARGIN * RELATIVE_FLOOR * d * cov.variances)
 
 
-def heights(cov: LowRank, least: Array) -> Array | None:
+def variance_ratios(cov: LowRank, least: Array) -> Array | None:
     """How many times the least variances (k, d) the covariances are, column by column; None where that takes more.
 
     A column that varies with others is well above where its own part of the diagonal is.
@@ -99,11 +99,11 @@ def heights(cov: LowRank, least: Array) -> Array | None:
 
 
 def raised(cov: LowRank, least: Array) -> LowRank | None:
-    """The covariances with no column under the least variances (k, d); themselves where none is; None as `heights`."""
-    height = heights(cov, least)
-    if height is None:
+    """Covariances with no column under the least variances (k, d); None where `variance_ratios` is None."""
+    ratio = variance_ratios(cov, least)
+    if ratio is None:
         return None
-    return LowRank(np.where(height < 1, least, cov.diagonal), cov.factors) if (height < 1).any() else cov
+    return LowRank(np.where(ratio < 1, least, cov.diagonal), cov.factors) if (ratio < 1).any() else cov
 
 
 def floored(cov: LowRank, least: Array) -> LowRank | None:

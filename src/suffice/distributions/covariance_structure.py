@@ -152,7 +152,7 @@ class Structure:
         Where a root tells that all are well above it, twice the floor is answer enough.
         """
         if isinstance(cov, LowRank):
-            ratio = compact_covariance.heights(cov, compact_covariance.least_variances(cov, floor))
+            ratio = compact_covariance.variance_ratios(cov, compact_covariance.least_variances(cov, floor))
             if ratio is not None:
                 return ratio, np.zeros((len(cov), 1))
         cov, floor = np.asarray(cov), np.asarray(floor)
@@ -224,7 +224,9 @@ class EigenDecomposed(Structure):
         vectors, v = self.axes(cov)
         about_axes = np.where(np.eye(d, dtype=bool), 0.0, self.orientation_variance(v, weight))
         both = self.rule.spread(k, d, weight) * v[:, :, None] * v[:, None, :] + about_axes
-        pairs = vectors[:, :, None, :] * vectors[:, None, :, :]  # entry (a, b) by axis
-        variance = np.einsum("kabi,kabi->kab", (pairs.reshape(k, d * d, d) @ both).reshape(pairs.shape), pairs)
+        variance = np.empty_like(cov)
+        for a in range(d):  # entries (a, b) by axis, one row at a time: (k, d, d)
+            pairs = vectors[:, a, None, :] * vectors
+            variance[:, a] = np.einsum("kbi,kbi->kb", pairs @ both, pairs)
         squares = vectors**2
         return np.asarray(np.sqrt(variance + squares @ about_axes @ np.swapaxes(squares, 1, 2)))

@@ -78,6 +78,13 @@ class Diagonal(EigenDecomposed):
     def axes(self, cov: Array) -> tuple[Array, Array]:
         return np.broadcast_to(np.eye(cov.shape[-1]), cov.shape), np.einsum("kii->ki", cov)
 
+    def errors(self, cov: Array, weight: Array) -> Array:
+        k, d = cov.shape[:2]
+        logs = self.rule.spread(k, d, np.where(weight > 0, weight, np.nan))
+        found, place = np.zeros(cov.shape), np.arange(d)
+        found[:, place, place] = np.sqrt(logs[:, place, place]) * diagonals(cov)
+        return found
+
     def orientation_variance(self, v: Array, weight: Array) -> Array:
         return np.zeros((*v.shape, v.shape[1]))
 

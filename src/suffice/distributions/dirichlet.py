@@ -93,13 +93,13 @@ class Dirichlet(ExponentialFamily):
 
     # ---- learning -----------------------------------------------------------------------------------------------
     def from_mean(self, mean: Array) -> Self:
-        return self._climb(mean, np.ones(mean.shape[:-1]))
+        return self._newton(mean, np.ones(mean.shape[:-1]))
 
     def maximise(self, stats: Sums) -> Self:
         empty = stats.weight == 0
-        return self.choose(empty, self._climb(np.where(empty[..., None], -1.0, stats.mean), stats.weight))
+        return self.choose(empty, self._newton(np.where(empty[..., None], -1.0, stats.mean), stats.weight))
 
-    def _climb(self, mean: Array, weight: Array) -> Self:
+    def _newton(self, mean: Array, weight: Array) -> Self:
         """Newton on alpha·E log x − log B(alpha), which is concave."""
         width = mean.shape[-1]
         names = tuple(f"alpha[{i}]" for i in range(width))

@@ -80,12 +80,12 @@ class Gamma(ExponentialFamily):
         return np.asarray(special.xlogy(np.asarray(self.shape) - 1, x) - self.rate * x - self.log_partition())
 
     def from_mean(self, mean: Array) -> Self:
-        return self._climb(mean, np.ones(mean.shape[:-1]))
+        return self._newton(mean, np.ones(mean.shape[:-1]))
 
     def maximise(self, stats: Sums) -> Self:
         empty = stats.weight == 0
         mean = np.where(empty[..., None], [-1.0, 1.0], stats.mean)
-        return self.choose(empty, self._climb(mean, stats.weight))
+        return self.choose(empty, self._newton(mean, stats.weight))
 
     def estimate(self, stats: Sums, prior: Prior = None) -> Self:
         """As every family does; ``{"shape": Gamma(…)}`` is a belief about the shape, and so is ``"weak"``."""
@@ -109,7 +109,7 @@ class Gamma(ExponentialFamily):
     def resolve_block_prior(self, prior: Prior, rows: Array, weights: Weights, part: float = 1.0) -> Any:
         return prior if isinstance(prior, dict) else super().resolve_block_prior(prior, rows, weights, part)
 
-    def _climb(self, mean: Array, weight: Array) -> Self:
+    def _newton(self, mean: Array, weight: Array) -> Self:
         """Newton on shape·E log x − rate·E x − A, which is concave, from a rational guess of the shape."""
         largest = float(np.max(mean[..., 1], initial=0.0))
         unit = np.exp2(np.floor(np.log2(largest))) if largest > 1e100 else 1.0  # so that squares do not overflow

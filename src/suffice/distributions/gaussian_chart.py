@@ -15,8 +15,11 @@ import numpy as np
 
 from suffice.distributions.gaussian_missing import Patterns
 from suffice.engines.once import cached_property
+from suffice.errors import UnsupportedError
 from suffice.types import Array
 from suffice.uncertainty.information import Chart, Knowledge, Score
+
+MOST = 1 << 27  # numbers that the slopes, or the information, may take: a gigabyte
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ class GaussianChart(Chart):
         self.k, self.d = mean.shape
         form = stack.form
         self.free_cov = "cov" in stack.free
+        self._check_width(form.letters)
         linear = form.letters in {"VVV", "EEE"} or not self.free_cov
         self.frames = (
             [self._linear(*one) for one in zip(mean, cov, strict=True)] if linear else self._composed(mean, cov)
@@ -123,6 +127,17 @@ class GaussianChart(Chart):
             if form.letters[2] != "I" and self.d > 1:
                 angles = len(self.frames[0].turns)
                 self._add(np.arange(angles) + 2 * self.d, angles, shared=form.letters[2] == "E")
+
+    def _check_width(self, letters: str) -> None:
+        """Refuse what would take more memory than there is, before it is made."""
+        d = self.d
+        entries = d * (d + 1) // 2 if letters[2] != "I" and self.free_cov else d
+        if max(entries * d**2, (self.stack.n_parameters + self.k) ** 2) > MOST:
+            msg = (
+                f"standard errors of the {self.stack.n_parameters:,} parameters of {d:,} columns need an information "
+                "matrix that is too large. Ask for fewer columns, or use independent ones (Normal)."
+            )
+            raise UnsupportedError(msg)
 
     def _linear(self, mean: Array, cov: Array) -> LocalFrame:
         spread = np.sqrt(np.diag(cov))

@@ -291,11 +291,11 @@ class GaussianLearning(Gaussian, register=False):
         columns = dependent_columns(whole, floor)
         if not columns:
             return ()
-        told = (
+        rest = (
             " follow from each other in all rows: every covariance is singular there and was held at its floor, which "
             "the likelihood depends on. Drop a column or choose a simpler structure."
         )
-        return (Alert("singular", (Columns(tuple(columns)), told)),)
+        return (Alert("singular", (Columns(tuple(columns)), rest)),)
 
     def separation(self, stats: Scatter, floor: object = None) -> Separation | None:
         if "cov" not in self.free or not stats.weight.sum() > 0:

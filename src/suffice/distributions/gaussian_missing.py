@@ -118,9 +118,9 @@ class Preprocessed(np.ndarray):
         """Stage rows; those that have no holes are as they were."""
         if isinstance(rows, Preprocessed) or not np.isnan(rows.min(initial=0.0)):
             return rows
-        staged = rows.view(cls)
-        staged.kept = {}
-        return staged
+        preprocessed = rows.view(cls)
+        preprocessed.kept = {}
+        return preprocessed
 
     def __getitem__(self, part: Any) -> Any:
         """Return a slice of rows that knows its place, or anything else as a plain array."""

@@ -355,10 +355,10 @@ def Hurdle(base: Family, zero: float = 0.5) -> HurdleFamily:  # noqa: N802 (it s
 
     Parameters
     ----------
-    base
+    base : Distribution
         Normal, LogNormal, Gamma, Poisson or NegativeBinomial, with its parameters and what of them is fixed or tied.
         Counts that are not zero are those of a Poisson or NegativeBinomial given that it is not zero.
-    zero
+    zero : Bernoulli
         The probability of zero.
 
     Returns

@@ -187,8 +187,8 @@ def _tails(ratio: Array, shape: Array) -> tuple[Array, Array, Array]:
         far = special.erfcx(b)
         below = np.log(0.5 * (special.erfcx(-a) + far)) - a * a
         above = np.log(0.5 * (special.erfcx(a) - far)) - a * a
-        height = np.log(root) - HALF_LOG_TAU - a * a
-    return np.where(ratio > 0, below, -np.inf), above, height
+        log_density = np.log(root) - HALF_LOG_TAU - a * a
+    return np.where(ratio > 0, below, -np.inf), above, log_density
 
 
 def _quantile(q: Array, shape: Array) -> Array:
@@ -201,10 +201,10 @@ def _quantile(q: Array, shape: Array) -> Array:
         guess = -np.log(_roots(np.square(special.ndtri(q)), shape))
         at = np.clip(np.where(lower, -guess, guess), left, right)
         for _ in range(STEPS):
-            below, above, height = _tails(np.exp(at), shape)
+            below, above, log_density = _tails(np.exp(at), shape)
             excess = np.where(lower, below - goal, goal - above)  # rises with z
             left, right = np.where(excess < 0, at, left), np.where(excess < 0, right, at)
-            trial = at - excess / np.exp(height - np.where(lower, below, above))
+            trial = at - excess / np.exp(log_density - np.where(lower, below, above))
             trial = np.where((trial >= left) & (trial <= right), trial, 0.5 * (left + right))
             moved = np.abs(trial - at) > 1e-16 * np.maximum(np.abs(at), 1.0)
             at = trial

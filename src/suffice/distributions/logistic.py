@@ -16,7 +16,7 @@ from suffice.statistics.sums import Sums
 from suffice.types import Alert, Array
 
 NAMES = ("loc", "scale")
-SHORT = 0.2  # a Newton step this short, in loc/scale and log scale, climbs: |∂³ log p| ≤ |∂² log p| along loc
+SHORT = 0.2  # a Newton step this short, in loc/scale and log scale, raises log L: |∂³ log p| ≤ |∂² log p| along loc
 
 
 @dataclass(frozen=True, eq=False, repr=False)

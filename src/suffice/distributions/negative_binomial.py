@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from suffice.statistics.sums import Sums
     from suffice.statistics.weights import Weights
 
-LARGEST = 1e6  # size/mean from which on the family cannot be told from a Poisson in float64
+LARGEST = 1e6  # size/mean from which on the family cannot be distinguished from a Poisson in float64
 RESOLVED = 1e-4  # of the standard deviation √mean: how far p, next to 1, may be off the mean by rounding
 NORMAL = 1e7  # a mean from which on mean and variance are as good as the likelihood, where size is large too
 LOST = 1e10  # a size from which on sums of Γ(x + size)/Γ(size) lose what the likelihood depends on
@@ -177,7 +177,7 @@ class NegativeBinomial(SizeBelief, IterativeFamily, ExponentialFamily):
 
         The slope of log Γ(x+r)/Γ(r) in log r is Σ s over j < x with s = r/(r+j). Given Σ 1, Σ s and Σ s², its values at
         other r lie beyond those of one s, the same for all j, and one that is 0 or 1 (:func:`_bound`): a bound that
-        touches to second order. So the step climbs as surely as EM and converges as fast as Newton. What is left,
+        touches to second order. So the step rises as surely as EM and converges as fast as Newton. What is left,
         r·log p, is exact, with p = r/(r + mean) where p is learned, and so is the density of a ``belief`` about r.
         """
         sums, weight, tied = stats.mean, stats.weight, "size" in self.tied

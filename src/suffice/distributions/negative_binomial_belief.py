@@ -44,8 +44,8 @@ class SizeBelief(Family, register=False):
         """
         self._refuse_restricted()
         mean, excess = self.stacked.overdispersion(stats)
-        told = mean * np.sqrt(2 / np.maximum(stats.weight, 1.0))
-        size = np.square(mean) / np.maximum(np.maximum(part * excess, told), 1e-300)
+        smallest = mean * np.sqrt(2 / np.maximum(stats.weight, 1.0))
+        size = np.square(mean) / np.maximum(np.maximum(part * excess, smallest), 1e-300)
         return {"size": Gamma(1 + ROWS / 2, ROWS / 2 / np.where(mean > 0, size, 1.0))}
 
     def _refuse_restricted(self) -> None:

@@ -199,17 +199,17 @@ class Normal(ExponentialFamily):
         def spread(at: Array) -> Array:
             return np.asarray(np.maximum(stats.var + np.square(place - at), least))
 
-        def height(at: Array) -> Array:
+        def objective(at: Array) -> Array:
             return np.asarray(-(weight * np.log(spread(at))).sum(axis=0))
 
         for one in np.where(weight > 0, place, mean):  # there may be several maxima: begin at the best place known
-            mean = np.where(height(one) > height(mean), one, mean)
+            mean = np.where(objective(one) > objective(mean), one, mean)
         for _ in range(1000):
             var, before = spread(mean), mean
             slope = (weight * (place - mean) / var).sum(axis=0)
             bend = (weight / var * (1 - 2 * np.square(place - mean) / var)).sum(axis=0)
             step = mean + slope / np.where(bend > 0, bend, np.inf)
-            mean = np.where((bend > 0) & (height(step) > height(mean)), step, pooled(1 / var))
+            mean = np.where((bend > 0) & (objective(step) > objective(mean)), step, pooled(1 / var))
             if (np.abs(mean - before) <= 1e-15 * np.sqrt(var.min(axis=0))).all():
                 break
         return np.asarray(origin[0] + mean)

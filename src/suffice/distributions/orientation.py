@@ -1,6 +1,6 @@
 """Two shared matrices that no formula gives: axes common to all components, and one matrix up to a factor for each.
 
-Both are found by Newton steps on the manifold, each step solved by conjugate gradients and halved until it climbs.
+Both are found by Newton steps on the manifold, each step solved by conjugate gradients and halved until it helps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ENOUGH = 1e-13  # relative gain of a step, beneath which there is nothing left t
 SHORTEST = 1e-8  # part of a step that is tried
 ANGLES = np.linspace(-0.25, 0.25, 17)[:-1] * np.pi  # a quarter turn exchanges a pair of axes
 MOST_STARTS, REFINED, MOST_PROBES, WIDEST_PROBE = 8, 3, 10, 12
-MIX = 0.6180339887498949  # weights of components that no accident makes equal
+MIX = 0.6180339887498949  # weights of components that no chance makes equal
 
 
 def conjugate_gradients(product: Callable[[Array], Array], target: Array, scale: Array, inner: int) -> Array:
@@ -74,7 +74,7 @@ class Table:
         least = self.weight[:, None] * np.einsum("ia,ij,ja->a", axes, self.least, axes)
         return np.asarray(np.maximum(s, np.maximum(least, 1e-300)))
 
-    def height(self, axes: Array) -> float:
+    def objective(self, axes: Array) -> float:
         """What the best variances leave to be minimised."""
         return self.rule.profile(self.along(axes), self.weight)[0]
 
@@ -107,7 +107,7 @@ def maximise_axes(table: Table, axes: Array) -> tuple[float, Array]:
     """The nearest minimum of the rule's profile over common axes, and the axes."""
     scatter, rule = table.scatter, table.rule
     total = float(table.weight.sum()) * len(axes)
-    value = table.height(axes)
+    value = table.objective(axes)
     for _ in range(STEPS):
         inner = axes.T @ scatter @ axes
         s = table.seen(np.einsum("kii->ki", inner), axes)
@@ -125,7 +125,7 @@ def maximise_axes(table: Table, axes: Array) -> tuple[float, Array]:
         size = min(1.0, 0.5 / float(np.abs(step).max()))
         while True:
             moved = turned(axes, size * step)
-            tried = table.height(moved)
+            tried = table.objective(moved)
             if tried <= value - 1e-4 * size * gain or size < SHORTEST:
                 break
             size /= 2
@@ -145,14 +145,14 @@ def pair_turn(table: Table, axes: Array, value: float) -> tuple[float, Array]:
             c, t = np.cos(angle), np.sin(angle)
             new = axes.copy()
             new[:, i], new[:, j] = c * axes[:, i] + t * axes[:, j], c * axes[:, j] - t * axes[:, i]
-            found = table.height(new)
+            found = table.objective(new)
             if found < best[0] - 1e-9 * abs(float(table.weight.sum())):
                 best = found, new
     return best
 
 
 def generic_mix(cov: Array) -> Array:
-    """A mixture of matrices (k, d, d) that commutes with each, for all but accidents, only if all commute."""
+    """A mixture of matrices (k, d, d) that commutes with each, but for chance, only if all commute."""
     scale = np.einsum("kii->k", cov)
     mix = (1 + MIX * np.arange(1, len(cov) + 1) % 1) / np.where(scale > 0, scale, 1.0)
     return np.asarray(np.tensordot(mix, cov, 1))
@@ -178,7 +178,7 @@ def common_axes(table: Table, begin: Array | None) -> Array:
     pooled = [scatter.sum(axis=0), np.einsum("kij,k->ij", scatter, weight / np.where(traces > 0, traces, 1.0))]
     heaviest = np.argsort(-weight, kind="stable")[:MOST_STARTS]
     starts = [np.eye(scatter.shape[1]), *eigen(np.stack([*pooled, *scatter[heaviest]]))[1]]
-    starts.sort(key=table.height)
+    starts.sort(key=table.objective)
     best = min((maximise_axes(table, axes) for axes in starts[:REFINED]), key=lambda found: found[0])
     for _ in range(MOST_PROBES if len(best[1]) <= WIDEST_PROBE else 0):
         probe = pair_turn(table, best[1], best[0])
@@ -241,17 +241,17 @@ def proportional(scatter: Array, weight: Array, begin: Array) -> tuple[Array, Ar
 
 
 def proportional_above(scatter: Array, weight: Array, cov: Array) -> Array:
-    """Covariances of at least the identity, from proportional ones: volumes and matrix take turns, each climbing."""
+    """Covariances of at least the identity, from proportional ones: volumes and matrix take turns."""
     values, vectors = np.linalg.eigh(cov)
     large = np.argmax(values[:, -1])
     volume = np.exp(np.log(np.maximum(values, TINY)).mean(axis=1))
     shape = np.maximum(values[large], RELATIVE_FLOOR * values[large, -1]) / volume[large]
     cov = best = built(vectors[large][None], lifted(volume, shape, 1.0))
-    d, height = len(shape), -np.inf
+    d, value = len(shape), -np.inf
     for _ in range(100):
-        before, height = height, objective(cov, scatter, weight)
-        best = cov if height > before else best
-        if height - before <= 1e-10 * weight.sum():
+        before, value = value, objective(cov, scatter, weight)
+        best = cov if value > before else best
+        if value - before <= 1e-10 * weight.sum():
             break
         volume = np.exp(np.linalg.slogdet(cov)[1] / d)
         mean = symmetric(np.einsum("kij,k->ij", scatter, 1 / volume))[None] / weight.sum()

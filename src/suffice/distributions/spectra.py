@@ -180,11 +180,11 @@ class OneShape(Spectrum):
 
         value, parts, log_sums = share(log_a)
         for _ in range(200):
-            owed = d / total * (parts.T @ w)
-            hessian = np.diag(owed) - d / total * (parts.T * w) @ parts + 1 / d
-            step = np.linalg.solve(hessian + 1e-13 * np.eye(d), owed - 1)
+            linear = d / total * (parts.T @ w)
+            hessian = np.diag(linear) - d / total * (parts.T * w) @ parts + 1 / d
+            step = np.linalg.solve(hessian + 1e-13 * np.eye(d), linear - 1)
             step -= step.mean()
-            gain = float((owed - 1) @ step)
+            gain = float((linear - 1) @ step)
             if gain <= 1e-15:
                 break
             size = min(1.0, 4.0 / np.abs(step).max())
@@ -208,26 +208,26 @@ class OneShape(Spectrum):
         (k, d), part = s.shape, (w / w.sum())[:, None]
         log_v = np.log(v)
         at = np.concatenate([log_v.mean(axis=1) + LIFT, (log_v - log_v.mean(axis=1, keepdims=True))[0]])
-        owed = np.concatenate([d * part[:, 0], np.ones(d)])
+        linear = np.concatenate([d * part[:, 0], np.ones(d)])
         seen, log_least = np.maximum(s, 0.0) / (w.sum() * least), np.log(least)
         fixed = np.outer(*[np.repeat([1.0, -1.0], [k, d])] * 2)  # a factor that volumes and shape may exchange
 
         def room(at: Array) -> Array:
             return np.asarray(at[:k, None] + at[k:] - log_least)
 
-        def height(at: Array, force: float) -> float:
+        def objective(at: Array, force: float) -> float:
             over = room(at)
             if over.min() <= 0:
                 return np.inf
-            return float(owed @ at + (seen * np.exp(-over)).sum() - force * (part * np.log(over)).sum())
+            return float(linear @ at + (seen * np.exp(-over)).sum() - force * (part * np.log(over)).sum())
 
         for force in BARRIERS:
-            here = height(at, force)
+            here = objective(at, force)
             for _ in range(MOST_STEPS):
                 over = room(at)
                 pull, push = seen * np.exp(-over), force * part / over
                 slope, bend = -pull - push, pull + push / over
-                slopes = owed + np.concatenate([slope.sum(axis=1), slope.sum(axis=0)])
+                slopes = linear + np.concatenate([slope.sum(axis=1), slope.sum(axis=0)])
                 bends = np.block([[np.diag(bend.sum(axis=1)), bend], [bend.T, np.diag(bend.sum(axis=0))]])
                 unit = 1 / np.sqrt(np.diag(bends))
                 system = bends * (unit[:, None] * unit) + fixed / (k + d) + 1e-12 * np.eye(k + d)
@@ -236,7 +236,7 @@ class OneShape(Spectrum):
                 if gain <= 1e-2 * force:
                     break
                 size = min(1.0, 4.0 / float(np.abs(step).max()))
-                while (tried := height(at + size * step, force)) > here - 1e-4 * size * gain and size > SHORTEST:
+                while (tried := objective(at + size * step, force)) > here - 1e-4 * size * gain and size > SHORTEST:
                     size /= 4
                 if tried >= here:
                     break

@@ -33,7 +33,7 @@ class StructuredWishart(NormalInverseWishart, register=False):
 
     With "full" it is that belief. With "tied" all components have the mean of their scales and degrees of freedom,
     which is the best belief that they can have in common. With "diag" and "spherical" degrees of freedom are counted as
-    for full matrices: no density of such covariances, but as good a bound to climb, and scikit-learn's numbers.
+    for full matrices: no density of such covariances, but as good a bound to maximise, and scikit-learn's numbers.
     ``ridge`` is added to the variances of rows, as its ``reg_covar``; rows are scored without it, so the bound may fall
     a little.
     """

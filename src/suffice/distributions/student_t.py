@@ -19,7 +19,11 @@ from suffice.types import Alert, Array
 
 NAMES = ("df", "loc", "scale")
 OFFSETS = (0.0, -2.8, -0.6, 0.6, 2.8)  # candidates of log df around the current
-SHORT = {"df": 0.4, "loc": 0.2, "scale": 0.2}  # a Newton step this short, in log df, loc/scale, log scale, climbs
+SHORT = {
+    "df": 0.4,
+    "loc": 0.2,
+    "scale": 0.2,
+}  # a Newton step this short, in log df, loc/scale, log scale, raises the likelihood
 PLUNGE = 10.0  # a candidate of log scale, this far below the current: a collapse should be quick
 FARTHEST = 1e70  # the largest r whose powers float64 holds
 LOWEST, HIGHEST = 1e-2, 1e8  # of df; beyond the highest float64 cannot tell the tails from a Normal's
@@ -188,7 +192,7 @@ class StudentT(IterativeFamily):
         if "scale" in self.tied:
             pooled = (spread * np.square(scale)).sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300)
             scale = np.broadcast_to(np.sqrt(pooled), weight.shape)
-        elif "scale" not in self.fixed:  # dividing by Σ τ rather than Σ w climbs too, and faster
+        elif "scale" not in self.fixed:  # dividing by Σ τ rather than Σ w raises the likelihood too, and faster
             scale = scale * np.sqrt(spread / (np.where(weight > 0, weight, 1.0) if "loc" in self.tied else tau))
         df = np.take_along_axis(candidates, best, -1)[..., 0]
         return {"df": df, "loc": self.loc + self.scale * shift, "scale": np.maximum(scale, 1e-300)}
@@ -279,9 +283,9 @@ def _with_tails(one: ColumnSummary, df: float) -> ColumnSummary:
     """Location, scale and df by their names, and the standard deviation where there is one."""
     loc, scale = one.numbers.values()
     places = decimals(scale)
-    told = (f"{rounded(loc, places)}, scale {rounded(scale, places)}", f"df {number(df, 2)}")
+    pieces = (f"{rounded(loc, places)}, scale {rounded(scale, places)}", f"df {number(df, 2)}")
     numbers = {"loc": loc, "scale": scale, "df": df}
     if not df > 2:
-        return ColumnSummary(told, numbers)
+        return ColumnSummary(pieces, numbers)
     std = scale * float(np.sqrt(df / (df - 2)))
-    return ColumnSummary((*told, f"std {number(std, 3)}"), {**numbers, "std": std})
+    return ColumnSummary((*pieces, f"std {number(std, 3)}"), {**numbers, "std": std})

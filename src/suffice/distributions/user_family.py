@@ -33,19 +33,19 @@ class ExponentialFamily(exponential_family.ExponentialFamily, register=False):
 
     Parameters
     ----------
-    u
+    u : callable
         The statistic of an array of values: an array of the same shape, or a list of several such arrays.
-    h
+    h : callable
         The base measure itself (not its logarithm), vectorised; values where it is 0 lie outside the support.
-    A
+    A : callable
         The log-partition of η, vectorised. With several statistics η comes with them on its first axis, so that
         ``lambda eta: f(eta[0], eta[1])`` is vectorised.
-    support
+    support : tuple or str
         ``(low, high)``, an interval; ``(low, high, int)``, the whole numbers in it; a ``range``; or ``"integers"``.
         Finite ends belong to the support where h is positive and u finite.
-    start
+    start : array or callable
         A natural parameter η at which A is finite: a number, or a list for several statistics. Fitting begins there.
-    eta
+    eta : array
         The natural parameter itself, where it is known; a fit sets it.
     fixed, tied : set of str
         Names of parameters that are not learned, and that components share; ``fix`` and ``tie`` set them.
@@ -150,7 +150,7 @@ class ExponentialFamily(exponential_family.ExponentialFamily, register=False):
         return flat.reshape(*eta.shape, m)
 
     def _newton(self, eta: Array, mean: Array) -> Array:
-        """Maximise η·mean − A(η), which is concave; a step is halved until A is finite there and it climbs."""
+        """Maximise η·mean − A(η), which is concave; steps are halved until A is finite and the objective rises."""
         eta, active = np.array(eta), np.ones(eta.shape[:-1], bool)
         value = (eta * mean).sum(axis=-1) - self._partition(eta)
         for _ in range(100):

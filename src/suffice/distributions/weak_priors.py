@@ -1,4 +1,4 @@
-"""What ``prior="weak"`` means, for every family: about one row of evidence.
+"""What ``prior="weak"`` means, for every family: about as much as one row says.
 
 A weak prior keeps an estimate proper where the data alone would not (a level that nobody had, a spread of 0), and is
 otherwise not noticed: the distance to the maximum-likelihood estimate falls as 1/n, and so is a small part of the
@@ -58,7 +58,7 @@ from suffice.distributions.compact_covariance import RELATIVE_FLOOR
 from suffice.distributions.dirichlet import Dirichlet
 from suffice.types import Array, Prior
 
-ROWS = 1.0  # of evidence about probabilities and spreads
+ROWS = 1.0  # that it is worth, about probabilities and spreads
 MEAN_ROWS = 0.01  # about a mean
 EVENTS = 0.5  # about a rate
 HALF = 0.5  # the spread of a component, of the greatest that it can have if all are alike

@@ -31,7 +31,7 @@ STEPS = 60  # of Newton's method; it takes about 6
 LEAST = 1e-9  # size from which on a NegativeBinomial without zeros is a logarithmic series
 MOST = LARGEST / (1 + LARGEST)  # p from which on, with a size to be learned, it is a Poisson without zeros
 BELOW_1 = float(np.nextafter(1.0, 0.0))
-SERIES = 1e-6  # size from which on the likelihood of some rows cannot be told from that
+SERIES = 1e-6  # size from which on the likelihood of some rows cannot be distinguished from that
 ROUNDING = 1e-12  # a distance from a limit that is none
 SHORT = 1e-5  # a step of Newton's method whose error is far below its gain
 HALVINGS = 8  # of a Newton step that does not rise
@@ -220,7 +220,7 @@ class ZeroTruncatedNegativeBinomial(IterativeFamily, register=False):
         )
 
     def _held(self, size: Array, p: Array) -> tuple[Array, Array]:
-        """Size and p within the limits from which on they cannot be told from a Poisson or a logarithmic series."""
+        """Size and p within the limits beyond which they mean a Poisson or a logarithmic series."""
         if "size" in self.fixed:
             return size, np.minimum(p, 1 - np.maximum(1e-6 / np.maximum(size, 1.0), 1e-15))
         if "p" not in self.fixed:
@@ -332,8 +332,8 @@ class ZeroTruncatedNegativeBinomial(IterativeFamily, register=False):
                 ),
             ),
         )
-        told = [Alert("boundary", (fact, in_columns(which), rest)) for fact, which, rest in texts if which.any()]
-        return (*found, *told)
+        alerts = [Alert("boundary", (fact, in_columns(which), rest)) for fact, which, rest in texts if which.any()]
+        return (*found, *alerts)
 
     # ---- asking -------------------------------------------------------------------------------------------------
     def draw(self, n: int, rng: np.random.Generator) -> Array:

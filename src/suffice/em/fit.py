@@ -56,34 +56,34 @@ def fit(
 
     Parameters
     ----------
-    distribution
+    distribution : Distribution
         A prototype: its family, its fixed and tied parameters, and for iterative families where to begin.
-    data
+    data : array, frame, columns by name, or files
         Rows: a list, an array of (n,) or (n, d), a table, or what the distribution reads; or files, as :func:`scan`
         opens them, which are read once for each pass and never held in memory. NaN and None are missing cells.
-    weights
+    weights : array, optional
         One number of at least 0 per row; weight 2 is the row twice. Of files, the name of a column.
-    prior
+    prior : distribution, dict or "weak", optional
         A conjugate prior, a posterior, ``"weak"``, or a density of the free parameters as a function: it takes
         them as arrays, by position in the order of the distribution (or by name, if its arguments have exactly their
         names), and returns an array. For one parameter any distribution of a number will do. The integral of a
         density may be infinite as long as likelihood × prior has a maximum; an alert then says so.
-    random_state
+    random_state : int, Generator or RandomState, optional
         Seed or Generator of the starts of iterative families.
-    n_init, max_iter, tol
+    n_init, max_iter, tol : int, int, float
         Number of starts, most iterations (an E-step and an M-step each: from ``start=`` without acceleration,
         ``max_iter=t`` ends at the t-th parameters of EM), and the relative change of log L that counts as flat
         (default: 1e-10 for a mixture, else to rounding).
-    ddof
+    ddof : float
         1 gives the variance with divisor n − 1.
-    start
+    start : distribution, str or array, optional
         Where a mixture begins: None (the best of several short runs on a sketch of the rows, by k-means and at random),
         ``"k-means++"``, ``"random"``, labels (n,), responsibilities (n, k), or a distribution with its parameters.
-    accelerate
+    accelerate : bool
         Whether steps of the loop are extrapolated; a step that would lower the likelihood is not taken.
-    callback
+    callback : callable, optional
         Called after each pass with a :class:`Pass`; what it raises ends the fit, and KeyboardInterrupt keeps the best.
-    checkpoint, resume
+    checkpoint, resume : path, bool
         A file that keeps where a fit of several passes stands, written after each of them (or less often, where writing
         would take a tenth of the time). After a crash the same call with ``resume=True`` goes on from there and ends in
         bitwise the same result; without such a file it begins. The file is removed when the fit ends. It belongs to

@@ -55,11 +55,11 @@ def posterior(
 
     Parameters
     ----------
-    distribution, data, weights
+    distribution, data, weights : Distribution, array or frame, array
         A prototype, rows, and one number of at least 0 per row, as in :func:`fit`.
-    prior
+    prior : distribution, dict or "weak", optional
         As above.
-    random_state, n_init, max_iter, tol, start, accelerate, callback
+    random_state, n_init, max_iter, tol, start, accelerate, callback : as of fit
         As in :func:`fit`, for mixtures.
 
     Returns

@@ -31,7 +31,7 @@ def merge(first: Any, *others: Any) -> Any:
 
     Parameters
     ----------
-    first, *others
+    first, *others : model
         Fits of the same prototype under the same prior, or estimators with the same options. None of them is changed.
 
     Returns

@@ -114,9 +114,9 @@ def align(a: Any, b: Any, data: Any = None) -> Array:
 
     Parameters
     ----------
-    a, b
+    a, b : Distribution
         Mixtures, or fits of them. Where ``a`` has more components, those without a partner get −1.
-    data
+    data : array, frame, columns by name, or files
         Rows by which to match.
 
     Returns

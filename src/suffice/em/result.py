@@ -170,8 +170,9 @@ class Fit(Page):
     def estimates(self, level: float = 0.95) -> Estimates:
         """Every parameter with its standard error and interval, as rows that print as a table.
 
-        A fit that was loaded from a file has no rows. Where standard errors need them (those of a mixture do), and were
-        not asked for before it was saved, they are NaN, and the print says so.
+        Entries of covariances of very many columns are left out, and the print says so; ``params`` has them.
+        Where standard errors cannot be had they are NaN, and the print says why: those of a mixture need the rows,
+        which a fit that was loaded from a file has not, unless they were asked for before it was saved.
 
         Examples
         --------
@@ -188,10 +189,12 @@ class Fit(Page):
         try:
             errors = self.standard_errors
         except UnsupportedError as error:
-            if self._data is not None:
-                raise
             errors, note = None, f"without standard errors: {error}"
-        return Estimates.of(self.distribution.numbers(self.names, errors, reach), level, note)
+        numbers = self.distribution.numbers(self.names, errors, reach)
+        if len(numbers) < self.n_parameters:  # covariances of so many columns that nobody reads them
+            left = f"{len(numbers):,} of {self.n_parameters:,} parameters are listed; fit.params has all."
+            note = f"{left}\n{note}" if note else left
+        return Estimates.of(numbers, level, note)
 
     # ---- questions, by name ---------------------------------------------------------------------------------------
     @cached_property

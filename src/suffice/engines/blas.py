@@ -62,7 +62,7 @@ def _set(counts: Iterable[tuple[Any, int]]) -> None:
 
 
 def _free(library: object) -> None:
-    """Let any thread ask again: for OpenBLAS, threadpoolctl heeds only the first that did, for as long as it lives."""
+    """Let any thread ask again: for OpenBLAS, threadpoolctl serves only the first that did, for as long as it lives."""
     clear = getattr(library, "clear_controlling_thread", None)
     if clear:
         clear(force=True)

@@ -191,8 +191,8 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
             try:
                 first = next(firsts)
             except InterruptedStart as stopped:  # one pass, to know how good it is
-                return self._climb(stopped.best, rows, weights, prior, before, len(earlier), stopped=True)
-            return self._climb(first, rows, weights, prior, before, len(earlier))
+                return self._run_em(stopped.best, rows, weights, prior, before, len(earlier), stopped=True)
+            return self._run_em(first, rows, weights, prior, before, len(earlier))
 
         restarts = best_of_restarts(run, 1 if again else self.n_init, drop_in_rank)
         best = restarts.best
@@ -217,7 +217,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
                 stacklevel=5,
             )
 
-    def _climb(
+    def _run_em(
         self,
         first: Mixture,
         rows: Array,
@@ -319,8 +319,8 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         self.distribution_, self.statistics_ = self.distribution_.estimate(stats, self.prior), stats
         self.n_seen_ = self.n_seen_ + other.n_seen_
         total = Weights.of(np.array([self.n_seen_]), 1)
-        height = float(np.sum(self.distribution_.log_likelihood(stats)))
-        self.lower_bound_ = np.float64((height + _log_prior(self.distribution_, self.prior)) / self._per(total))
+        log_likelihood = float(np.sum(self.distribution_.log_likelihood(stats)))
+        self.lower_bound_ = np.float64((log_likelihood + _log_prior(self.distribution_, self.prior)) / self._per(total))
         self.lower_bounds_, self.converged_ = [*self.lower_bounds_, float(self.lower_bound_)], False
         self.__dict__.pop("fit_", None)
         self._display()

@@ -101,7 +101,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         """What that changed."""
         return ()
 
-    def _climbing(self) -> dict[str, Any]:
+    def _em_options(self) -> dict[str, Any]:
         """The options of several passes."""
         return {"max_iter": self.max_iter, "tol": self.tol}
 
@@ -245,7 +245,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
             if template.exact:
                 self._adopt(template, template.suffstats(data, weights), more=False)
                 return self
-            options = {**self._climbing(), "n_init": self.n_init}
+            options = {**self._em_options(), "n_init": self.n_init}
             learned = template.learn(data, weights, self._components_prior(), generator(self.random_state), **options)
         self.converged_, self.n_iter_ = learned.converged, learned.passes
         self.distribution_ = self._refine(learned.distribution, learned.statistics, None)
@@ -317,7 +317,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
             )
             raise UnsupportedError(msg)
         self._warn_of_unlabelled(data)
-        options = self._climbing()
+        options = self._em_options()
         if data.complete:
             options["n_init"] = self.n_init
         rng = generator(self.random_state)

@@ -25,19 +25,19 @@ class BayesClassifier(BayesShell):
 
     Parameters
     ----------
-    prototype
+    prototype : Distribution
         The distribution of the rows of a class, as ``sf.Normal()`` (independent columns), ``sf.MultivariateNormal()``,
         ``sf.Product({"age": sf.Normal(), "city": sf.Categorical()})`` or ``sf.Mixture(sf.Normal(), 2)``; or
         ``{class: distribution}``. None is ``Normal()``. What is tied in it is shared by the classes.
-    priors
+    priors : array or dict, optional
         p(y) of each class in the order of ``classes_``; None learns them. ``with_priors`` changes them afterwards.
-    prior
+    prior : distribution, dict or "weak", optional
         What is believed of a class's parameters before the data: a conjugate prior, ``"weak"``, or
         ``{"weights": Dirichlet(…), "components": …}``.
-    unlabeled
+    unlabeled : label, optional
         A label that means "class unknown", as −1. None and NaN in y always mean it. Rows of unknown class take part
         by EM. y may also be a boolean matrix (n, k) of the classes that each row may have.
-    max_iter, tol, n_init, random_state
+    max_iter, tol, n_init, random_state : int, float, int, int or Generator or RandomState
         Of fits that take several passes: most passes, the relative change of the log-likelihood that ends them, number
         of starts, and their seed.
 

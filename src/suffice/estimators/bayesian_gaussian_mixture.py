@@ -59,32 +59,32 @@ class BayesianGaussianMixture(GaussianAttributes, MixtureShell):
 
     Parameters
     ----------
-    n_components
+    n_components : int
         How many clusters at most: superfluous ones get weights near 0.
-    covariance_type
+    covariance_type : str
         "full", "tied", "diag" or "spherical".
-    tol
+    tol : float
         The run ends when a pass changes the bound by less than this, in nats.
-    reg_covar
+    reg_covar : float
         Added to every variance.
-    max_iter, n_init
+    max_iter, n_init : int
         Most passes of a run, and number of runs, of which the best stands.
-    init_params
+    init_params : str
         "kmeans": rows belong to their nearest centre; "k-means++" and "random_from_data": each cluster begins with one
         row; "random": responsibilities at random, of a sketch of the rows.
-    weight_concentration_prior_type
+    weight_concentration_prior_type : str
         "dirichlet_process" (by stick-breaking) or "dirichlet_distribution".
-    weight_concentration_prior
+    weight_concentration_prior : float, optional
         The concentration: small ones give few clusters nearly all weight. 1/n_components by default.
-    mean_precision_prior, mean_prior
+    mean_precision_prior, mean_prior : float, array
         How many rows the belief about a mean is worth, 1, and that mean, the mean of the rows.
-    degrees_of_freedom_prior, covariance_prior
+    degrees_of_freedom_prior, covariance_prior : float, array
         How many rows the belief about a covariance is worth, d, and their scatter, the covariance of the rows.
-    random_state
+    random_state : int, Generator or RandomState, optional
         None, a seed, a Generator, or a RandomState.
-    warm_start
+    warm_start : bool
         Whether ``fit`` goes on from the last fit, under its prior; changed options of the prior make another.
-    verbose, verbose_interval
+    verbose, verbose_interval : int
         1 prints every so many passes, 2 with their bound.
 
     Attributes

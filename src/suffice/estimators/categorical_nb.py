@@ -34,13 +34,13 @@ class CategoricalNB(DiscreteShell):
 
     Parameters
     ----------
-    alpha
+    alpha : float or array
         The prior of the probabilities of a column is Dirichlet(1 + alpha): alpha rows of each category, beforehand.
-    force_alpha
+    force_alpha : bool
         Whether an alpha below 1e-10 is kept.
-    fit_prior, class_prior
+    fit_prior, class_prior : bool, array
         Whether p(y) is learned, rather than uniform; or p(y) itself.
-    min_categories
+    min_categories : int or array, optional
         The least number of categories, of all columns or of each.
 
     Attributes

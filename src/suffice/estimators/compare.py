@@ -47,28 +47,28 @@ def compare(
 
     Parameters
     ----------
-    X
+    X : array or frame
         Rows (n, d): an array, a frame, or columns by name. A column of text is one column of zeros and ones for each
         level but the first; a ``generative`` that the caller gives has a frame as it is.
-    y
+    y : array
         The class of each row.
-    generative
+    generative : estimator, or dict of them, optional
         A classifier, as ``sf.GaussianNB()``; or the distribution of the rows of a class, for
         :class:`BayesClassifier`. None is ``sf.MultivariateNormal(structure="tied")``: Gaussian classes that share one
         covariance, the linear discriminant.
-    sizes
+    sizes : sequence of int, optional
         Numbers of training rows; None: eight, from 2(d + 1) or what the classes need up to all.
-    repeats
+    repeats : int
         Number of splits. Standard errors are those of means over splits of these rows.
-    test_size
+    test_size : int or float
         The share of rows that is held out of each split.
-    C
+    C : float
         Of the support vector machine: the smaller, the more w is shrunk.
-    missing
+    missing : str
         ``"error"`` refuses rows with a missing cell, ``"drop"`` leaves them out.
-    sample_weight
+    sample_weight : array, optional
         One number of at least 0 per row, for learning and for scores.
-    random_state
+    random_state : int, Generator or RandomState, optional
         Seed or Generator.
 
     Returns

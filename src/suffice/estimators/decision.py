@@ -18,12 +18,12 @@ def decide(proba: Any, loss: Data = None, reject: float | None = None) -> Any:
 
     Parameters
     ----------
-    proba
+    proba : array
         (n, k), the probability of each class in each row; or (k,), one row, which makes the answer one number.
-    loss
+    loss : matrix, optional
         (k, m): ``loss[i, j]`` is what it costs to decide for action j when class i is the truth. There may be more
         actions than classes. None costs 1 for every mistake, so that the most probable class is taken.
-    reject
+    reject : float, optional
         Where even the best action has an expected loss above this, no decision is made: the answer is −1.
 
     Returns

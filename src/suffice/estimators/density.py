@@ -38,11 +38,11 @@ class Density(Asking, Criteria, DensityMixin, BaseEstimator):
 
     Parameters
     ----------
-    prototype
+    prototype : Distribution
         The distribution whose parameters are learned; None is ``MultivariateNormal()``.
-    prior
+    prior : distribution, dict or "weak", optional
         A conjugate prior, ``"weak"``, or a density of the free parameters; None is maximum likelihood.
-    max_iter, tol, n_init, random_state
+    max_iter, tol, n_init, random_state : int, float, int, int or Generator or RandomState
         As in :func:`suffice.fit`.
 
     Attributes

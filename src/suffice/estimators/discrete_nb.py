@@ -105,13 +105,13 @@ class BernoulliNB(DiscreteShell):
 
     Parameters
     ----------
-    alpha
+    alpha : float or array
         The prior of each probability is Beta(1 + alpha, 1 + alpha): alpha rows of each kind, seen beforehand.
-    force_alpha
+    force_alpha : bool
         Whether an alpha below 1e-10 is kept.
-    binarize
+    binarize : float, optional
         Cells above this are yes; None: they are 0 or 1 already.
-    fit_prior, class_prior
+    fit_prior, class_prior : bool, array
         Whether p(y) is learned, rather than uniform; or p(y) itself.
 
     Attributes
@@ -207,11 +207,11 @@ class MultinomialNB(DiscreteShell):
 
     Parameters
     ----------
-    alpha
+    alpha : float or array
         The prior of the probabilities is Dirichlet(1 + alpha): alpha words of each kind, seen beforehand.
-    force_alpha
+    force_alpha : bool
         Whether an alpha below 1e-10 is kept.
-    fit_prior, class_prior
+    fit_prior, class_prior : bool, array
         Whether p(y) is learned, rather than uniform; or p(y) itself.
 
     Attributes

@@ -96,7 +96,7 @@ class Discriminant(BayesShell):
         return np.array(self.distribution_.components.cov, dtype=self._dtype)
 
     # ---- learning -------------------------------------------------------------------------------------------------
-    def _climbing(self) -> dict[str, Any]:
+    def _em_options(self) -> dict[str, Any]:
         return {"max_iter": self.max_iter, "tol": None}  # their tol is another
 
     def _template(self) -> Classes:

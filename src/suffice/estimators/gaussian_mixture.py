@@ -43,33 +43,33 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
 
     Parameters
     ----------
-    n_components
+    n_components : int
         How many clusters.
-    covariance_type
+    covariance_type : str
         "full", "tied", "diag", "spherical", or three letters for volume, shape and orientation, "EII" … "VVV" (equal,
         variable, or the identity), whose covariances are shown as matrices (k, d, d).
-    tol
+    tol : float
         A run has converged when a pass changes the mean log-likelihood per row by less than this. Extrapolated
         passes are cheap near the end, and go on until it changes by less than a thousandth of this.
-    reg_covar
+    reg_covar : float
         Added to every variance; under a structure by its letters, added to the floor under the variances.
-    max_iter, n_init
+    max_iter, n_init : int
         Most passes of a run, and number of runs, of which the best stands.
-    init_params
+    init_params : str
         "kmeans": the best of several short runs of EM on a sketch of the rows, from k-means and k-means++ in several
         units and at random, or k-means alone where ``max_iter`` is below the passes of such a run; "k-means++": one of
         them;
         "random": responsibilities at random; "random_from_data": rows at random as means.
-    weights_init, means_init, precisions_init
+    weights_init, means_init, precisions_init : array, optional
         Parameters to begin at. With all three the passes are those of plain EM, one by one what scikit-learn does;
         otherwise steps are extrapolated, and taken back where they would lower the likelihood.
-    random_state
+    random_state : int, Generator or RandomState, optional
         None, a seed, a Generator, or a RandomState.
-    warm_start
+    warm_start : bool
         Whether ``fit`` goes on from the last fit; as a start, where options have changed what is learned.
-    verbose, verbose_interval
+    verbose, verbose_interval : int
         1 prints every so many passes, 2 with their lower bound.
-    prior
+    prior : distribution, dict or "weak", optional
         ``{"weights": Dirichlet(…), "components": NormalInverseWishart(…)}``, either of them, or ``"weak"``.
 
     Attributes
@@ -200,7 +200,7 @@ class GaussianMixture(Criteria, GaussianAttributes, MixtureShell):
     def _found(
         self, model: Mixture, rows: Array, weights: Weights, rng: np.random.Generator, mean: Array | None, prior: Prior
     ) -> Any:
-        """The start that the library finds, under its own floors: they tell clusters from accidents."""
+        """The start that the library finds, under its own floors: they tell clusters from chance."""
         start = self._start(rows, weights, rng, mean)
         found = replace(model, floors=None).initialize(rows, weights, rng, start, prior)[0]
         return self._above_floors(found if isinstance(start, np.ndarray) else found.ordered(), model)

@@ -35,12 +35,12 @@ class GaussianNB(ToScikitLearn, BayesShell):
 
     Parameters
     ----------
-    priors
+    priors : array or dict, optional
         p(y) of each class; None learns them.
-    var_smoothing
+    var_smoothing : float
         This part of the largest variance of a column over all rows is added to all variances; to those of a column at
         most twice its own variance over all rows.
-    prior
+    prior : distribution, dict or "weak", optional
         What is believed of means and variances before the data: ``"weak"``, or a :class:`NormalInverseGamma`. None is
         maximum likelihood.
 

@@ -46,23 +46,23 @@ class KMeans(ToScikitLearn, ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
 
     Parameters
     ----------
-    n_clusters
+    n_clusters : int
         How many centres.
-    init
+    init : str, array or callable
         "k-means++" (the best of several after a few passes), "random", an array (k, d), or a function of (X,
         n_clusters, random_state). The names draw from a sketch of the rows; where that is a part of them only, the
         first passes go over it alone.
-    n_init
+    n_init : int or "auto"
         Number of runs, of which the best stands; "auto" is 1 with "k-means++" or an array, else 10.
-    max_iter
+    max_iter : int
         Most passes of a run.
-    tol
+    tol : float
         The run ends when the squared moves of all centres sum to less than this part of the columns' mean variance.
-    verbose
+    verbose : int
         Whether to print the inertia of each pass.
-    random_state
+    random_state : int, Generator or RandomState, optional
         None, a seed, a Generator, or a RandomState.
-    copy_x, algorithm
+    copy_x, algorithm : bool, str
         Without effect: rows are never written to, and both algorithms give the answer of the one search.
 
     Attributes

@@ -24,12 +24,12 @@ class LatentClass(FitShell):
 
     Parameters
     ----------
-    n_components
+    n_components : int
         How many classes.
-    prior
+    prior : distribution, dict or "weak", optional
         ``sf.Dirichlet([2.0])`` adds one pseudo-row of every level, ``{"weights": …, "components": …}`` says it for
         both, ``"weak"`` is one pseudo-row that the levels share, and one that the classes share.
-    start, tol, max_iter, n_init, random_state, warm_start, verbose, verbose_interval
+    start, tol, max_iter, n_init, random_state, warm_start, verbose, verbose_interval : as of MixtureModel
         As in :class:`MixtureModel`.
 
     Attributes

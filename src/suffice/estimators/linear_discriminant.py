@@ -38,24 +38,24 @@ class LinearDiscriminantAnalysis(ToScikitLearn, ClassNamePrefixFeaturesOutMixin,
 
     Parameters
     ----------
-    solver
+    solver : str
         "svd", "lsqr" or "eigen": tells only the origin of ``coef_``, ``intercept_`` and ``transform``, the mean of the
         classes for svd and 0 for the others, as in scikit-learn.
-    shrinkage
+    shrinkage : float or "auto", optional
         How far the covariance of each class is drawn to a multiple of the identity: a number from 0 to 1, "auto"
         (Ledoit–Wolf) or "oas", both in units of each column's spread. "auto" needs all rows at once.
-    priors
+    priors : array or dict, optional
         p(y) of each class; None learns them.
-    n_components
+    n_components : int, optional
         Number of axes of ``transform``, at most min(classes − 1, columns), which None means.
-    store_covariance
+    store_covariance : bool
         Whether ``covariance_`` is shown with svd; with the other solvers it always is.
-    tol
+    tol : float
         Directions with less than tol² of the variance within classes, all columns in units of their own, are raised to
         that. Axes along which the class means have less than ``tol`` of the largest spread are left out (svd).
-    covariance_estimator
+    covariance_estimator : estimator, optional
         Something with ``fit`` and ``covariance_``, asked for the covariance of each class; needs all rows at once.
-    prior
+    prior : distribution, dict or "weak", optional
         What is believed before the data: ``"weak"``, or a :class:`NormalInverseWishart`. None is maximum likelihood.
 
     Attributes

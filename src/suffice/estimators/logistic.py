@@ -122,41 +122,43 @@ class LogisticClassifier(ClassifierMixin, BaseEstimator):
         design = np.column_stack([(rows - centre) / scale, np.ones(len(rows))])
         problem = _Conditional(design, codes, weights, len(self.classes_))
         theta = np.zeros((len(self.classes_) - 1, design.shape[1]))
-        path, heights, converged = [theta], [problem.height(theta)], False
+        path, trace, converged = [theta], [problem.log_likelihood(theta)], False
         rate, total = self.learning_rate, float(weights.sum())
         for _ in range(self.max_iter):
             slope = problem.slope(theta)
             step = problem.newton(theta, slope) if self.solver == "newton" else rate * slope / total
-            found, rate = self._climb(problem, theta, step, heights[-1], rate)
+            found, rate = self._line_search(problem, theta, step, trace[-1], rate)
             if found is None:
                 converged = True
                 break
-            theta, height = found
+            theta, log_likelihood = found
             path.append(theta)
-            heights.append(height)
-            if heights[-1] - heights[-2] <= self.tol * total:
+            trace.append(log_likelihood)
+            if trace[-1] - trace[-2] <= self.tol * total:
                 converged = True
                 break
             if problem.separates(theta):
                 break
-        self._show(problem, np.array(path), np.array(heights), centre, scale, converged=converged)
+        self._show(problem, np.array(path), np.array(trace), centre, scale, converged=converged)
 
-    def _climb(self, problem: _Conditional, theta: Array, step: Array, height: float, rate: float) -> tuple[Any, float]:
+    def _line_search(
+        self, problem: _Conditional, theta: Array, step: Array, log_likelihood: float, rate: float
+    ) -> tuple[Any, float]:
         """The first of ever shorter steps that rises, and the rate for the next; None where none does."""
         for halving in range(HALVINGS):
             trial = theta + step * 0.5**halving
-            reached = problem.height(trial)
-            if reached > height:
+            reached = problem.log_likelihood(trial)
+            if reached > log_likelihood:
                 return (trial, reached), rate * (1.5 if halving == 0 else 0.5**halving)
         return None, rate
 
     def _show(
-        self, problem: _Conditional, path: Array, heights: Array, centre: Array, scale: Array, *, converged: bool
+        self, problem: _Conditional, path: Array, trace: Array, centre: Array, scale: Array, *, converged: bool
     ) -> None:
         back = np.diag(np.append(1 / scale, 1.0))  # from standardised columns to those of the rows
         back[:-1, -1] = -centre / scale
-        self.path_, self.trace_ = path @ back, heights
-        self.log_likelihood_, self.n_iter_, self.converged_ = float(heights[-1]), len(heights) - 1, converged
+        self.path_, self.trace_ = path @ back, trace
+        self.log_likelihood_, self.n_iter_, self.converged_ = float(trace[-1]), len(trace) - 1, converged
         information = problem.information(path[-1])
         known = np.linalg.eigvalsh(information)[0] > FLAT * problem.total
         self.alerts_ = self._alerts(problem, path[-1], known=bool(known))
@@ -231,7 +233,7 @@ class _Conditional:
     def scores(self, theta: Array) -> Array:
         return np.column_stack([np.zeros(len(self.design)), self.design @ theta.T])
 
-    def height(self, theta: Array) -> float:
+    def log_likelihood(self, theta: Array) -> float:
         logs = special.log_softmax(self.scores(theta), axis=1)
         return float(self.weights @ logs[np.arange(len(logs)), self.codes])
 

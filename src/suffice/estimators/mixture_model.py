@@ -26,27 +26,27 @@ class MixtureModel(FitShell):
 
     Parameters
     ----------
-    prototype
+    prototype : Distribution
         What a component is: any distribution, as ``sf.Product({"age": sf.Normal(), "city": sf.Categorical()})``, which
         takes the columns of a DataFrame by name; or a list with one for each component. None is
         ``MultivariateNormal()``, or ``Normal()`` for a single column; of a table with columns that are not numbers,
         what :func:`suffice.infer` says.
-    n_components
+    n_components : int
         How many components; a list of prototypes says it itself.
-    prior
+    prior : distribution, dict or "weak", optional
         ``{"weights": Dirichlet(…), "components": prior of a component}``, either of them, or ``"weak"``.
-    start
+    start : distribution, str or array, optional
         None (the best of several short runs on a sketch of the rows), ``"k-means++"``, ``"random"``, labels (n,),
         responsibilities (n, k), or a mixture with its parameters.
-    tol
+    tol : float, optional
         The run ends when the log-likelihood changes twice by less than this part of it.
-    max_iter, n_init
+    max_iter, n_init : int
         Most passes of a run, and number of runs, of which the best stands.
-    random_state
+    random_state : int, Generator or RandomState, optional
         None, a seed, a Generator, or a RandomState.
-    warm_start
+    warm_start : bool
         Whether ``fit`` goes on from the last fit.
-    verbose, verbose_interval
+    verbose, verbose_interval : int
         1 prints every so many passes, 2 with their lower bound.
 
     Attributes

@@ -45,24 +45,24 @@ class NaiveBayes(BayesShell):
 
     Parameters
     ----------
-    families
+    families : Distribution or dict, optional
         ``{column: distribution}`` for some columns (None leaves one out), one distribution for every column, or a whole
         :class:`Product`, whose parts go by position where they have no names. Those of other
         columns are chosen by :func:`suffice.infer`, by the values of the rows of ``fit``, or of the first
         ``partial_fit``, within the classes. It leaves out columns that are constant, dates, or like an identifier.
         Later frames may have their columns in any order and lack some: these are integrated out, with a warning where
         the model uses them.
-    joint
+    joint : bool
         Whether columns of real numbers are described together, by one MultivariateNormal.
-    priors
+    priors : array or dict, optional
         p(y) of each class in the order of ``classes_``; None learns them.
-    prior
+    prior : distribution, dict or "weak", optional
         What is believed before the data. ``"weak"``, the default, is stated for each family in
         :mod:`suffice.distributions.weak_priors`: one row of each level for labels; for numbers a spread like that of
         all rows about the means of their classes, worth one row, and nothing of the means. None is maximum likelihood.
-    unlabeled
+    unlabeled : label, optional
         A label that means "class unknown", beside None and NaN.
-    max_iter, tol, random_state
+    max_iter, tol, random_state : int, float, int or Generator or RandomState
         Of fits that take several passes.
 
     Attributes

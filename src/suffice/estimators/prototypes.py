@@ -8,7 +8,7 @@ from typing import Any
 from suffice.core.parameters import LABEL
 
 
-def leaves(prototype: Any) -> Iterator[Any]:
+def families_of(prototype: Any) -> Iterator[Any]:
     """The families that a prototype, or a collection of some, is made of."""
     if isinstance(prototype, Mapping):
         inner = tuple(prototype.values())
@@ -21,12 +21,12 @@ def leaves(prototype: Any) -> Iterator[Any]:
     if not inner:
         yield prototype
     for one in inner:
-        yield from leaves(one)
+        yield from families_of(one)
 
 
 def takes_labels(prototype: object) -> bool:
     """Whether some column holds labels rather than numbers."""
-    return any(part.support == LABEL for part in leaves(prototype))
+    return any(part.support == LABEL for part in families_of(prototype))
 
 
 def by_name(prototype: object) -> bool:

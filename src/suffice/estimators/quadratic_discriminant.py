@@ -73,23 +73,23 @@ class QuadraticDiscriminantAnalysis(ToScikitLearn, Discriminant):
 
     Parameters
     ----------
-    solver
+    solver : str
         "svd" or "eigen": the same here.
-    shrinkage
+    shrinkage : float or "auto", optional
         How far each covariance is drawn to a multiple of the identity: a number from 0 to 1, "auto" (Ledoit–Wolf) or
         "oas", both in units of each column's spread. "auto" needs all rows at once.
-    priors
+    priors : array or dict, optional
         p(y) of each class; None learns them.
-    reg_param
+    reg_param : float
         Σ becomes (1 − reg_param) Σ + reg_param I.
-    store_covariance
+    store_covariance : bool
         Whether ``covariance_`` is shown.
-    tol
+    tol : float
         Directions with less than tol² of the variance within classes, all columns in units of their own, are raised to
         that.
-    covariance_estimator
+    covariance_estimator : estimator, optional
         Something with ``fit`` and ``covariance_``, asked for the covariance of each class; needs all rows at once.
-    prior
+    prior : distribution, dict or "weak", optional
         What is believed before the data: ``"weak"``, or a :class:`NormalInverseWishart`. None is maximum likelihood.
 
     Attributes

@@ -82,9 +82,9 @@ def save(model: object, path: Any) -> None:
 
     Parameters
     ----------
-    model
+    model : Distribution, fit or estimator
         What to save. What holds a Python function (a prior density, a family from u, h and A) is refused.
-    path
+    path : str or path
         Where; the directory must exist, and a file that is there is replaced.
 
     Examples
@@ -125,9 +125,9 @@ def load(path: Any, *, limit: int = LIMIT) -> Any:
 
     Parameters
     ----------
-    path
+    path : str or path
         The file.
-    limit
+    limit : int
         Most bytes that are read, by default 256 MB.
 
     Returns

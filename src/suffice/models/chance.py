@@ -20,7 +20,7 @@ choices with G ≥ t is on average at most C(n, m) exp(K(s) − st). It falls be
 
 .. math:: t_m = \min_s \{\log C(n, m) + K(s)\} / s.
 
-A mixture also pays for telling which rows belong to the component: Σ log π over all rows is about −log C(n, m). So
+A mixture also pays for knowing which rows belong to the component: Σ log π over all rows is about −log C(n, m). So
 t_m − log C(n, m) is what the log-likelihood of a mixture can gain by chance. It grows without bound as m falls to d,
 and comes near p/2 (1 + log(2 log C(n, m)/p)), as for a test of p parameters, when m is large. Components with
 independent columns, or with nothing but a volume of their own, have other degrees of freedom and the same formula.

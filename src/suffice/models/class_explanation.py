@@ -64,8 +64,8 @@ class Explanation:
 
     def lines(self, room: int = LONGEST) -> list[tuple[str, str, float]]:
         """What adds up: name, cell and term of the prior, of every column, those that weigh most first, and the sum."""
-        told = [(fitted(named(name), room), fitted(self.cell(name), room), t) for name, t in self.sorted.items()]
-        return [("prior", "", self.prior), *told, ("log-odds", "", self.log_odds)]
+        lines = [(fitted(named(name), room), fitted(self.cell(name), room), t) for name, t in self.sorted.items()]
+        return [("prior", "", self.prior), *lines, ("log-odds", "", self.log_odds)]
 
     @property
     def title(self) -> str:

@@ -26,7 +26,7 @@ from suffice.models.compound import Table
 from suffice.models.labelled_rows import KNOWN, Labelled, LabelledFiles, owned_by
 from suffice.models.mixture import Mixture
 from suffice.models.product import Product
-from suffice.models.stack import Readings, side_by_side
+from suffice.models.stack import RowsByComponent, side_by_side
 from suffice.statistics.sums import Parts, Statistics, levelled, pooled
 from suffice.statistics.weights import Weights
 from suffice.tables.column_names import with_all_columns
@@ -171,7 +171,7 @@ class Classes(Mixture, register=False):
             beliefs = {**beliefs, "components": weak}
         return beliefs
 
-    def settle_labelled(self, prior: Any, rows: Any, weights: Weights) -> Any:
+    def resolve_labelled_prior(self, prior: Any, rows: Any, weights: Weights) -> Any:
         """The prior with what a name stands for, by the rows whose class is known: part by part, where it has parts."""
         inner = None if prior is None else self.priors(prior).get("components")
         files = isinstance(rows, LabelledFiles)
@@ -181,7 +181,7 @@ class Classes(Mixture, register=False):
 
         def weak(block: Any, part: Any) -> Any:
             kind = part.kind if isinstance(part, Streamed) else type(part)
-            if block.blocks and issubclass(kind, Table) and not issubclass(kind, Readings):
+            if block.blocks and issubclass(kind, Table) and not issubclass(kind, RowsByComponent):
                 return {key: weak(one, own) for (key, one), own in zip(block.blocks.items(), part.parts, strict=True)}
             if not block.exact:
                 return block.default_prior(part, weights)
@@ -210,9 +210,9 @@ class Classes(Mixture, register=False):
             stats = model.suffstats(rows, weights)
             if stats.exact:
                 return Learned(model.estimate(stats, prior), stats)
-        settled = model.settle_labelled(prior, rows, weights)
+        resolved = model.resolve_labelled_prior(prior, rows, weights)
         if rows.complete and not (model.exact or model.components.coupled):
-            return model.one_by_one(rows, weights, settled, rng, options)
+            return model.one_by_one(rows, weights, resolved, rng, options)
         if isinstance(rows, LabelledFiles):
             msg = (
                 f"classes that share parameters of {self.components.name}, which takes several passes, are not learned "
@@ -223,11 +223,11 @@ class Classes(Mixture, register=False):
         if options.get("tol") is None:
             options = {**options, "tol": self.tolerance}
         most, tol = options["max_iter"], options["tol"]
-        data = TrainingData(begin.preprocess(rows), weights, settled, belief(settled))
+        data = TrainingData(begin.preprocess(rows), weights, resolved, belief(resolved))
         path = run_em(begin, data, max_iter=most, tol=tol)
-        learned = path.distribution.estimate(path.statistics, settled)
+        learned = path.distribution.estimate(path.statistics, resolved)
         if rows.complete:
-            learned = learned.with_unseen(path.statistics, rows, weights, settled, rng, options)
+            learned = learned.with_unseen(path.statistics, rows, weights, resolved, rng, options)
         return Learned(learned, path.statistics, path.converged, path.trace.passes)
 
     def guess(self, rows: Labelled, weights: Weights, rng: np.random.Generator) -> Self:

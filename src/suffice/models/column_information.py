@@ -113,15 +113,15 @@ def apart(components: list[list[tuple[float, Any]]], weights: Array) -> Array:
 
     Components are unlike, each itself a mixture of (share, stack of one cell).
     """
-    leaves = [(j, share, one) for j, parts in enumerate(components) for share, one in parts if share > 0]
+    families = [(j, share, one) for j, parts in enumerate(components) for share, one in parts if share > 0]
     with np.errstate(all="ignore"):
-        if all(hasattr(one, "named") for _, _, one in leaves):
-            return _of_levels(_common(components, leaves), weights)
-        if any(hasattr(one, "named") for _, _, one in leaves):
+        if all(hasattr(one, "named") for _, _, one in families):
+            return _of_levels(_common(components, families), weights)
+        if any(hasattr(one, "named") for _, _, one in families):
             return np.full(len(components), np.nan)
         found = np.zeros(len(components))
-        for j, share, leaf in leaves:
-            x, chances = _points(leaf)
+        for j, share, family in families:
+            x, chances = _points(family)
             own = np.stack([np.logaddexp.reduce([_at(one, x) + np.log(s) for s, one in parts]) for parts in components])
             scores = own + np.log(weights)[:, None]
             found[j] += share * float(
@@ -130,29 +130,29 @@ def apart(components: list[list[tuple[float, Any]]], weights: Array) -> Array:
     return np.maximum(found, 0.0)
 
 
-def _common(components: Any, leaves: Any) -> Array:
-    """Probabilities (k, L) over the levels that any leaf has."""
-    levels = list(dict.fromkeys(level for _, _, one in leaves for level in one.named[0]))
+def _common(components: Any, families: Any) -> Array:
+    """Probabilities (k, L) over the levels that any family has."""
+    levels = list(dict.fromkeys(level for _, _, one in families for level in one.named[0]))
     place = {level: i for i, level in enumerate(levels)}
     probs = np.zeros((len(components), len(levels)))
-    for j, share, one in leaves:
+    for j, share, one in families:
         for level, p in zip(one.named[0], np.asarray(one.probs)[0, 0], strict=False):
             probs[j, place[level]] += share * p
     return probs
 
 
-def _points(leaf: Family) -> tuple[Array, Array]:
+def _points(family: Family) -> tuple[Array, Array]:
     """Values of one cell and the chance that each stands for."""
-    lattice = _lattice(leaf) if leaf.discrete else None
+    lattice = _lattice(family) if family.discrete else None
     if lattice is not None:
         x = lattice[:, 0]
-        return x, np.exp(_at(leaf, x))
-    values, chances = _values(leaf, NODES)
+        return x, np.exp(_at(family, x))
+    values, chances = _values(family, NODES)
     return values[:, 0, 0], chances
 
 
-def _at(leaf: Family, x: Array) -> Array:
-    return _logs(leaf, x[:, None])[:, 0, 0]
+def _at(family: Family, x: Array) -> Array:
+    return _logs(family, x[:, None])[:, 0, 0]
 
 
 def drawn(stack: Family, weights: Array) -> Array:

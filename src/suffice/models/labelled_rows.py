@@ -11,7 +11,7 @@ import numpy as np
 from suffice.errors import DataError
 from suffice.message_parts import Cell
 from suffice.models.compound import Table
-from suffice.models.stack import Readings
+from suffice.models.stack import RowsByComponent
 from suffice.statistics.weights import Weights
 from suffice.tables.deferred_columns import Codes
 from suffice.tables.frame import Frame
@@ -102,8 +102,8 @@ def owned_by(rows: Any, weights: Weights, index: int) -> tuple[Any, Weights]:
 def seen_by(rows: Rows, index: int) -> Any:
     """The rows as one component reads them."""
     if isinstance(rows, Streamed):
-        return rows.parts[index] if issubclass(rows.kind, Readings) else rows
-    if isinstance(rows, Readings):
+        return rows.parts[index] if issubclass(rows.kind, RowsByComponent) else rows
+    if isinstance(rows, RowsByComponent):
         return rows.parts[index]
     if isinstance(rows, Table):
         return replace(rows, parts=tuple(seen_by(part, index) for part in rows.parts))

@@ -37,25 +37,28 @@ from suffice.uncertainty.information import chart
 ROWS: Any = object()  # nothing is given: the question is about rows
 
 
+MOST = 1_000_000  # components
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Family, register=False):  # type: ignore[override]
     r"""Each row comes from one of several components, and nobody says which: :math:`p(x) = \sum_j \pi_j p_j(x)`.
 
     Parameters
     ----------
-    components
+    components : Distribution, or a sequence of them
         One prototype for all components, a list of different ones, or a stack with their parameters. Any distribution
         will do, also a :class:`Product` of columns or another mixture.
-    n
+    n : int, optional
         How many components; not needed with a list or a stack.
-    weights
+    weights : vector, optional
         The probability π of each component; equal until they are learned. ``.fix("weights")`` keeps them.
-    hard
+    hard : bool
         Give each row as a whole to its most probable component (k-means is the best known case), instead of in parts.
-    floors
+    floors : float or matrix, optional
         What the spread of components is held above. By default a fit takes it from the spread of all rows; for
         MultivariateNormal it may be a matrix (d, d), or a number, which is then added to the variances.
-    measured
+    measured : bool
         Whether the floors come from the rows of a fit, which sets it.
     fixed, tied : set of str
         Names of parameters that are not learned, and that components share; ``fix`` and ``tie`` set them.
@@ -121,6 +124,9 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
     def _copies(self, prototype: Any, k: object) -> tuple[Any, int]:
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             msg = f"Mixture: n is the number of components, a whole number of at least 1; got {k!r}."
+            raise ParameterError(msg)
+        if k > MOST:
+            msg = f"Mixture: n={k} components are more than any rows tell apart; give at most {MOST:,}."
             raise ParameterError(msg)
         return (stacked_or_side_by_side(prototype, int(k)) if prototype.ready else prototype), int(k)
 

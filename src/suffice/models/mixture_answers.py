@@ -188,9 +188,9 @@ class MixtureAnswers:
 
     def _expected(self, f: Callable[..., Any]) -> float:
         """E f(X): component by component, so that none is too narrow to be seen."""
-        leaves = list(_leaves(self, 1.0))
-        if all(not one.row_vector and not one.support.core and not one.batch for _, one in leaves):
-            return float(sum(weight * _mean_of(one, f) for weight, one in leaves if weight > 0))
+        families = list(_families_of(self, 1.0))
+        if all(not one.row_vector and not one.support.core and not one.batch for _, one in families):
+            return float(sum(weight * _mean_of(one, f) for weight, one in families if weight > 0))
         with np.errstate(all="ignore"):
             draws = f(self.sample(DRAWS, np.random.default_rng(0)))
             return Simulated(float(np.mean(draws)), float(np.std(draws) / np.sqrt(DRAWS)))
@@ -256,13 +256,13 @@ def _roots(var: float) -> Any:
     return float(np.sqrt(var)) if np.ndim(var) == 0 else np.sqrt(var)
 
 
-def _leaves(one: Any, weight: float) -> Any:
+def _families_of(one: Any, weight: float) -> Any:
     """Components that are no mixtures, with their share of the whole."""
     if not isinstance(one, MixtureAnswers):
         yield weight, one
         return
     for part, share in zip(one.parts, one.weights, strict=True):
-        yield from _leaves(part, weight * float(share))
+        yield from _families_of(part, weight * float(share))
 
 
 def _mean_of(one: Any, f: Any) -> float:

@@ -65,9 +65,9 @@ def by_component(stack: Any) -> dict[Any, Any]:
     return {name: np.asarray(value)[:, 0] if one else value for name, value in stack.params.items()}
 
 
-def with_weights(weights: Data, components: Any, members: dict[Any, Any]) -> dict[Any, Any]:
+def with_weights(weights: Data, components: Any, parameters: dict[Any, Any]) -> dict[Any, Any]:
     """Answers of the components beside that of the weights, by column where the components have columns with names."""
-    answers = {"weights": weights, **members}
+    answers = {"weights": weights, **parameters}
     found: dict[Any, Any] = components.by_key(answers) if components.blocks else answers
     return found
 

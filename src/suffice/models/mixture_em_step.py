@@ -79,12 +79,12 @@ class MixtureSteps:
         components: Statistics = model.components.suffstats(rows, shares)
         dense = shares.dense()
         held = dense.sum(axis=1)
-        evidence = np.full(1, np.nan)
+        log_likelihood = np.full(1, np.nan)
         if model.ready:
-            evidence = np.array([weighted_total(Family.log_prob(model, rows), held)])
+            log_likelihood = np.array([weighted_total(Family.log_prob(model, rows), held)])
         entropy = np.array([entropy_of(dense, held)])
         solid = np.array([Weights.of(held, len(rows)).solid])
-        stats = Joint(dense.sum(axis=0), components, evidence, entropy, solid=solid)
+        stats = Joint(dense.sum(axis=0), components, log_likelihood, entropy, solid=solid)
         found: Joint = self.tag_family(stats)
         return found
 

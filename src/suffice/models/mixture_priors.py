@@ -94,10 +94,10 @@ class MixturePriors:
         inner = given.get("components")
         stack, own = model.components, part * model.component_part
         if isinstance(inner, (list, tuple)) and not stack.blocks:
-            settled = _beside(stack, [stack.resolve_block_prior(one, rows, weights, own) for one in inner])
+            resolved = _side_by_side(stack, [stack.resolve_block_prior(one, rows, weights, own) for one in inner])
         else:
-            settled = stack.resolve_block_prior(inner, rows, weights, own)
-        return prior if settled is inner else {**given, "components": settled}
+            resolved = stack.resolve_block_prior(inner, rows, weights, own)
+        return prior if resolved is inner else {**given, "components": resolved}
 
     def resolve_block_prior(self, prior: str, rows: Rows, weights: Weights, part: float = 1.0) -> Any:
         return self.resolve_prior(prior, rows, weights, part)
@@ -129,7 +129,7 @@ class MixturePriors:
         return np.asarray(count / total if total > 0 else self.weights)
 
 
-def _beside(stack: Family, priors: list[Any]) -> Any:
+def _side_by_side(stack: Family, priors: list[Any]) -> Any:
     """The priors of components of one kind as one, with the components first."""
     if len(priors) != stack.n_components:
         msg = f"there are {len(priors)} priors for {stack.n_components} components; give one for each, or one for all."

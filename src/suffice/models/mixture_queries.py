@@ -124,8 +124,8 @@ class MixtureQueries:
 
     def conditional(self, known: dict[Any, Any]) -> Any:
         """Bayes' rule for the weights, and each component conditioned."""
-        told = normalize(given_log_prob(self.components, known) + self.log_weights)
-        return self.with_components([one.conditional(known) for one in self.parts], told.parts[0])
+        posterior = normalize(given_log_prob(self.components, known) + self.log_weights)
+        return self.with_components([one.conditional(known) for one in self.parts], posterior.parts[0])
 
     def conditional_column(self, x: Rows, label: Hashable) -> list[ConditionalColumn]:
         shares = local.fill(lambda part: normalize(self.scores(x[part])).parts, len(x), self.score_width(x))
@@ -189,8 +189,8 @@ class MixtureQueries:
         whole, total = self.marginal(column), 0.0
         for value, log_p in zip(values, self._log_probs(labels, values), strict=True):
             if log_p > np.log(LEAST):
-                told = self.given(dict(zip(labels, value, strict=True))).marginal(column)
-                total += float(np.exp(log_p)) * float(told.kl(whole))
+                conditional = self.given(dict(zip(labels, value, strict=True))).marginal(column)
+                total += float(np.exp(log_p)) * float(conditional.kl(whole))
         return max(total, 0.0)
 
     def _simulated(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> Simulated:

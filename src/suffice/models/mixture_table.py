@@ -174,9 +174,9 @@ def _list(rows: list[list[Entry]], parts: tuple[Any, ...], names: list[int], wid
         if j is None:
             out.append("  …")
             continue
-        told = [f"{display_name(entry.label)} {_shown(entry)}" for entry in rows[j][: ENTRIES + 1]]
-        told += [f"… {len(rows[j]) - len(told)} more"] if len(rows[j]) > len(told) else []
-        pieces = [f"{one}," for one in told[:-1]] + told[-1:]
+        texts = [f"{display_name(entry.label)} {_shown(entry)}" for entry in rows[j][: ENTRIES + 1]]
+        texts += [f"… {len(rows[j]) - len(texts)} more"] if len(rows[j]) > len(texts) else []
+        pieces = [f"{one}," for one in texts[:-1]] + texts[-1:]
         out += wrapped(pieces, width, first=f"  {names[j]} {parts[names[j]].name}: ", then="    ")
     return out
 

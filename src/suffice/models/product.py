@@ -44,7 +44,7 @@ class Product(ProductRows, ProductPriors, ProductQueries, Compound, register=Fal
 
     Parameters
     ----------
-    parts
+    parts : dict or sequence of distributions
         ``{"age": Normal(), ("x", "y"): MultivariateNormal()}``, columns by name, or ``[Normal(), Poisson()]``, by
         position. Rows are a mapping from names to columns, or an array (n, d) with the columns in that order. A prior
         is ``{column: prior}``. Like columns are fastest as one part, ``{("a", "b"): Normal()}``: their answers can

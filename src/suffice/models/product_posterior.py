@@ -43,7 +43,7 @@ class ProductPosterior(Belief):
         """The alerts of each part, with its column."""
         return tuple(
             alert.of_columns(Columns.named(*names_of(key)))
-            for key, belief in zip(self._told.blocks, self.beliefs.values(), strict=True)
+            for key, belief in zip(self._named_likelihood.blocks, self.beliefs.values(), strict=True)
             for alert in belief.alerts
         )
 
@@ -72,13 +72,13 @@ class ProductPosterior(Belief):
         return self._ask(lambda belief: belief.sample(n, rng))
 
     @property
-    def _told(self) -> Any:
+    def _named_likelihood(self) -> Any:
         """The likelihood with the names of the data's columns."""
         return self.likelihood if self.column_names is None else self.likelihood.with_column_names(self.column_names)
 
     def summarize(self) -> Summary:
         """What there is to say about the beliefs, as values."""
-        keys = self._told.blocks
+        keys = self._named_likelihood.blocks
         pairs = zip(keys, self.beliefs.values(), strict=True)
         parts = [believed(one, key if isinstance(key, tuple) else (key,)) for key, one in pairs]
         return assembled("Beliefs about independent columns", self, tuple(one for part in parts for one in part), "")

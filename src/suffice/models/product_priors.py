@@ -77,18 +77,18 @@ class ProductPriors:
     def resolve_prior(self, prior: Prior, rows: Rows, weights: Weights) -> Any:
         """As each part does; a name is a prior of each part that has one."""
         named = any(isinstance(one, str) for one in self.priors(prior).values())
-        return self._settled("resolve_block_prior" if named else "resolve_prior", prior, rows, weights)
+        return self._resolved("resolve_block_prior" if named else "resolve_prior", prior, rows, weights)
 
     def resolve_block_prior(self, prior: Prior, rows: Rows, weights: Weights, part: float = 1.0) -> Any:
-        return self._settled("resolve_block_prior", prior, rows, weights, part)
+        return self._resolved("resolve_block_prior", prior, rows, weights, part)
 
-    def _settled(self, how: str, prior: Prior, rows: Rows, weights: Weights, *part: float) -> Any:
-        beliefs, settled = self.priors(prior), {}
+    def _resolved(self, how: str, prior: Prior, rows: Rows, weights: Weights, *part: float) -> Any:
+        beliefs, resolved = self.priors(prior), {}
         for (key, block), own in self._each_row_part(rows):
             with naming(self._columns_of(key), UnsupportedError):
-                settled[key] = getattr(block, how)(beliefs.get(key), own, weights, *part)
-        same = all(settled[key] is beliefs.get(key) for key in settled)
-        return prior if same else settled
+                resolved[key] = getattr(block, how)(beliefs.get(key), own, weights, *part)
+        same = all(resolved[key] is beliefs.get(key) for key in resolved)
+        return prior if same else resolved
 
     def _each_row_part(self, rows: Any) -> Iterator[tuple[tuple[Any, Any], Any]]:
         return zip(self.for_data(rows).blocks.items(), rows.parts, strict=True)

@@ -106,8 +106,10 @@ class ProductQueries:
             if whole:
                 parts.append((key, block))
                 continue
-            told = {own: known[label] for label, (home, own) in self.cells.items() if home == key and label in known}
-            parts.append((key_of(left), block.conditional(told)))
+            known_here = {
+                own: known[label] for label, (home, own) in self.cells.items() if home == key and label in known
+            }
+            parts.append((key_of(left), block.conditional(known_here)))
         return self.with_parts(tuple(parts) if self.named else tuple(part for _, part in parts))
 
     def conditional_column(self, x: Any, label: Hashable) -> list[ConditionalColumn]:

@@ -25,7 +25,7 @@ SPIKE = log(
 )  # how much denser than all rows a component on its floor can be in a column: floors are at 1e-5 of them
 ALONE = 1.5  # rows: fewer are a single one
 LITTLE = 1.0  # nats: a smaller discount would only reorder ends that are equally good
-SHOWN = 3  # alerts of one sort, or components, that are told one by one
+SHOWN = 3  # alerts of one sort, or components, that are shown one by one
 COLLAPSED = {"collapsed", "singular"}
 
 
@@ -86,7 +86,7 @@ def _diagnose(mixture: Any, stats: Any) -> Diagnosis:
     narrow = np.maximum(-0.5 * separation.log_volume, 0.0) + separation.others * SPIKE
     if (
         some.any() and (degenerate | ~some).all()
-    ):  # rows that are a few points: what all components share is no accident of one
+    ):  # rows that are a few points: what all components share is not by chance that of one
         narrow = np.maximum(narrow - narrow[some].min(), 0.0)
     by_chance, discount = no, np.where(degenerate | few, rows * narrow, 0.0)
     if len(separation.degrees) and len(rows) > 1:
@@ -128,7 +128,7 @@ def mixture_alerts(mixture: Any, stats: Any, prior: Any = None) -> tuple[Alert, 
         cure = "fewer components, a structure that shares its spread, or a prior; look at rows that are far off"
         if str(where):
             cure = "prior='weak', another family for such a column (labels, a Hurdle), or fewer components"
-        told = (
+        sentence = (
             f"component {index} ({_rows(stats, index)}) shrank until it reached the floor under its spread",
             where,
             (
@@ -136,7 +136,7 @@ def mixture_alerts(mixture: Any, stats: Any, prior: Any = None) -> tuple[Alert, 
                 f"Use {cure}."
             ),
         )
-        found.append(Alert("collapsed", told, component=int(index)))
+        found.append(Alert("collapsed", sentence, component=int(index)))
     for index in np.flatnonzero(doubts.by_chance & ~doubts.degenerate):
         text = (
             f"component {index} rests on {_rows(stats, index)}, and chance explains it: the best so many rows of noise "
@@ -172,7 +172,7 @@ def mixture_alerts(mixture: Any, stats: Any, prior: Any = None) -> tuple[Alert, 
 
 
 def collapsed_columns(mixture: Any, components: list[int]) -> Columns:
-    """In which columns some components lie on their floor, as far as there is telling."""
+    """In which columns some components lie on their floor, as far as it is known."""
     found = tuple(dict.fromkeys(one for k in components for one in mixture.components.floor_columns(mixture.floors, k)))
     labels = None if mixture.column_names is None else tuple(map(repr, found))
     return Columns(found, labels, before=" in ", most=SHOWN, implied=(mixture.columns or 1) < 2)
@@ -209,11 +209,11 @@ def _brief(alerts: list[Alert]) -> tuple[Alert, ...]:
     """The first alerts of each sort, and how many more there are."""
     seen = Counter(alert.code for alert in alerts)
     kept: list[Alert] = []
-    told: Counter[str] = Counter()
+    shown: Counter[str] = Counter()
     for alert in alerts:
-        told[alert.code] += 1
-        if told[alert.code] <= SHOWN or seen[alert.code] == SHOWN + 1:
+        shown[alert.code] += 1
+        if shown[alert.code] <= SHOWN or seen[alert.code] == SHOWN + 1:
             kept.append(alert)
-        elif told[alert.code] == SHOWN + 1:
+        elif shown[alert.code] == SHOWN + 1:
             kept.append(Alert(alert.code, f"and {seen[alert.code] - SHOWN} more components likewise."))
     return tuple(kept)

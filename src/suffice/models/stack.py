@@ -24,7 +24,7 @@ from suffice.tables.streams import Streamed, read
 from suffice.types import Alert, Array, Data, Prior, Rows, Seed
 
 
-class Readings(Table):
+class RowsByComponent(Table):
     """The same rows, as each component reads them."""
 
 
@@ -36,7 +36,7 @@ class Stack(Compound, register=False):
 
     Parameters
     ----------
-    parts, fixed, tied
+    parts, fixed, tied : dict or sequence of distributions, set of str, set of str
         The components, each alone; a stack has no parameters of its own that could be fixed or tied.
 
     Examples
@@ -99,20 +99,20 @@ class Stack(Compound, register=False):
 
     def read(self, x: Data) -> Any:
         x = self.materialize(x)
-        views = x.parts if isinstance(x, Readings) else [x] * len(self.parts)
+        views = x.parts if isinstance(x, RowsByComponent) else [x] * len(self.parts)
         parts = []
         for index, (component, view) in enumerate(zip(self.parts, views, strict=True)):
             with naming(f"component {index}"):
                 parts.append(component.read(view))
-        return Readings(tuple(parts), len(parts[0]))
+        return RowsByComponent(tuple(parts), len(parts[0]))
 
     def views(self, x: Any) -> tuple[Any, ...]:
         """The rows of each component; rows that a prototype read before it was stacked are the same for all."""
         kind = x.kind if isinstance(x, Streamed) else type(x)
-        return x.parts if issubclass(kind, Readings) else (x,) * len(self.parts)
+        return x.parts if issubclass(kind, RowsByComponent) else (x,) * len(self.parts)
 
     def is_single(self, x: Data) -> bool:
-        if isinstance(x, Readings):
+        if isinstance(x, RowsByComponent):
             return False
         return bool(self.parts[0].is_single(x))
 
@@ -169,7 +169,9 @@ class Stack(Compound, register=False):
     # ---- as components of a mixture --------------------------------------------------------------------------------
     def preprocess(self, rows: Rows) -> Any:
         views = self.views(rows)
-        return Readings(tuple(one.preprocess(view) for one, view in zip(self.parts, views, strict=True)), len(rows))
+        return RowsByComponent(
+            tuple(one.preprocess(view) for one, view in zip(self.parts, views, strict=True)), len(rows)
+        )
 
     def can_generate(self, x: Rows) -> Array:
         """Which rows each component can have made, (n, k)."""
@@ -250,12 +252,12 @@ class Stack(Compound, register=False):
         return None if all(one is None for one in found) else found
 
     def resolve_block_prior(self, prior: Prior, rows: Rows, weights: Weights, part: float = 1.0) -> Any:
-        beliefs, settled = self.priors(prior), []
+        beliefs, resolved = self.priors(prior), []
         paired = zip(self.with_own_rows(rows, weights), beliefs, strict=True)
         for index, ((component, view, held), belief) in enumerate(paired):
             with naming(f"component {index}", UnsupportedError):
-                settled.append(component.resolve_block_prior(belief, view, held, part))
-        return prior if all(new is old for new, old in zip(settled, beliefs, strict=True)) else settled
+                resolved.append(component.resolve_block_prior(belief, view, held, part))
+        return prior if all(new is old for new, old in zip(resolved, beliefs, strict=True)) else resolved
 
     def blocks_without_prior(self, prior: list[Any]) -> tuple[str, ...]:
         paired = zip(self.parts, self.priors(prior), strict=True)
@@ -330,12 +332,12 @@ class Stack(Compound, register=False):
         same = all(levels == each[0] for levels in each)
         return each[0] if same else in_order({one for levels in each for one in levels})
 
-    def conditional_column(self, x: Readings, label: Hashable) -> list[ConditionalColumn]:
+    def conditional_column(self, x: RowsByComponent, label: Hashable) -> list[ConditionalColumn]:
         return [
             one.stacked.conditional_column(view, label)[0] for one, view in zip(self.parts, self.views(x), strict=True)
         ]
 
-    def leave_one_out_log_prob(self, x: Readings) -> Iterator[tuple[Any, Array]]:
+    def leave_one_out_log_prob(self, x: RowsByComponent) -> Iterator[tuple[Any, Array]]:
         each = [
             dict(one.stacked.leave_one_out_log_prob(view)) for one, view in zip(self.parts, self.views(x), strict=True)
         ]
@@ -395,6 +397,6 @@ def stacked_or_side_by_side(prototype: Family, k: int) -> Any:
 def shape_components(components: Family, rows: Data, k: int) -> Any:
     """The components made to fit the rows: where each of k reads the rows by itself, each to its own view of them."""
     kind = rows.kind if isinstance(rows, Streamed) else type(rows)
-    if issubclass(kind, Readings) and not isinstance(components, Stack):
+    if issubclass(kind, RowsByComponent) and not isinstance(components, Stack):
         components = Stack(components.unstacked * (k if components.lone else 1))
     return components.for_data(rows)

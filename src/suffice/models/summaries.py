@@ -55,18 +55,18 @@ def of_mixture(mixture: Any, names: Sequence[Any] | None, fit: Fit | None) -> Su
         for j, label in enumerate(labels)
     )
     strips = _strips(mixture.components, names, mixture.weights)
-    told = mixture.n > 1 and any(np.isfinite(one.divergences).any() for one in strips)
-    rows = [row for strip in strips for row in _rows(strip, mixture.weights, told=told)]
-    order = sorted(rows, key=lambda row: -row.information if row.information >= 0 else 1.0) if told else rows
-    if told and len(order) > 1 and order[0].information > FAINT:
+    informative = mixture.n > 1 and any(np.isfinite(one.divergences).any() for one in strips)
+    rows = [row for strip in strips for row in _rows(strip, mixture.weights, informative=informative)]
+    order = sorted(rows, key=lambda row: -row.information if row.information >= 0 else 1.0) if informative else rows
+    if informative and len(order) > 1 and order[0].information > FAINT:
         order[0] = replace(order[0], note="separates components best")
     return Summary(
         title,
         statistics=() if fit is None else hidden(mixture, fit),
         components=heads,
         rows=tuple(order),
-        measure=_measure(mixture) if told else "",
-        apart=_apart(strips, mixture.n) if told and len(rows) > 1 else (),
+        measure=_measure(mixture) if informative else "",
+        apart=_apart(strips, mixture.n) if informative and len(rows) > 1 else (),
         parameters=_parameters(mixture, names, fit),
         correlations=_once(tuple(_correlations(one, names) for one in mixture.parts)),
         judged=False,
@@ -159,10 +159,10 @@ def knows_icl(fit: Fit) -> bool:
     return small and bool(fit.intact)
 
 
-def _rows(strip: Strip, weights: Array, *, told: bool) -> list[Row]:
+def _rows(strip: Strip, weights: Array, *, informative: bool) -> list[Row]:
     some = weights > 0
     mean = (weights[some, None] * strip.divergences[some]).sum(axis=0)
-    information = mean.tolist() if told else [float("nan")] * len(strip.names)
+    information = mean.tolist() if informative else [float("nan")] * len(strip.names)
     parts = zip(strip.names, strip.column_summaries, information, strict=True)
     return [Row(name, tuple(cells), strip.family, nats) for name, cells, nats in parts]
 
@@ -231,12 +231,12 @@ def _block_names(product: Any, names: Sequence[Any] | None) -> dict[Any, Any]:
 
 def _unlike(stack: Any, names: Sequence[Any] | None, weights: Array) -> list[Strip]:
     """Components that are no stack: column by column, as each of them has it."""
-    each = [_leaves(one, names) for one in stack.parts]
+    each = [_families_of(one, names) for one in stack.parts]
     columns = list(dict.fromkeys(name for own in each for name in own))
     found = []
     for name in columns:
         components = [own.get(name, []) for own in each]
-        families = dict.fromkeys(leaf.name for parts in components for _, leaf in parts)
+        families = dict.fromkeys(family.name for parts in components for _, family in parts)
         family = next(iter(families)) if len(families) == 1 else ""
         none = np.full(len(each), np.nan)
         apart = asked(partial(column_information.apart, components, weights), none) if all(components) else none
@@ -244,29 +244,29 @@ def _unlike(stack: Any, names: Sequence[Any] | None, weights: Array) -> list[Str
     return found
 
 
-def _leaves(one: Any, names: Sequence[Any] | None, share: float = 1.0) -> dict[Any, list[tuple[float, Any]]]:
+def _families_of(one: Any, names: Sequence[Any] | None, share: float = 1.0) -> dict[Any, list[tuple[float, Any]]]:
     """The columns of a lone distribution, each as a mixture of (share, stack of one cell)."""
     found: dict[Any, list[tuple[float, Any]]] = {}
     if hasattr(one, "log_weights"):
-        parts = [_leaves(part, names, share * float(w)) for part, w in zip(one.parts, one.weights, strict=True)]
+        parts = [_families_of(part, names, share * float(w)) for part, w in zip(one.parts, one.weights, strict=True)]
     elif one.blocks:
         own = _block_names(one, names)
-        parts = [_leaves(block, own[key], share) for key, block in one.blocks.items()]
+        parts = [_families_of(block, own[key], share) for key, block in one.blocks.items()]
     else:
         columns, titles = one.marginals, column_names(one, names)
         if columns is None:
             return {titles[0] if len(titles) == 1 else tuple(titles): [(share, one.stacked)]}
         return {name: [(share, columns.reshaped(lambda v, j=j: v[:, j : j + 1]))] for j, name in enumerate(titles)}
     for part in parts:
-        for name, leaves in part.items():
-            found.setdefault(name, []).extend(leaves)
+        for name, families in part.items():
+            found.setdefault(name, []).extend(families)
     return found
 
 
 def _joint_reading(parts: list[tuple[float, Any]]) -> ColumnSummary:
     """What a component says of a column: as its family does, or part by part with their shares."""
     readings: list[ColumnSummary] = [
-        (asked(leaf.column_summaries, None) or _by_parameters(leaf, 1))[0][0] for _, leaf in parts
+        (asked(family.column_summaries, None) or _by_parameters(family, 1))[0][0] for _, family in parts
     ]
     if not readings:
         return ColumnSummary(("–",))
@@ -316,9 +316,11 @@ def of_classes(classes: Any, names: Any, shell: Any) -> Summary:
     seen = f"{count(n, 'row')} × {count(d, 'column')}"
     title = f"{type(shell).__name__}, {count(classes.n, 'class')}{of}, {seen}"
     numbers = [Fact("parameters", classes.n_parameters, count(classes.n_parameters, "parameter"))]
-    height = classes.measured_log_likelihood(stats)
-    if np.isfinite(height):
-        numbers.insert(0, Fact("log-likelihood", height, f"log-likelihood of rows and classes {score(height)}"))
+    log_likelihood = classes.measured_log_likelihood(stats)
+    if np.isfinite(log_likelihood):
+        numbers.insert(
+            0, Fact("log-likelihood", log_likelihood, f"log-likelihood of rows and classes {score(log_likelihood)}")
+        )
     state = "converged" if shell.converged_ else "NOT converged"
     return replace(
         own,

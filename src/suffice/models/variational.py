@@ -75,8 +75,8 @@ class VariationalMixture(Mixture, register=False):
 
     def gather(self, x: Data, w: Weights) -> Joint:
         found = self.components.e_step(x, self._base(x), w.of_component(0).values)
-        evidence, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
-        return Joint(found.count, found.statistics, evidence, entropy)
+        log_likelihood, entropy = np.array([found.log_likelihood]), np.array([found.entropy])
+        return Joint(found.count, found.statistics, log_likelihood, entropy)
 
     def log_density(self, x: Any) -> Array:
         return self.predictive.log_density(x)

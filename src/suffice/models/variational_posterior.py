@@ -90,7 +90,7 @@ class VariationalPosterior(Page):
 
     @property
     def prior(self) -> dict[str, Any]:
-        """The prior of weights and components, as it was settled."""
+        """The prior of weights and components, as it was resolved."""
         return {"weights": self.mixture.prior["weights"].belief, "components": self.mixture.prior["components"]}
 
     @property
@@ -164,11 +164,11 @@ def believe(
         msg = "hard=True gives each row to one component as a whole; a belief shares rows out. Leave it out."
         raise UnsupportedError(msg)
     model = mixture.for_data(rows)
-    settled = resolve(model, rows, weights, prior)
+    resolved = resolve(model, rows, weights, prior)
     start = prior.mixture if options["start"] is None and isinstance(prior, VariationalPosterior) else options["start"]
     free = start is None or isinstance(start, str)
     alerts: list[Alert] = []
-    run = _runner(model, rows, weights, settled, {**options, "start": start})
+    run = _runner(model, rows, weights, resolved, {**options, "start": start})
     restarts = best_of_restarts(run, options["n_init"], lambda one: one.objective)
     if restarts.interrupted:
         count = len(restarts.runs)
@@ -184,8 +184,8 @@ def believe(
         text = f"{path.reason}, before the bound was flat; raise max_iter or run it longer."
         alerts.append(Alert("not converged", text, interrupted=path.interrupted))
     alerts.extend(_narrow(stats))
-    height = float(path.trace.objective[-1])
-    return VariationalPosterior(learned, stats, height, path.trace, path.converged, (*notes, *alerts))
+    bound = float(path.trace.objective[-1])
+    return VariationalPosterior(learned, stats, bound, path.trace, path.converged, (*notes, *alerts))
 
 
 def _narrow(stats: Joint) -> tuple[Alert, ...]:

@@ -68,7 +68,7 @@ def newton(
     """Maximise Σ weight · value over positive parameters ``theta`` (k, d, p), in log coordinates.
 
     ``evaluate(theta)`` gives value, gradient and Hessian per unit of weight, in theta itself. Where the Hessian in log
-    coordinates is not negative definite its concave part is used; steps are halved until they climb.
+    coordinates is not negative definite its concave part is used; steps are halved until the objective rises.
     """
     free = tuple(name for name in names if name not in fixed)
     if not free:
@@ -82,7 +82,7 @@ def newton(
         step = _direction(groups, theta[..., pick], current, weight, pick)
         if np.abs(step).max(initial=0.0) < STILL:
             break
-        moved = _climb(evaluate, groups, theta, current, weight, pick, step)
+        moved = _line_search(evaluate, groups, theta, current, weight, pick, step)
         if moved is None:
             break
         theta, current, length = moved
@@ -111,7 +111,7 @@ def _direction(groups: Groups, scale: Array, at: Derivatives, weight: Array, pic
     return np.where((total > 0)[:, None], step, 0.0)
 
 
-def _climb(
+def _line_search(
     evaluate: Callable[[Array], Derivatives],
     groups: Groups,
     theta: Array,

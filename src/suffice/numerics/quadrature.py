@@ -51,7 +51,7 @@ def expectation(cell: Any, f: Callable[[Array], Array]) -> float:
 
     if cell.discrete:
         return _summed(cell, weighed)
-    return float(_settled(weighed, *_panels(cell))[2].sum())
+    return float(_refined(weighed, *_panels(cell))[2].sum())
 
 
 # ---- whole numbers ---------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def _gauss(f: Callable[[Array], Array], low: Array, high: Array) -> Array:
         return np.asarray(half * (f(x.ravel()).reshape(x.shape) @ SHARES))
 
 
-def _settled(f: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array, Array]:
+def _refined(f: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array, Array]:
     """Panels and their integrals, split until halving changes nothing; in the order of position."""
     kept: list[tuple[Array, Array, Array]] = []
     mass = _gauss(f, low, high)
@@ -163,9 +163,9 @@ def _settled(f: Callable[[Array], Array], low: Array, high: Array) -> tuple[Arra
         endless = ~np.isfinite(left + right)  # splitting does not make an infinite integral finite
         allowed = np.maximum(TOLERANCE * (np.abs(left) + np.abs(right)), NEGLIGIBLE * whole)
         with np.errstate(invalid="ignore"):
-            settled = np.abs(left + right - mass) <= allowed
+            accurate = np.abs(left + right - mass) <= allowed
         many = sum(len(part[0]) for part in kept) + len(low) > MOST_PANELS
-        good = settled | endless | narrow | many | (turn == ROUNDS - 1)
+        good = accurate | endless | narrow | many | (turn == ROUNDS - 1)
         kept.append((low[good], high[good], (left + right)[good]))
         if good.all():
             break
@@ -292,7 +292,7 @@ class _Table:
     def __init__(self, cell: Any) -> None:
         """Tabulate once."""
         self.cell = cell
-        self.low, self.high, mass = _settled(self.density, *_panels(cell))
+        self.low, self.high, mass = _refined(self.density, *_panels(cell))
         ends = np.cumsum(mass)
         self.before, self.after = np.append(0.0, ends[:-1]), ends
 

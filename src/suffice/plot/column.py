@@ -12,7 +12,7 @@ from suffice.core.parameters import LABEL
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.models.mixture import Mixture
-from suffice.plot.component_columns import leaves
+from suffice.plot.component_columns import families_of
 from suffice.types import Array
 
 
@@ -108,20 +108,20 @@ def kind_of(parts: list[Any]) -> str:
     """Whether a column holds numbers, counts, labels, or parts of a vector."""
     if any(part is None for part in parts):
         return "vector"
-    families = [leaf for part in parts for leaf in leaves(part)]
-    if all(leaf.support.labels for leaf in families):
+    families = [family for part in parts for family in families_of(part)]
+    if all(family.support.labels for family in families):
         return "label"
-    if any(leaf.support == LABEL for leaf in families):
+    if any(family.support == LABEL for family in families):
         return "vector"
-    return "count" if all(leaf.discrete for leaf in families) else "number"
+    return "count" if all(family.discrete for family in families) else "number"
 
 
 def levels_of(parts: list[Any]) -> tuple[Any, ...]:
     """The levels that any component knows."""
     found: dict[Any, None] = {}
     for part in parts:
-        for leaf in leaves(part):
-            found.update(dict.fromkeys(leaf.by_label))
+        for family in families_of(part):
+            found.update(dict.fromkeys(family.by_label))
     return tuple(found)
 
 

@@ -42,13 +42,13 @@ def fitted(
 
     Parameters
     ----------
-    found
+    found : fit or distribution
         A fit, a fitted estimator, or a distribution.
-    data
+    data : array, frame, columns by name, or files
         Rows to show; a fit knows its own, unless it has been in a file or they were changed.
-    columns
+    columns : sequence of labels, optional
         Names or places; of more than 12, the most informative by default.
-    ax
+    ax : matplotlib axes, optional
         Matplotlib axes for one column.
 
     Returns
@@ -220,9 +220,9 @@ def profile(found: object, data: Data = None, *, columns: Sequence[Hashable] | N
 
     Parameters
     ----------
-    found, data
+    found, data : fit or distribution, array or frame
         As in ``plot.fitted``; the data rank the columns where there are too many.
-    columns
+    columns : sequence of labels, optional
         Names or places; all by default, as far as 30 lines hold them.
 
     Returns

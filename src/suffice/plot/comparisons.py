@@ -31,9 +31,9 @@ def comparison(found: Comparison, axes_pair: Sequence[Axes] | None = None) -> An
 
     Parameters
     ----------
-    found
+    found : Comparison
         What ``sf.compare`` gives.
-    axes_pair
+    axes_pair : two matplotlib axes, optional
         Two Matplotlib axes; new ones where none are given.
 
     Returns

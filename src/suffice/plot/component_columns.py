@@ -79,11 +79,11 @@ def without(reader: Any, rows: Any, column: int) -> Any:
     return holed
 
 
-def leaves(part: Any) -> Iterator[Any]:
+def families_of(part: Any) -> Iterator[Any]:
     """The components that are no mixtures themselves."""
     if part.is_mixture:
         for one in part.parts:
-            yield from leaves(one)
+            yield from families_of(one)
     else:
         yield part
 

@@ -45,9 +45,9 @@ def em_steps(
         Rows; a fit knows its own.
     steps : sequence of int
         After how many steps of EM (an E-step and an M-step each) to draw; 0 is the start.
-    columns
+    columns : one or two labels
         Places or names of the two columns to show, or of one.
-    random_state
+    random_state : int, optional
         Seed of the start, where it is drawn.
 
     Returns

@@ -169,18 +169,18 @@ def traces(found: Any, ax: Any = None) -> Any:
         msg = f"plot.traces draws what sf.fit of a mixture gives; got {type(found).__name__}."
         raise ParameterError(msg)
     paths = getattr(found, "starts", ()) or (best,)
-    height = _objective(best)
+    objective = _objective(best)
     quantity = "log posterior" if getattr(found, "prior", None) is not None else "log-likelihood"
-    ax, top = axes(ax), height[-1]
-    kept = next((i for i, path in enumerate(paths) if np.array_equal(_objective(path), height)), 0)
+    ax, top = axes(ax), objective[-1]
+    kept = next((i for i, path in enumerate(paths) if np.array_equal(_objective(path), objective)), 0)
     others = [path for i, path in enumerate(paths) if i != kept]
     for index, path in enumerate(others):
         y = _objective(path) - top
         label = f"{len(others)} other start{'s'[: len(others) != 1]}" if index == 0 else None
         ax.plot(np.arange(1, len(y) + 1), y, color=GREY, lw=1.1, alpha=0.8, label=label)
         ax.plot([len(y)], y[-1:], "o", color=GREY, ms=3.5)
-    ax.plot(np.arange(1, len(height) + 1), height - top, color=BLUE, lw=2.2, label="kept", zorder=4)
-    ax.plot([len(height)], [0.0], "o", color=BLUE, ms=5, zorder=5)
+    ax.plot(np.arange(1, len(objective) + 1), objective - top, color=BLUE, lw=2.2, label="kept", zorder=4)
+    ax.plot([len(objective)], [0.0], "o", color=BLUE, ms=5, zorder=5)
     ends = [_objective(path)[-1] for path in paths]
     near = sum(end >= top - 1e-6 * (1 + abs(top)) for end in ends)
     state = "converged" if found.converged else "NOT converged"
@@ -221,7 +221,7 @@ def _leave_out_poor_start(ax: Axes, paths: list[Any]) -> str:
 
 
 def _in_nats(ax: Axes) -> None:
-    """Let heights be read as they are; what is less than a thousandth of a nat is flat."""
+    """Let values be read as they are; what is less than a thousandth of a nat is flat."""
     ax.ticklabel_format(axis="y", useOffset=False, style="plain")
     low, high = ax.get_ylim()
     more = max(FLAT - (high - low), 0.0) / 2

@@ -52,7 +52,7 @@ def likelihood(
     ----------
     distribution : Distribution or Fit
         A prototype, or a mixture from which EM begins.
-    data
+    data : array, frame, columns by name, or files
         Rows.
     name : str or tuple, optional
         The parameter, where there are several; of a mixture as in :func:`suffice.theory.profile`: ``("mean", 0)``,
@@ -87,16 +87,16 @@ def likelihood(
         raise ParameterError(msg)
     ax = axes(ax)
     learned = fit(model, data, weights=weights, random_state=0, **({"start": model} if _begins(model) else {}))
-    best, height = float(parameter_at(learned, path)), learned.log_likelihood
+    best, highest = float(parameter_at(learned, path)), learned.log_likelihood
     start = learned.distribution if mixture else model
     key: Any = path if mixture else name
     low, high = likelihood_interval(start, data, key, level, weights=weights)
     x = _around(_domain(learned.distribution, path), low, best, high, MIXTURE_POINTS if mixture else POINTS)
     y = likelihood_profile(start, data, key, x, weights=weights)
-    if mixture and y.max() > height:  # another maximum, which is higher
-        best, height = float(x[y.argmax()]), float(y.max())
+    if mixture and y.max() > highest:  # another maximum, which is higher
+        best, highest = float(x[y.argmax()]), float(y.max())
     words = plain(display_name(path))
-    _draw_curve(ax, x, y - height, best, (low, high), -_half_chi2(level), words)
+    _draw_curve(ax, x, y - highest, best, (low, high), -_half_chi2(level), words)
     kind = "profile log-likelihood" if len(model.free) > 1 or len(path) > 1 else "log-likelihood"
     ax.set(xlabel=words, ylabel="log L − its maximum")
     title(ax, f"{model.name}: {kind}, {level:.0%} interval {low:.4g} … {high:.4g}", pad=18)
@@ -170,7 +170,7 @@ def surface(
     ----------
     distribution : Distribution or Fit
         A prototype, or a mixture from which EM begins.
-    data
+    data : array, frame, columns by name, or files
         Rows.
     first, second : str or tuple, optional
         The parameters: names, or paths such as ``("mean", 0)``; by default the two that the family has.
@@ -198,14 +198,14 @@ def surface(
             msg = f"a surface is over two numbers, and {display_name(path)} is a vector; name one entry of it."
             raise UnsupportedError(msg)
     lines = [_reach(here, data, path, weights) for path in (one, other)]
-    heights = likelihood_on(here, data, {one: lines[0], other: lines[1]}, weights=weights) - learned.log_likelihood
+    values_at = likelihood_on(here, data, {one: lines[0], other: lines[1]}, weights=weights) - learned.log_likelihood
     ax = axes(ax, (6.4, 4.6))
     shade = np.linspace(-DEEP, 0, 17)
-    ax.contourf(lines[0], lines[1], np.clip(heights.T, -DEEP, 0), shade, cmap="Blues", alpha=0.75)
+    ax.contourf(lines[0], lines[1], np.clip(values_at.T, -DEEP, 0), shade, cmap="Blues", alpha=0.75)
     from scipy.special import gammaincinv
 
     cuts = {-float(gammaincinv(1.0, part)): f"{part:.0%}" for part in LEVELS}  # half of χ² with 2 degrees of freedom
-    drawn = ax.contour(lines[0], lines[1], heights.T, sorted(cuts), colors="#333333", linewidths=0.9)
+    drawn = ax.contour(lines[0], lines[1], values_at.T, sorted(cuts), colors="#333333", linewidths=0.9)
     ax.clabel(drawn, fmt={cut: cuts[cut] for cut in drawn.levels}, fontsize=8)
     ax.plot([parameter_at(here, one)], [parameter_at(here, other)], "o", color=RED, ms=7)
     ax.set(xlabel=plain(display_name(one)), ylabel=plain(display_name(other)))
@@ -253,7 +253,7 @@ def bound(
     ----------
     mixture : Mixture or Fit
         The parameters θ_t.
-    data
+    data : array, frame, columns by name, or files
         Rows.
     name : str or tuple
         The parameter, as in :func:`suffice.theory.likelihood`.
@@ -285,17 +285,17 @@ def bound(
     x = np.unique([*np.linspace(x[0], x[-1], POINTS), at]) if values is None else np.unique([*x, at])
     rows = model.read(model.materialize(data))
     soft = model.suffstats(rows, model.predict_proba(rows) if model.n > 1 else None)
-    heights = likelihood_on(model, data, {path: x})
+    values_at = likelihood_on(model, data, {path: x})
     below = np.array([with_parameter(model, path, value).log_likelihood(soft) for value in x])
     ax = axes(ax)
-    ax.plot(x, heights, color=BLUE, lw=2, label="log L(θ)")
+    ax.plot(x, values_at, color=BLUE, lw=2, label="log L(θ)")
     ax.plot(x, below, color=RED, lw=1.8, ls="--", label="G(Q, θ), Q the responsibilities at θ_t")
     touch, top = int(np.argmin(np.abs(x - at))), int(np.nanargmax(below))
-    ax.plot([at], [heights[touch]], "o", color="#333333", ms=7, zorder=5, label=f"θ_t = {at:.4g}")
+    ax.plot([at], [values_at[touch]], "o", color="#333333", ms=7, zorder=5, label=f"θ_t = {at:.4g}")
     ring = {"mfc": "white", "mec": RED, "mew": 1.6, "ms": 7, "zorder": 5}
     ax.plot([x[top]], [below[top]], "o", label=f"best of the bound, {x[top]:.4g}", **ring)
-    finite = heights[np.isfinite(heights)]
-    span = max(float(finite.max() - min(heights[touch], np.median(finite))), 1e-6)
+    finite = values_at[np.isfinite(values_at)]
+    span = max(float(finite.max() - min(values_at[touch], np.median(finite))), 1e-6)
     ax.set_ylim(float(finite.max()) - 2.2 * span - 1, float(finite.max()) + 0.15 * span + 0.2)
     words = plain(display_name(path))
     ax.set(xlabel=words, ylabel="nats")

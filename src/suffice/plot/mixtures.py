@@ -35,13 +35,13 @@ def mixture(
 
     Parameters
     ----------
-    found
+    found : fit or distribution
         A fit, a mixture, an estimator, or the posterior of a mixture, which is drawn at its expected parameters.
-    data
+    data : array, frame, columns by name, or files
         Rows to show; a fit knows its own, unless it has been in a file or they were changed.
-    ax
+    ax : matplotlib axes, optional
         Matplotlib axes; new ones where none are given.
-    columns
+    columns : two labels
         Places or names of the two columns to show, or of one for its density.
 
     Returns

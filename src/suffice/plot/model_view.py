@@ -25,7 +25,7 @@ from suffice.models.columns import keyed, materialize
 from suffice.models.compound import Table
 from suffice.models.variational_posterior import VariationalPosterior
 from suffice.plot.column import Column, kind_of, levels_of
-from suffice.plot.component_columns import cells_of, homes, leaves, single
+from suffice.plot.component_columns import cells_of, families_of, homes, single
 from suffice.statistics.weights import Weights
 from suffice.tables.labels import Labels
 from suffice.tables.sketch import fingerprint, take_rows
@@ -116,9 +116,9 @@ class ModelView:
     def _families(self, place: int) -> Iterator[str]:
         """The families that describe a column, as they are called: a joint one by its own name."""
         for part in self.parts:
-            for leaf in leaves(part):
-                inner = leaf.blocks[homes(leaf)[place][1]] if leaf.blocks else leaf
-                yield from (str(one.name) for one in leaves(inner))
+            for family in families_of(part):
+                inner = family.blocks[homes(family)[place][1]] if family.blocks else family
+                yield from (str(one.name) for one in families_of(inner))
 
     @property
     def n(self) -> int:

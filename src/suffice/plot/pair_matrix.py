@@ -42,12 +42,16 @@ def pairs(
 
     Parameters
     ----------
-    found
+    found : fit or distribution
         A fit, a fitted estimator, or a distribution.
-    data
+    data : array, frame, columns by name, or files
         Rows to show, as many as ``rows`` at most, chosen by seed 0; a fit knows its own.
-    columns
+    columns : sequence of labels, optional
         Names or places; by default the ``most`` with most information about the component.
+    most : int
+        Columns to show by default.
+    rows : int
+        Rows to show.
 
     Returns
     -------

@@ -39,7 +39,7 @@ def posterior(
 
     Parameters
     ----------
-    post
+    post : posterior
         What :func:`suffice.posterior` gives.
     name : str, optional
         One of several parameters, whose belief is then drawn by itself; the first one by default.

@@ -12,6 +12,7 @@ import numpy as np
 from suffice import plot
 from suffice.display.fit_summary import errors_of
 from suffice.display.names import display_name
+from suffice.display.summary import Summary
 from suffice.display.values import many, number, percent, score
 from suffice.em.result import Fit
 from suffice.engines.once import cached_property
@@ -23,7 +24,7 @@ from suffice.plot.column import Column
 from suffice.plot.columns import panel
 from suffice.plot.model_view import ModelView
 from suffice.report import classes, components, simulated, strange
-from suffice.report.drawing import Sheets
+from suffice.report.drawing import Drawing, Sheets
 from suffice.schema.infer import Schema, infer
 from suffice.selection.select import Selection
 from suffice.statistics.weights import Weights
@@ -59,7 +60,7 @@ class Page:
         self.true = None if target is None or not self.named else self._classes(target, kept)
         self.sheets = Sheets()
 
-    def _classes(self, target: Hashable, kept: Array | None) -> Any:
+    def _classes(self, target: Hashable, kept: Array | None) -> Array:
         """The class of each row that is shown, by its number; ``kept``: which rows these are."""
         found = classes.codes(self.view, target)
         if len(found) != self.total:
@@ -73,7 +74,7 @@ class Page:
         return {"sentence": self._sentence(), "statistics": self._statistics(), **self._holes()}
 
     @property
-    def summary(self) -> Any:
+    def summary(self) -> Summary:
         """The summary of the fit; of what is no fit, that of its distribution."""
         return self.view.summarize if self.fit is None else self.fit.summarize()
 
@@ -229,7 +230,7 @@ class Page:
         drawings = [drawn(column) for column in chosen]
         return {"drawings": drawings, "left_out": len(self.view.columns) - len(chosen)}
 
-    def pairs(self) -> Any:
+    def pairs(self) -> Drawing | None:
         """Pairs of the most informative columns."""
         if len(self.view.drawable) < 2:
             return None
@@ -242,7 +243,7 @@ class Page:
             return None
         return self.sheets.draw(f"{self.word} by {self.word}: means and probabilities", lambda: plot.profile(self.view))
 
-    def traces(self) -> Any:
+    def traces(self) -> Drawing | None:
         """The log-likelihood by pass."""
         path = getattr(self.fit, "trace", None)
         if path is None or len(path.log_likelihood) < 2:
@@ -296,7 +297,7 @@ class Page:
         case = classes.doubtful(self.view, self.true)
         why = None
         if case is not None:
-            why = self.sheets.draw(f"evidence of row {case[0]}", lambda: _evidence(case[1]))
+            why = self.sheets.draw(f"evidence of row {case[0]}", lambda: _explanation(case[1]))
         return {
             "table": table,
             "drawing": drawing,
@@ -337,7 +338,7 @@ class Page:
         return f"{count} × {kinds}{columns}"
 
 
-def _evidence(case: Explanation) -> Any:
+def _explanation(case: Explanation) -> Any:
     """The evidence of a row, in a figure that a narrow page can show."""
     return plot.evidence(case, ax=axes(None, (5.4, 1.3 + 0.3 * min(len(case.terms) + 2, 16))))
 

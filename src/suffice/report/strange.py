@@ -30,16 +30,16 @@ def strangest(view: ModelView) -> list[dict[str, Any]]:
     only those are looked at that are least probable for the cells that they have: a row that lacks cells has a larger
     density, so that what the model expects of its cells is taken off.
     """
-    heights, usual = view.log_prob(), _usual(view)
+    log_probs, usual = view.log_prob(), _usual(view)
     some = np.arange(view.n)
     if view.n * len(view.columns) > LOOKED_AT:
-        gain = heights + _expected(view)
+        gain = log_probs + _expected(view)
         some = np.argsort(np.where(np.isnan(gain), np.inf, gain), kind="stable")[:USUAL]
     looked = view.at(some)
     matrix = np.where(_seen(looked), surprises(looked), np.nan)
-    worst = largest_excess(matrix, usual, -heights[some])
+    worst = largest_excess(matrix, usual, -log_probs[some])
     if all(column.kind == "vector" for column in looked.columns):
-        worst = -heights[some]
+        worst = -log_probs[some]
     order = some[np.argsort(-worst, kind="stable")[:ROWS]]
     few = view.at(order)
     excess = surprises(few) - usual
@@ -49,7 +49,7 @@ def strangest(view: ModelView) -> list[dict[str, Any]]:
         least = LEAST if len(few.columns) > 1 else -np.inf  # the only cell it is, then
         cells = [int(i) for i in np.argsort(-excess[place], kind="stable")[:CELLS] if excess[place, i] >= least]
         found.append({
-            "row": f"{row:,}", "log_prob": number(heights[row]),
+            "row": f"{row:,}", "log_prob": number(log_probs[row]),
             "component": display_name(few.components[few.owners[place]], 24),
             "cells": [_cell(few, place, column, excess[place, column]) for column in cells],
         })  # fmt: skip

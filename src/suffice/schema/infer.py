@@ -59,7 +59,7 @@ class Schema(Product, register=False):
         """What it is to others: a product."""
         return "Product"
 
-    def with_parts(self, parts: tuple[Any, ...]) -> Any:
+    def with_parts(self, parts: tuple[Any, ...]) -> Product:
         """What is learned is a plain product, which knows the units of its columns."""
         return Product(parts, column_units=self.column_units)
 
@@ -110,24 +110,24 @@ def infer(
 
     Parameters
     ----------
-    data
+    data : array, frame, columns by name, or files
         A frame of pandas, polars or pyarrow, a mapping from names to columns, rows with names, an array (n, d), whose
         columns are then called 0, 1, …, or files, as :func:`scan` opens them, which are read once.
-    overrides
+    overrides : dict, optional
         ``{column: family}``, such as ``{"age": sf.Gamma()}``, or None for a column that is left out. Columns whose
         names are words can be given as keywords: ``sf.infer(df, age=sf.Gamma(), id=None)``.
-    **named
+    **named : Distribution
         Such keywords.
-    joint
+    joint : bool
         Put all columns of real numbers, which would be Normal, LogNormal or Gamma, into one MultivariateNormal.
-    weights
+    weights : array, optional
         One number of at least 0 per row; rows of weight 0 are not looked at, and weight 2 is the row twice. Weights
         that sum to less than the number of rows are shares, and judged as if they summed to it.
-    within
+    within : array of int, optional
         Groups of the rows, as whole numbers (n,): families are then scored within them, as for the classes of a
         classifier. What two groups of Normal rows are together is not Normal. Rows of a negative,
         unknown, group show no shape there, unless fewer than 5 others do: then all rows are one group.
-    pool
+    pool : bool
         Make one level, "(other)", of the rare levels of text that has very many; False keeps every level.
 
     Returns

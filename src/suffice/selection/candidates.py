@@ -124,7 +124,7 @@ def _has_different_families(mixture: Any) -> bool:
     return len({type(one) for one in mixture.parts}) > 1
 
 
-def _with_structure_named(mixture: Mixture, name: str) -> Any:
+def _with_structure_named(mixture: Mixture, name: str) -> Mixture:
     """The mixture with another covariance structure in its components, or in the blocks of them that have one."""
     component, found = _with_structure(mixture.parts[0], name)
     if not found:

@@ -48,10 +48,10 @@ def _from_smaller(group: Group, smaller: Found, found: Found) -> Found:
     trials.borrow(list(_splits(responsibilities, np.asarray(points(small, held)), held, found.candidate.n)))
     if trials.best is not before:
         found = _better(group, found, trials.learned())
-    height = float(found.fit.trace.objective[-1])
+    objective = float(found.fit.trace.objective[-1])
     if isinstance(group.rows, Streamed):  # responsibilities of all rows are not for memory
         return found
-    if _nested(found) and height < smaller.fit.log_likelihood - NONE * abs(smaller.fit.log_likelihood):
+    if _nested(found) and objective < smaller.fit.log_likelihood - NONE * abs(smaller.fit.log_likelihood):
         found = _better(group, found, trials.learned(_double(group, smaller.fit.distribution, found.candidate.n)))
     return found
 

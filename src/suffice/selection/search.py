@@ -81,7 +81,7 @@ class Groups:
         return cls(tuple(groups))
 
 
-def _prepare(mixture: Mixture, data: Data, weights: Data, seed: int, sizes: list[int]) -> Any:
+def _prepare(mixture: Mixture, data: Data, weights: Data, seed: int, sizes: list[int]) -> tuple[Any, ...]:
     """Rows, weights, their subsample, views of it in which starts are found, and its groups of several sizes."""
     rows = read(mixture, data, without=weights)
     checked = weights_of(data, weights, len(rows))
@@ -112,8 +112,8 @@ class View:
         joined = self.joined(k)
         found = [] if joined is None else [joined]
         tried = sorted((self._means(k, rng) for _ in range(TRIES)), key=lambda one: one[0])
-        heights = np.array([one[0] for one in tried])
-        other = np.append(True, np.diff(heights) > 1e-9 * np.abs(heights[:-1]))  # the same again is no other start
+        log_probs = np.array([one[0] for one in tried])
+        other = np.append(True, np.diff(log_probs) > 1e-9 * np.abs(log_probs[:-1]))  # the same again is no other start
         found += [codes for (_, codes), new in zip(tried, other, strict=True) if new][: self.best]
         return found + [np.asarray(clusters(self.places, self.held, k, rng, self.draws)) for _ in range(self.first)]
 

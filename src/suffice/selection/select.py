@@ -216,27 +216,27 @@ def select(
 
     Parameters
     ----------
-    component
+    component : Distribution, optional
         The prototype of a component, or a :class:`Mixture`; with ``families`` it may be None.
-    data, weights, prior
+    data, weights, prior : array or frame, array, str
         As in :func:`suffice.fit`.
-    n_components
+    n_components : int or sequence of int, optional
         Numbers of components, such as ``range(1, 10)``, or one; a Mixture may do with its own.
-    structures
+    structures : sequence of str, optional
         Names of covariance structures, such as ``["EEE", "VVV"]``, or ``"all"`` for the fourteen.
-    families
+    families : sequence of distributions, optional
         Another prototype or mixture to compare ``component`` with, or several.
-    criterion
+    criterion : str
         ``"bic"``, ``"aic"``, ``"icl"`` or ``"held_out"``. With a prior, starts of one candidate compete by the log
         posterior, and candidates by the likelihood at its mode: densities of parameters have units of their own.
-    random_state
+    random_state : int, Generator or RandomState, optional
         Seed or Generator; the result does not depend on the number of workers.
-    holdout
+    holdout : float, optional
         Number of folds (5 where the criterion asks for them), or a share of the rows that is held out once. What is
         fitted to the other rows knows nothing of these: neither its start nor its floors nor a prior by name.
-    n_jobs
+    n_jobs : int, optional
         Processes at most; None or -1: as many as help. Interrupted, what is there is returned with an alert.
-    callback
+    callback : callable, optional
         Called with each candidate's row of the table as soon as it is fitted, in the order in which they are.
 
     Returns
@@ -335,7 +335,7 @@ def criterion_of(given: object) -> str:
     return found
 
 
-def _check_holdout(holdout: float | None, criterion: str) -> Any:
+def _check_holdout(holdout: float | None, criterion: str) -> float | None:
     if holdout is None:
         return FOLDS if criterion == "held_out" else None
     whole = isinstance(holdout, (int, np.integer)) and not isinstance(holdout, bool) and holdout >= 2

@@ -260,7 +260,7 @@ def held_out(group: Group, candidate: Candidate) -> float:
             random_state=group.first,
         ))  # fmt: skip
         with np.errstate(all="ignore"):
-            heights = np.asarray(again.distribution.log_prob(take_rows(group.rows, part)))
-        total += float(np.sum(np.where(weights[part] > 0, weights[part] * heights, 0.0)))
+            log_probs = np.asarray(again.distribution.log_prob(take_rows(group.rows, part)))
+        total += float(np.sum(np.where(weights[part] > 0, weights[part] * log_probs, 0.0)))
         seen += float(weights[part].sum())
     return total / seen if seen else float("nan")

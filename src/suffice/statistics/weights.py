@@ -69,8 +69,8 @@ class Weights:
             if length and (codes.min() < -1 or codes.max() >= weights.n_components):
                 bad = int(np.argmax((codes < -1) | (codes >= weights.n_components)))
                 last = weights.n_components - 1
-                told = f" names component {codes[bad]}, but components go from 0 to {last} (−1: none)."
-                raise DataError(Cell(bad), told, value=int(codes[bad]))
+                rule = f" names component {codes[bad]}, but components go from 0 to {last} (−1: none)."
+                raise DataError(Cell(bad), rule, value=int(codes[bad]))
             values = None if weights.weights is None else _checked(weights.weights, length, (1,))
             return cls(length, values, codes, weights.n_components)
         values = _checked(weights, length, (1, 2))

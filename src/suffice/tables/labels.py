@@ -99,8 +99,8 @@ class Labels:
 
     def __getitem__(self, part: Any) -> Labels:
         """Return some of the rows, numbered as before."""
-        staged = None if self.preprocess is None else (self.preprocess[0], self.preprocess[1][part])
-        return Labels(tuple(column[part] for column in self.columns), staged)
+        preprocessed = None if self.preprocess is None else (self.preprocess[0], self.preprocess[1][part])
+        return Labels(tuple(column[part] for column in self.columns), preprocessed)
 
     def column(self, index: int) -> Labels:
         """One column of the rows."""

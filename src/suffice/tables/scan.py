@@ -46,27 +46,27 @@ def scan(
 
     Parameters
     ----------
-    files
+    files : path or sequence of paths
         A file, a pattern such as ``"trips/*.parquet"``, a directory (all files in it, with those below), or a list of
         them. Parquet (.parquet, .pq) and text (.csv, .tsv, also .gz and .zst). All have the same columns, by name, and
         columns have the same type in all Parquet files. Files come in the order of their names.
-    columns
+    columns : sequence of labels, optional
         The names of the columns to read, in this order; by default all of them, of which a fit reads what it needs.
-    delimiter
+    delimiter : str, optional
         What stands between the cells of text; by default a tab in .tsv, and elsewhere the first of comma, semicolon,
         tab and bar that the line of the names has.
-    missing
+    missing : sequence of str, optional
         What means a missing cell in text, beside an empty one: these words and no others, so that ``missing=["NA"]``
         keeps "None" as a value, and ``missing=()`` keeps every word. By default ``NA``, ``N/A``, ``n/a``, ``NaN``,
         ``nan``, ``null``, ``NULL``, ``None``, ``#N/A`` and ``<NA>``. Among numbers, ``nan`` is missing in any case.
-    decimal
+    decimal : str
         The decimal sign of numbers in text, ``","`` for instance.
-    encoding
+    encoding : str
         That of text, by a name that Python knows, such as ``"latin1"`` or ``"utf-16"``.
-    spool
+    spool : path, optional
         Where a directory for the spool of text files is made; by default that of ``TMPDIR``. It is removed with the
         scan, or when Python ends.
-    progress
+    progress : callable, optional
         Called with the number of the last row that was read and the number of rows, while a pass goes on.
 
     Returns

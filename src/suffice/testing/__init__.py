@@ -45,9 +45,9 @@ def check_distribution(distribution: object, random_state: Seed = 0) -> Report:
 
     Parameters
     ----------
-    distribution
+    distribution : Distribution
         A value with parameters, such as ``sf.Gamma(2.0, 3.0)`` or one of your own family: data are drawn from it.
-    random_state
+    random_state : int
         Seed of the data.
 
     Returns

@@ -191,7 +191,7 @@ def statistics_carry_the_likelihood(dist: Any, rng: np.random.Generator) -> None
 
 
 @law("the loop never falls", "an M-step that lowers its objective")
-def loop_climbs(dist: Any, rng: np.random.Generator) -> None:
+def loop_never_falls(dist: Any, rng: np.random.Generator) -> None:
     """Where fitting takes several passes, the likelihood never falls from one to the next."""
     learnable(dist)
     if dist.exact:

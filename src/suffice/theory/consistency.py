@@ -95,16 +95,16 @@ def consistency(
 
     Parameters
     ----------
-    distribution
+    distribution : Distribution
         The truth θ₀. Its free parameters are learned again from every sample. Of a mixture, EM begins at the truth,
         and components are brought into its order before they are compared.
-    sizes, repeats
+    sizes, repeats : sequence of int, int
         Rows per sample, and samples per size.
-    epsilon
+    epsilon : float
         The distance ‖θ̂ − θ₀‖ (Euclidean, over all free parameters) that counts as off; also for the uniform law.
-    random_state
+    random_state : int, Generator or RandomState, optional
         Seed or Generator.
-    grid
+    grid : sequence of distributions, optional
         Distributions of the same family over which the uniform law takes its supremum. By default a compact box
         around the truth: one parameter, component, block or weight at a time. Where expectations under a mixture have
         no quadrature (rows of several columns), L is an average of 40 000 draws.

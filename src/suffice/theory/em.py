@@ -53,7 +53,7 @@ def em_bound(mixture: Mixture | Fit, x: Data, Q: Data = None, *, weights: Data =
     ----------
     mixture : Mixture or Fit
         The parameters θ.
-    x
+    x : array, frame, columns by name, or files
         Rows.
     Q : array (n, k) or OneHot, optional
         The probabilities that each component made each row: each row adds up to 1. By default the posterior, where
@@ -100,7 +100,7 @@ def em_gain(old: Distribution | Fit, new: Distribution | Fit, x: Data, *, weight
     ----------
     old, new : Mixture or Fit
         Two mixtures with as many components, in the same order.
-    x
+    x : array, frame, columns by name, or files
         Rows.
     weights : array (n,), optional
         A weight for each row.

@@ -1,4 +1,4 @@
-"""The likelihood as a function of the parameter: on a grid, profiled, and cut at a height to make an interval."""
+"""The likelihood as a function of the parameter: on a grid, profiled, and cut at a level to make an interval."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def likelihood(
     ----------
     distribution : Distribution or Fit
         Parameters that are not named keep its values.
-    data
+    data : array, frame, columns by name, or files
         Rows.
     grid : dict, optional
         Values by parameter: by its name, or by its path behind ``.params``, such as ``("mean", 0)`` for component 0
@@ -84,7 +84,7 @@ def likelihood(
         One weight for each row; never those of components.
     component : int, optional
         The component of a mixture that names belong to: ``likelihood(mixture, x, component=0, mean=[…])``.
-    **grids
+    **grids : array
         Values by the names of parameters. A vector parameter takes an array of vectors.
 
     Returns
@@ -201,7 +201,7 @@ class _Profile:
             msg = f"{name} is fixed, so it has no profile; give a prototype that leaves it free."
             raise ParameterError(msg)
         self.stats = self.model.suffstats(self.rows, self.weights)
-        self.best, self.height = self._learn(self.model)
+        self.best, self.highest = self._learn(self.model)
         self.at, self.period = float(getattr(self.best, name)), self.model.specs()[name].period
 
     @property
@@ -230,10 +230,10 @@ class _Profile:
                 return -np.inf  # it does not go together with the others
             raise
         try:
-            height = self._learn(held)[1]
+            log_likelihood = self._learn(held)[1]
         except DataError:  # the rows were fine before: this value excludes some of them
             return -np.inf
-        return -np.inf if np.isnan(height) else height
+        return -np.inf if np.isnan(log_likelihood) else log_likelihood
 
 
 def _curve(distribution: Family | Fit, data: Data, name: Hashable, weights: Data, component: int | None) -> Any:
@@ -270,7 +270,7 @@ def profile(
     distribution : Distribution or Fit
         A prototype. Of a mixture, the maximum next to its parameters is meant (that of :func:`suffice.fit` where its
         components are equal): EM runs with the parameter held, from there.
-    data
+    data : array, frame, columns by name, or files
         Rows.
     name : str or tuple
         The parameter; one of several probabilities as ``("probs", 0)``, and one mean of a
@@ -326,7 +326,7 @@ def likelihood_interval(
     ----------
     distribution : Distribution or Fit
         A prototype, or a mixture from which EM begins.
-    data
+    data : array, frame, columns by name, or files
         Rows.
     name : str or tuple
         The parameter.
@@ -357,7 +357,7 @@ def likelihood_interval(
     drop = float(gammaincinv(0.5, level))  # half of the quantile of χ² with 1 degree of freedom
 
     def ends() -> tuple[float, float]:
-        floor = curve.height - drop
+        floor = curve.highest - drop
         return _cross(curve, floor, -1.0), _cross(curve, floor, 1.0)
 
     found: tuple[float, float] = _repeat_until_best(curve, ends)

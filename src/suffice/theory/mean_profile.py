@@ -57,7 +57,7 @@ class MeanProfile:
         self.column, self.name = path[1] % len(cov), display_name(path)
         self.slopes = cov[self.column] / cov[self.column, self.column]
         self.at, self.scale = float(self.best.mean[self.column]), float(np.sqrt(cov[self.column, self.column]))
-        self.height = self(self.at)
+        self.highest = self(self.at)
 
     def __call__(self, value: float) -> float:
         """Log L at the value."""

@@ -63,7 +63,7 @@ class MixtureProfile:
     def _adopt(self, best: Mixture) -> None:
         self.best, self.at = best, float(parameter_at(best, self.path))
         self.maxima = [*self.maxima[1 - STARTS :], best]
-        self.height = self._log_likelihood(best)
+        self.highest = self._log_likelihood(best)
 
     def _check(self, mixture: Mixture, value: Array | float) -> None:
         family, name = family_at(mixture, self.path)
@@ -124,19 +124,19 @@ class MixtureProfile:
         if not bool(self.domain.contains(np.asarray(value, dtype=float))):
             msg = f"{self.name} must be {self.domain.words}; got {value!r}."
             raise ParameterError(msg)
-        return max(self._height(start, value) for start in self.maxima)
+        return max(self._log_likelihood_from(start, value) for start in self.maxima)
 
-    def _height(self, start: Mixture, value: float) -> float:
+    def _log_likelihood_from(self, start: Mixture, value: float) -> float:
         """Log L at the value, where EM begins at one of the maxima."""
         try:
             learned = self._learn(self._hold(start, value))
         except DataError:  # this value excludes some rows
             return -np.inf
-        height = self._log_likelihood(learned)
-        if height > self.height + HIGHER * (1 + abs(self.height)):
+        log_likelihood = self._log_likelihood(learned)
+        if log_likelihood > self.highest + HIGHER * (1 + abs(self.highest)):
             freed = replace(
                 self.best, components=self.best.components.with_parameters_of(learned.parts, learned.weights)
             )
             self._adopt(self._learn(replace(freed, weights=learned.weights)))
             self.improved = True
-        return -np.inf if np.isnan(height) else height
+        return -np.inf if np.isnan(log_likelihood) else log_likelihood

@@ -23,7 +23,7 @@ def score(distribution: Distribution | Fit, data: Data, *, weights: Data = None)
     ----------
     distribution : Distribution or Fit
         Any model whose likelihood is differentiable in its parameters, mixtures and products included.
-    data
+    data : array, frame, columns by name, or files
         Rows. Missing cells are left out.
     weights : array (n,), optional
         A weight for each row.

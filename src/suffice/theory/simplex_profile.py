@@ -42,10 +42,10 @@ class SimplexProfile:
         if np.ndim(at):
             msg = f"a profile is of one number; say which entry of {display_name(path)}, as in ({path[0]!r}, 0)."
             raise UnsupportedError(msg)
-        self.at, self.height = float(at), self(float(at))
+        self.at, self.highest = float(at), self(float(at))
 
     def __call__(self, value: float) -> float:
         """Log L at the value."""
         with np.errstate(all="ignore"):
-            height = float(with_parameter(self.best, self.path, value).log_likelihood(self.stats))
-        return -np.inf if np.isnan(height) else height
+            log_likelihood = float(with_parameter(self.best, self.path, value).log_likelihood(self.stats))
+        return -np.inf if np.isnan(log_likelihood) else log_likelihood

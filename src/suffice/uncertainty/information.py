@@ -8,6 +8,7 @@ parameters depend on them (``errors``). Charts of compounds are made of those of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any
@@ -223,7 +224,7 @@ class CellChart(Chart):
             out.append((place[place >= 0], found[index].reshape(len(rows), d * m)[:, place >= 0]))
         return out
 
-    def cells(self, component: Any, rows: Any) -> Array:
+    def cells(self, component: Family, rows: Any) -> Array:
         """Log density of each cell (n, d) under one component; 0 where it was not seen."""
         seen = self.stack.support.contains(rows)
         with np.errstate(all="ignore"):
@@ -243,7 +244,7 @@ class CellChart(Chart):
             total[np.ix_(place[index][there], place[index][there])] -= bent[index][np.ix_(there, there)]
         return total
 
-    def likelihood(self, rows: Rows, weights: Array) -> Any:
+    def likelihood(self, rows: Rows, weights: Array) -> Callable[..., Any]:
         """Σ w log p of each cell (k, d) as a function of coordinates (k, d, active)."""
         k, d, m = self.places.shape
         still = self.places[..., self.active] < 0
@@ -288,7 +289,7 @@ class CellChart(Chart):
         ]
         stats = self.stack.gather(rows, Weights(len(rows), weights, n_components=k)) if self.stack.exact else None
 
-        def height(z: Array) -> Array:
+        def log_likelihood(z: Array) -> Array:
             moved = self.moved(z, slots)
             if stats is not None:
                 return np.asarray(moved.likelihood_cells(stats))
@@ -300,7 +301,10 @@ class CellChart(Chart):
             step = np.zeros((k, d, m))
             step[..., entry] = size * there
             with np.errstate(all="ignore"):
-                slope = sum(c * (height(j * step) - height(-j * step)) for j, c in enumerate(rule, 1)) / size
+                slope = (
+                    sum(c * (log_likelihood(j * step) - log_likelihood(-j * step)) for j, c in enumerate(rule, 1))
+                    / size
+                )
             out[..., entry] = np.where(there, slope, np.nan)
         return out
 

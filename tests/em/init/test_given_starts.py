@@ -86,7 +86,7 @@ APART = THREE.sample(600, random_state=0)
 
 
 @pytest.mark.parametrize("places", [(5, 20, 5), (0, 15, 15), (5, 5, 5.001)])
-def test_components_that_begin_equal_are_told_and_split(places):
+def test_components_that_begin_equal_are_reported_and_split(places):
     start = sf.Mixture([sf.Normal(m, 4) for m in places])
     fit = sf.fit(sf.Mixture(sf.Normal(), 3), APART, start=start, random_state=0)
     assert "symmetric" in dict(fit.alerts)

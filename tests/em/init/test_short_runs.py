@@ -102,7 +102,7 @@ def test_accelerated_steps_over_packed_sums_need_fewer_passes():
         lambda mixture: replace(mixture, components=mixture.components.tie("cov")),
     ],
 )
-def test_a_mixture_that_is_restricted_climbs_by_itself(change):
+def test_a_restricted_mixture_runs_its_own_em(change):
     x, who = blobs()
     model, every = begun(x, 3)
     course = ShortRuns(change(model), x, every, None)
@@ -133,7 +133,7 @@ def test_a_column_whose_squares_are_out_of_range_has_no_track(factor):
     assert ShortRuns(model, x, every, None).packed is None
 
 
-def test_a_climb_that_loses_a_component_to_its_floor_is_made_by_the_mixture(monkeypatch):
+def test_a_run_that_loses_a_component_to_its_floor_is_made_by_the_mixture(monkeypatch):
     x, who = blobs()
     x = np.concatenate([x, np.tile(x[:1], (40, 1))])  # forty times the same row: a component shrinks to it
     owners = np.concatenate([who % 2, np.full(40, 2)])

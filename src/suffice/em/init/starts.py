@@ -40,8 +40,8 @@ from suffice.types import Alert, Array
 
 TRIALS, KEPT = 8, 4  # short runs, and how many of them go on; then the best of these
 SHORT = 9  # passes
-LABEL_TRIALS, FINALISTS, LONG = 12, 2, 36  # short runs over labels, of which so many go on for so many passes more:
-# 28 of 30 seeds reach the best maximum of gss82 (3 classes), where 8 runs and moves of components reached 21
+LABEL_TRIALS, FINALISTS, LONG = 20, 6, 60  # short runs over labels, of which so many go on for so many passes more:
+# 30 of 30 seeds reach the best maximum of gss82 (3 classes); 12 runs, of which 2 go on for 36, reached 26
 SPARE = "spare"  # the start of more components than are needed, of which some are to become empty
 MOVES = 9  # ways to make two components one and cut another that are tried
 STRETCHES, AHEAD = 6, 20  # short runs from each, and passes for which a run is trusted to rise as it does
