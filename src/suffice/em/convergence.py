@@ -56,14 +56,13 @@ class Convergence:
         """Whether the objective has stopped to change."""
         if self.tol is None and self.gain is None:
             return False
-        last = record.last(3)
-        if self.gain is not None:
-            earlier, now = [self.before, *last][-2:]
-            if abs(now - earlier) < self.gain:
-                return True
-        if self.tol is None or len(last) < 3:  # one small change alone may be a leap that hardly rose
+        seen = record.seen
+        now, before = seen[-1].objective, seen[-2].objective if len(seen) > 1 else self.before
+        if self.gain is not None and abs(now - before) < self.gain:
+            return True
+        if self.tol is None or len(seen) < 3:  # one small change alone may be a leap that hardly rose
             return False
-        return max(abs(last[1] - last[0]), abs(last[2] - last[1])) <= self.tol * (self.unit + abs(last[2]))
+        return max(abs(before - seen[-3].objective), abs(now - before)) <= self.tol * (self.unit + abs(now))
 
     def at_rest(self, record: Recorder) -> bool:
         """Whether the parameters rest."""
