@@ -18,6 +18,7 @@ from suffice.em.linear_statistics import from_raw, pilot, raw
 from suffice.em.parameter_space import needs_estimate, with_parameters
 from suffice.em.training import Iterate, TrainingData
 from suffice.errors import SufficeError
+from suffice.statistics.sums import Statistics
 from suffice.types import Array
 
 NEAR = 1e-4  # relative gain of the objective in a pass below which the solution is near
@@ -30,7 +31,7 @@ LONGEST, GROWTH = 4.0, 4.0  # how far a leap goes at first, and how much farther
 class Accelerator:
     """Proposes parameters that may be ahead of the next EM step."""
 
-    def __init__(self, stats: Any, distribution: Any = None) -> None:
+    def __init__(self, stats: Statistics, distribution: object = None) -> None:
         self.about = pilot(stats if distribution is None else linear_statistics(stats, distribution))
         self.given: list[Array] = []  # statistics that parameters were estimated from
         self.gathered: list[Array] = []  # statistics gathered under them
@@ -110,12 +111,12 @@ class Accelerator:
             self.longest = max(self.longest / GROWTH, 1.5)
 
 
-def linear_statistics(stats: Any, distribution: Any) -> Any:
+def linear_statistics(stats: Statistics, distribution: object) -> Any:
     """Statistics that can be combined: of a mixture with the parameters in place of what depends on them."""
     return with_parameters(stats, distribution) if depends_on_parameters(stats) else stats
 
 
-def depends_on_parameters(stats: Any) -> bool:
+def depends_on_parameters(stats: Statistics) -> bool:
     """Whether these are statistics of a mixture of families that gather theirs given parameters."""
     return isinstance(stats, Joint) and needs_estimate(stats)
 

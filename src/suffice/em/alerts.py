@@ -14,15 +14,15 @@ from suffice.message_parts import Cell, Columns, Message
 from suffice.statistics.weights import Weights
 from suffice.tables.rows import LARGEST, too_large
 from suffice.tables.sketch import blank
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Prior, Rows
 
 
-def are_alerts(value: Any) -> bool:
+def are_alerts(value: tuple[Any, ...]) -> bool:
     """Whether it is a tuple of alerts, or of pairs of a code and a text: so says a file, which may say anything."""
     return isinstance(value, tuple) and all(isinstance(one, Alert) or _is_pair(one) for one in value)
 
 
-def _is_pair(value: Any) -> bool:
+def _is_pair(value: tuple[Any, ...]) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and all(isinstance(text, str) for text in value)
 
 
@@ -31,7 +31,7 @@ def as_alerts(pairs: Iterable[Alert | tuple[str, str]]) -> tuple[Alert, ...]:
     return tuple(one if isinstance(one, Alert) else Alert(*one) for one in pairs)
 
 
-def unbelieved(prototype: Any, prior: Any) -> tuple[Alert, ...]:
+def unbelieved(prototype: Family, prior: Prior) -> tuple[Alert, ...]:
     """What to tell of the parts that a named prior says nothing of."""
     silent = prototype.blocks_without_prior(prior)
     if not silent:
@@ -43,7 +43,7 @@ def unbelieved(prototype: Any, prior: Any) -> tuple[Alert, ...]:
     return (Alert("no prior", text),)
 
 
-def under(prior: Any, alert: Alert) -> Alert:
+def under(prior: Prior, alert: Alert) -> Alert:
     """An alert that advises a prior, where there is one already: what that prior would have to be instead."""
     if prior is None or isinstance(prior, dict) or not alert.prior_advice:  # a dictionary may leave out the block
         return alert
@@ -51,7 +51,7 @@ def under(prior: Any, alert: Alert) -> Alert:
     return replace(alert, prior_advice=f"This prior does not prevent it; {inward} does.")
 
 
-def without_cells(learned: Any, cells: Array, rows: Any, weights: Weights) -> list[Alert]:
+def without_cells(learned: Any, cells: Array, rows: Rows, weights: Weights) -> list[Alert]:
     """What to tell of columns and rows without any value, where ``cells`` is the weight of those that were seen."""
     found = list[Alert]()
     if (cells == 0).any():
@@ -74,7 +74,7 @@ def impossible(learned: Any, rows: Any, weights: Weights) -> Alert:
     return Alert("impossible", (*(lost or ("some row has",)), told))
 
 
-def refuse_large(model: Any, rows: Any, weights: Weights) -> None:
+def refuse_large(model: Any, rows: object, weights: Weights) -> None:
     """Refuse numbers whose squares float64 cannot hold: every spread would be infinite, or no number at all."""
     for first, part in _numbers(rows):
         cells = part.reshape(len(part), -1)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from suffice.em.trace import Pass
 from suffice.em.training import Iterate
 from suffice.errors import DataError, ParameterError, SufficeError, UnsupportedError
 from suffice.storage import atomic
+
+if TYPE_CHECKING:
+    from suffice.core.family import Family
 
 FORMAT, VERSION = "suffice checkpoint", 3
 UNUSABLE = (
@@ -46,7 +49,7 @@ class Checkpoint:
     interrupted or killed leaves it behind.
     """
 
-    def __init__(self, path: Any, prototype: Any, asked: dict[str, Any], *, resume: bool) -> None:
+    def __init__(self, path: Any, prototype: Family, asked: dict[str, Any], *, resume: bool) -> None:
         """Look what is there: a fit that goes on, or none."""
         self.path = Path(path)
         self.functions = functions_of(prototype)
@@ -131,7 +134,7 @@ class Checkpoint:
         if callback is None:
             return None
 
-        def told(seen: Any) -> None:
+        def told(seen: Pass) -> None:
             try:
                 callback(seen)
             except BaseException as error:
@@ -140,7 +143,7 @@ class Checkpoint:
 
         return told
 
-    def save(self, state: Any) -> None:
+    def save(self, state: dict[Any, Any]) -> None:
         """Write the state, unless it was written a moment ago."""
         now = time.perf_counter()
         if now - self.written < SHARE * self.cost:
@@ -172,7 +175,7 @@ class Checkpoint:
                 aside.unlink(missing_ok=True)
 
 
-def described(value: Any, functions: tuple[Any, ...]) -> list[str]:
+def described(value: object, functions: tuple[Any, ...]) -> list[str]:
     """What an argument is, as its digest and as a message shows it."""
     if isinstance(value, np.random.Generator):
         value = value.bit_generator.state
@@ -184,13 +187,13 @@ def described(value: Any, functions: tuple[Any, ...]) -> list[str]:
     return [hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), f"{shown:.80}"]
 
 
-def digest(asked: Any, state: Any) -> str:
+def digest(asked: dict[Any, Any], state: dict[Any, Any]) -> str:
     """What a file holds, in a few letters."""
     text = json.dumps([asked, state], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _checked(state: Any) -> Any:
+def _checked(state: dict[Any, Any]) -> Any:
     """A state with all that a fit asks of it, as far as kinds tell."""
     loop, runs = state["loop"], state["runs"]
     are_runs = all(type(one) is EMResult and are_alerts(one.alerts) for one in runs)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,16 +20,19 @@ from suffice.errors import ModelFileError, UnsupportedError
 from suffice.storage.plain import read, written
 from suffice.types import Array
 
+if TYPE_CHECKING:
+    from suffice.core.family import Family
+
 SEVERAL: dict[str, Any] = {kind.__name__: kind for kind in (tuple, set, frozenset)}  # a list is plain
 LARGEST = 1 << 27  # cells of an array whose rows are repeated, which its bytes do not bound
 
 
-def encoded(value: Any, functions: tuple[Any, ...] = ()) -> Any:
+def encoded(value: object, functions: tuple[Any, ...] = ()) -> Any:
     """A value as lists, dictionaries, text and numbers; ``functions`` are those that the reader will have."""
     return _Code(functions).written(value, "")
 
 
-def decoded(text: Any, functions: tuple[Any, ...] = ()) -> Any:
+def decoded(text: object, functions: tuple[Any, ...] = ()) -> Any:
     """The value again."""
     return _Code(functions).read(text, "")
 
@@ -57,7 +60,7 @@ class _Code:
         place = next((place for place, function in enumerate(self.functions) if function is value), None)
         return self._plain(value, path) if place is None else {"function": place}
 
-    def _plain(self, value: Any, path: str) -> Any:
+    def _plain(self, value: object, path: str) -> Any:
         try:
             if not isinstance(value, dict) or type(value) is dict:  # one of another kind would come back as a dict
                 return written(value, path, self.written)
@@ -81,7 +84,7 @@ class _Code:
         }
         return own[kind](inside) if kind in own else read(node, path, self.read)
 
-    def _read_value(self, name: str, fields: Any) -> Any:
+    def _read_value(self, name: str, fields: object) -> Any:
         made: Any = object.__new__(self.kinds[name])
         made.__dict__.update(self.read(fields, name))
         return made
@@ -122,12 +125,12 @@ class _Code:
         return array
 
 
-def functions_of(value: Any) -> tuple[Any, ...]:
+def functions_of(value: Family) -> tuple[Any, ...]:
     """The functions that a value holds, in the order in which they are met."""
     return tuple(_functions(value))
 
 
-def _functions(value: Any) -> Iterator[Any]:
+def _functions(value: object) -> Iterator[Any]:
     if type(value) in _known().values():
         value = _fields(value)
     if isinstance(value, dict):
@@ -140,7 +143,7 @@ def _functions(value: Any) -> Iterator[Any]:
 
 
 # ---- objects ---------------------------------------------------------------------------------------------------------
-def _fields(value: Any) -> dict[str, Any]:
+def _fields(value: object) -> dict[str, Any]:
     """All that a value holds, without what it has only computed from it."""
     kind = type(value)
     return {name: one for name, one in vars(value).items() if not isinstance(_found(kind, name), cached_property)}

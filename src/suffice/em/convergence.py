@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suffice.em.trace import Recorder
 from suffice.errors import SufficeError
+
+if TYPE_CHECKING:
+    from suffice.em.training import Iterate
 
 AT_REST = 3e-12  # relative move of the parameters that rounding can no longer tell from rest
 TINY, SMALL = 1e-10, 1e-8  # moves that may be rounding: by themselves, and where the likelihood stalls
@@ -92,7 +96,7 @@ def parameters_rest(moves: Sequence[float], objectives: Sequence[float]) -> bool
     return last < TINY or (last < SMALL and stalled and last > 0.95 * moves[-2])
 
 
-def fallen(current: Any, reached: Any, record: Recorder) -> End:
+def fallen(current: Iterate, reached: Iterate, record: Recorder) -> End:
     """The end where the objective falls: by rounding, or by a wrong M-step."""
     rough = _is_rounding(current, reached)
     reason = "the likelihood is flat, to rounding" if rough else describe_fall(current, reached, len(record.seen))
@@ -100,7 +104,7 @@ def fallen(current: Any, reached: Any, record: Recorder) -> End:
     return End(reason, converged=rough, fell=not rough)
 
 
-def _is_rounding(current: Any, reached: Any) -> bool:
+def _is_rounding(current: Iterate, reached: Iterate) -> bool:
     """Whether a fall is rounding: as the family says, or small where some component is flat in some direction."""
     lost = max(one.distribution.rounding(one.statistics) for one in (current, reached))
     if current.objective - reached.objective <= lost:
@@ -109,7 +113,7 @@ def _is_rounding(current: Any, reached: Any) -> bool:
     return bool(small and current.distribution.is_spurious(current.statistics))
 
 
-def describe_fall(current: Any, reached: Any, number: int) -> str:
+def describe_fall(current: Iterate | SimpleNamespace, reached: Iterate | SimpleNamespace, number: int) -> str:
     """What to say of a fall; where ``SUFFICE_STRICT`` is set, raise it."""
     text = (
         f"stopped after pass {number}, which lowered the log-likelihood from {current.objective:.17g} to "

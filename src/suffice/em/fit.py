@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,25 +31,28 @@ from suffice.tables.layout import like_data
 from suffice.tables.missing import missing_cells
 from suffice.tables.sketch import fingerprint
 from suffice.tables.streams import Streamed, located
-from suffice.types import Alert
+from suffice.types import Alert, Data, Prior, Seed
+
+if TYPE_CHECKING:
+    from suffice.bayes.density_posterior import DensityPosterior
 
 
 @with_column_names_in_errors
 def fit(
     distribution: Distribution,
-    data: Any,
+    data: Data,
     *,
-    weights: Any = None,
-    prior: Any = None,
-    random_state: Any = None,
+    weights: Data = None,
+    prior: Prior = None,
+    random_state: Seed = None,
     n_init: int = 1,
     max_iter: int = 1000,
     tol: float | None = None,
     ddof: float = 0,
-    start: Any = None,
+    start: Data = None,
     accelerate: bool = True,
     callback: Callable[[Pass], Any] | None = None,
-    checkpoint: Any = None,
+    checkpoint: object = None,
     resume: bool = False,
 ) -> Fit:
     """Learn a distribution's parameters: by maximum likelihood, or with ``prior`` at the mode of the posterior.
@@ -157,7 +160,13 @@ def fit(
 
 
 def _conclude(
-    path: EMResult, data: Any, prior: Any, prototype: Family, believed: Any, notes: tuple[Alert, ...], name: str
+    path: EMResult,
+    data: Data,
+    prior: Prior,
+    prototype: Family,
+    believed: DensityPosterior | None,
+    notes: tuple[Alert, ...],
+    name: str,
 ) -> Fit:
     learned, stats, weights = path.distribution, path.statistics, data[1]
     prior = resolved(prototype, prior, stats) if isinstance(prior, str) else prior
@@ -204,7 +213,7 @@ def _conclude(
     )
 
 
-def _with_names(found: Fit, data: Any, weights: Any) -> Fit:
+def _with_names(found: Fit, data: Data, weights: Data) -> Fit:
     """The fit with the names of the data's columns, and what their table was like."""
     if type(data) is np.ndarray and data.dtype.names is None and found.distribution.column_names is None:
         return found
@@ -220,7 +229,7 @@ def named_fit(found: Fit, names: Any) -> Fit:
     return replace(found, names=names, alerts=tuple(alert.with_names(names) for alert in found.alerts))
 
 
-def resolved(prototype: Family, prior: Any, stats: Any) -> Any:
+def resolved(prototype: Family, prior: Prior, stats: Any) -> Any:
     """The prior that a name stands for, in the layout of the prototype."""
     if not isinstance(prior, str):
         return prior

@@ -20,20 +20,21 @@ from suffice.em.training import TrainingData
 from suffice.errors import UnsupportedError
 from suffice.statistics.weights import Weights
 from suffice.tables.column_names import names_of_data, with_column_names_in_errors
+from suffice.types import Data, Prior, Seed
 
 
 @with_column_names_in_errors
 def posterior(
     distribution: Distribution,
-    data: Any,
+    data: Data,
     *,
-    prior: Any,
-    weights: Any = None,
-    random_state: Any = None,
+    prior: Prior,
+    weights: Data = None,
+    random_state: Seed = None,
     n_init: int = 1,
     max_iter: int = 1000,
     tol: float | None = None,
-    start: Any = None,
+    start: Data = None,
     accelerate: bool = True,
     callback: Callable[[Pass], Any] | None = None,
 ) -> Any:

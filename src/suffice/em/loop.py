@@ -179,14 +179,14 @@ class _Run:
             return None
         return self.accelerator.propose(self.current, self.data)
 
-    def e_step(self, model: Any) -> Iterate:
+    def e_step(self, model: object) -> Iterate:
         """Pass over the rows."""
         found = self.data.e_step(model)
         self.record.passes += 1
         self.record.add(found, len(self.data.rows))
         return found
 
-    def try_step(self, model: Any) -> Iterate | None:
+    def try_step(self, model: object) -> Iterate | None:
         """Pass over the rows; None where the objective falls."""
         found = self.data.e_step(model)
         self.record.passes += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,14 +16,17 @@ from suffice.em.problem import log_prior_at
 from suffice.em.result import Fit
 from suffice.em.trace import Trace
 from suffice.errors import ArgumentError, DataError, ParameterError, UnsupportedError
-from suffice.statistics.sums import picked
+from suffice.statistics.sums import Additive, Statistics, picked
 from suffice.tables.labels import in_order
-from suffice.types import Alert
+from suffice.types import Alert, Prior
+
+if TYPE_CHECKING:
+    from suffice.core.family import Family
 
 SAME = 1e-6  # relative: how far an estimate from the statistics alone may lie from the fit
 
 
-def merge(first: Any, *others: Any) -> Any:
+def merge(first: object, *others: Any) -> Any:
     """What was learned from several parts of the rows, as if it had been learned from all of them.
 
     Where statistics are exact it is the fit of the union, without the rows. Mixtures and others that decide who made a
@@ -56,7 +59,7 @@ def merge(first: Any, *others: Any) -> Any:
     return reduce(_merged, others, first)
 
 
-def _merged(a: Any, b: Any) -> Any:
+def _merged(a: object, b: object) -> Any:
     if isinstance(a, Fit) and isinstance(b, Fit):
         return _fits(a, b)
     if type(a) is type(b) and hasattr(a, "get_params"):
@@ -92,7 +95,7 @@ def _fits(a: Fit, b: Fit) -> Fit:
     return _concluded(a, b, learned, stats, a.prior, Alert("merged", _advice(learned)))
 
 
-def _exact(a: Fit, b: Fit, stats: Any, prior: Any) -> Fit:
+def _exact(a: Fit, b: Fit, stats: Statistics, prior: Prior) -> Fit:
     """The fit of the union."""
     for one in (a, b):
         again = one.distribution.estimate(one.statistics, one.prior)
@@ -125,7 +128,7 @@ def _relevelled(learned: Any, mine: Any, theirs: Any) -> Any:
     return replace(learned, levels=tuple(named) if learned.batch else named[0], probs=probs)
 
 
-def _concluded(a: Fit, b: Fit, learned: Any, stats: Any, prior: Any, note: Alert | None) -> Fit:
+def _concluded(a: Fit, b: Fit, learned: Family, stats: Statistics, prior: Prior, note: Alert | None) -> Fit:
     likelihood = float(np.sum(learned.log_likelihood(stats)))
     seen = np.array([likelihood])
     return replace(
@@ -145,7 +148,7 @@ def _concluded(a: Fit, b: Fit, learned: Any, stats: Any, prior: Any, note: Alert
     )
 
 
-def _advice(learned: Any) -> str:
+def _advice(learned: Family) -> str:
     return (
         f"two fits of a {learned.name} were aligned, added, and took one M-step: who made which row was decided by the "
         "parameters of each. log_likelihood is a lower bound of that of all rows; where these are at hand, "
@@ -153,7 +156,7 @@ def _advice(learned: Any) -> str:
     )
 
 
-def added(mine: Any, theirs: Any, left: Any, right: Any) -> Any:
+def added(mine: Family, theirs: Family, left: Additive, right: Additive) -> Any:
     """The statistics of both, those of ``theirs`` with the components in the order of ``mine``."""
     _check_alike(mine, theirs, "")
     return left + _aligned(mine, theirs, right)
@@ -226,7 +229,7 @@ def _same(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def _same_prior(left: Any, right: Any) -> bool:
+def _same_prior(left: Family | None, right: Family | None) -> bool:
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(_same_prior(one, right[key]) for key, one in left.items())
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):

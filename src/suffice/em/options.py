@@ -8,12 +8,14 @@ import numpy as np
 
 from suffice.core.distribution import Distribution
 from suffice.errors import DataError, ParameterError, UnsupportedError
+from suffice.statistics.sums import Statistics
 from suffice.statistics.weights import Weights
 from suffice.tables.deferred_columns import weights_of
 from suffice.tables.streams import read
+from suffice.types import Data, Prior
 
 
-def check_options(distribution: Any, n_init: int, max_iter: int, tol: float | None) -> None:
+def check_options(distribution: object, n_init: int, max_iter: int, tol: float | None) -> None:
     """Refuse what is no prototype, and options out of their range."""
     if isinstance(distribution, type) and issubclass(distribution, Distribution):
         msg = f"give an instance as the prototype: {distribution.__name__}() instead of {distribution.__name__}."
@@ -33,7 +35,7 @@ def check_options(distribution: Any, n_init: int, max_iter: int, tol: float | No
         raise ParameterError(msg)
 
 
-def check_ddof(ddof: Any, prior: Any) -> None:
+def check_ddof(ddof: object, prior: Prior) -> None:
     """Refuse a correction that is no number, or has no meaning under a prior."""
     if isinstance(ddof, bool) or not isinstance(ddof, (int, float, np.number)) or not 0 <= ddof < np.inf:
         msg = f"ddof is a number of at least 0, usually 0 or 1; got {ddof!r}."
@@ -43,7 +45,7 @@ def check_ddof(ddof: Any, prior: Any) -> None:
         raise ParameterError(msg)
 
 
-def refuse_ddof(prototype: Any, ddof: float, stats: Any) -> None:
+def refuse_ddof(prototype: Any, ddof: float, stats: Statistics | None) -> None:
     """Refuse to correct a variance that several passes find; ``stats`` are there where holes are the reason."""
     if ddof:
         prototype.unbiased(None, ddof)
@@ -52,7 +54,7 @@ def refuse_ddof(prototype: Any, ddof: float, stats: Any) -> None:
             raise UnsupportedError(msg)
 
 
-def prepare(distribution: Any, data: Any, weights: Any, *, empty: bool = False) -> tuple[Any, Weights, Any]:
+def prepare(distribution: Any, data: Data, weights: Data, *, empty: bool = False) -> tuple[Any, Weights, Any]:
     """Rows, their weights, and the prototype for them."""
     rows = read(distribution, data, without=weights)
     if len(rows) == 0 and not empty:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.core.value import settings
 from suffice.errors import ParameterError, SufficeError
 from suffice.types import Array
+
+if TYPE_CHECKING:
+    from suffice.core.family import Family
 
 PAIRS = 24  # components of which every pair is compared
 ROUNDED = 1e-9  # of the extent of a column: places that are closer are the same, so that a last digit changes no order
@@ -94,7 +97,7 @@ def _same_for_all(prior: Any) -> bool:
     return not hasattr(belief, "n_components") or belief.lone or belief.n_components == 1
 
 
-def _mean(component: Any) -> Array:
+def _mean(component: Family) -> Array:
     """The mean of a component's columns, as far as they have one."""
     if component.blocks:
         return np.concatenate([_mean(block) for block in component.blocks.values()])
@@ -104,7 +107,7 @@ def _mean(component: Any) -> Array:
         return np.empty(0)
 
 
-def align(a: Any, b: Any, data: Any = None) -> Array:
+def align(a: object, b: object, data: Array | None = None) -> Array:
     """Which component of ``b`` corresponds to each component of ``a``.
 
     ``b.permuted(align(a, b))`` stands in the order of a.
@@ -143,7 +146,7 @@ def align(a: Any, b: Any, data: Any = None) -> Array:
     return order
 
 
-def _mixture(one: Any) -> Any:
+def _mixture(one: object) -> Any:
     found = getattr(one, "distribution", one)
     if not hasattr(found, "parts") or not hasattr(found, "weights"):
         msg = f"align takes two mixtures or fits of them; got {one!r:.60}."

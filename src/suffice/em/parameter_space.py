@@ -23,7 +23,7 @@ from suffice.types import Array
 ROUNDED = 2.0**-53  # a probability of 1 has finite log-odds that are farther than those of any other
 
 
-def needs_estimate(stats: Any) -> bool:
+def needs_estimate(stats: object) -> bool:
     """Whether statistics of a mixture hold sums that were gathered given parameters."""
     if isinstance(stats, Joint):
         return needs_estimate(stats.components)

@@ -61,7 +61,7 @@ class Problem:
             path = replace(path, distribution=learned, statistics=stats)
         return replace(path, alerts=alerts)
 
-    def _data(self, begin: Any) -> TrainingData:
+    def _data(self, begin: object) -> TrainingData:
         prior = self.prior
         log_prior = None if prior is None else (lambda one: log_prior_at(one, prior, self.prototype))
         return TrainingData(preprocess(begin, self.rows), self.weights, prior, log_prior)
@@ -75,7 +75,7 @@ class Problem:
         return lambda state: save({**around, "loop": state})
 
 
-def log_prior_at(learned: Any, prior: Any, prototype: Any) -> float:
+def log_prior_at(learned: Any, prior: object, prototype: Any) -> float:
     """Log density of the prior at the estimate."""
     if prior is None or isinstance(prior, str):
         return 0.0

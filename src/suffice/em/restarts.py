@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from suffice.em.loop import AGREE, EMResult
 from suffice.types import Alert
+
+if TYPE_CHECKING:
+    from suffice.em.result import Fit
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def drop_in_rank(run: EMResult) -> float:
     return run.objective - float(run.distribution.spurious_gain(run.statistics, chance=False))
 
 
-def robust_objective_of(fit: Any) -> float:
+def robust_objective_of(fit: Fit) -> float:
     """The robust objective of a `Fit`: that of its best run."""
     return float(fit.trace.objective[-1]) - float(fit.distribution.spurious_gain(fit.statistics))
 

@@ -21,7 +21,7 @@ from suffice.tables.column_names import names_of_data
 from suffice.tables.layout import restore
 from suffice.tables.sketch import fingerprint
 from suffice.tables.streams import read
-from suffice.types import Alert
+from suffice.types import Alert, Data, Seed
 
 # What a fit forwards to its distribution, for completion.
 VERBS = frozenset(
@@ -203,23 +203,23 @@ class Fit(Page):
         places = self.names is not None and self.distribution.column_names is None
         return self.distribution.with_column_names(self.names) if places else self.distribution
 
-    def _for(self, x: Any) -> Any:
+    def _for(self, x: Data) -> Any:
         """Who reads such rows: columns with the names of the fit go by name, in any order, others by place."""
         there = names_of_data(x)
         in_place = there is None or there == self.names or set(there).isdisjoint(self.names or ())
         return self.distribution if in_place else self._named
 
-    def log_prob(self, x: Any, **options: Any) -> Any:
+    def log_prob(self, x: Data, **options: Any) -> Any:
         """Log density of each row; of a mixture with ``component=`` that of the row and its component together."""
         return self._for(x).log_prob(x, **options)
 
-    def suffstats(self, x: Any, weights: Any = None) -> Any:
+    def suffstats(self, x: Data, weights: object = None) -> Any:
         """Statistics of rows with the same columns; see :meth:`Distribution.suffstats`."""
         reader = self._for(x)
         reader.check_columns(read(reader, x))
         return reader.suffstats(x, weights)
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n: int = 1, random_state: Seed = None) -> Any:
         """Draw rows that look like the data of the fit.
 
         Of a frame they are a frame of the same library, with its order and types of columns; of a mapping, or after the
@@ -232,7 +232,7 @@ class Fit(Page):
             return drawn
         return frame_output.like(self._like, restore(self.layout, drawn, self._named))
 
-    def given(self, mapping: Any = None, /, **columns: Any) -> Any:
+    def given(self, mapping: object = None, /, **columns: Any) -> Any:
         """The distribution of the other columns where some are known; see :meth:`Distribution.given`."""
         return self._named.given(mapping, **columns)
 
@@ -242,12 +242,12 @@ class Fit(Page):
 
     def impute(
         self,
-        data: Any,
+        data: Data,
         *,
         n: int | None = None,
         draw: bool = False,
         uncertainty: bool = False,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> Any:
         """Fill the missing cells of rows from the cells that they have; see :meth:`Distribution.impute`."""
         model = self._for(data)
@@ -256,11 +256,11 @@ class Fit(Page):
             return model.impute(data, **options)
         return impute(model, data, layout=self.layout, **options)
 
-    def surprisal(self, data: Any) -> Any:
+    def surprisal(self, data: Data) -> Any:
         """How strange rows and cells are; see :meth:`Distribution.surprisal`."""
         return self._for(data).surprisal(data)
 
-    def predict(self, x: Any, *given: Any, **options: Any) -> Any:
+    def predict(self, x: Data, *given: Any, **options: Any) -> Any:
         """The most probable component of each row; or with ``given`` a column, predicted from the others.
 
         ``predict(rows)`` asks a mixture who made each row. ``predict("species", given={"bill_length": 40.0})`` asks
@@ -272,7 +272,7 @@ class Fit(Page):
         about_column = given or "given" in options or named
         return (self._named if about_column else self._for(x)).predict(x, *given, **options)
 
-    def mutual_information(self, a: Any, b: Any) -> float:
+    def mutual_information(self, a: Data, b: str) -> float:
         """What columns, or lists of them, tell of each other; see :meth:`Distribution.mutual_information`."""
         found: float = self._named.mutual_information(a, b)
         return found

@@ -6,11 +6,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.types import Array
+
+if TYPE_CHECKING:
+    from suffice.em.training import Iterate
 
 FALL = 1e-9  # relative fall of the objective that rounding cannot explain
 _objective = attrgetter("objective")
@@ -93,7 +96,7 @@ class Recorder:
         self.passes = 0  # with those whose step was refused
         self.clock = time.perf_counter()
 
-    def add(self, found: Any, rows: int) -> None:
+    def add(self, found: Iterate, rows: int) -> None:
         """Record a pass that was taken, and show it to the callback."""
         now = time.perf_counter()
         model, stats = found.distribution, found.statistics

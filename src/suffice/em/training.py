@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suffice.statistics.weights import Weights
 from suffice.tables.streams import read
+from suffice.types import Data, Prior
+
+if TYPE_CHECKING:
+    from suffice.core.family import Family
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class TrainingData:
     """
 
     def __init__(
-        self, rows: Any, weights: Any = None, prior: Any = None, log_prior: Callable[[Any], float] | None = None
+        self, rows: Data, weights: Data = None, prior: Prior = None, log_prior: Callable[[Any], float] | None = None
     ) -> None:
         self.rows, self.prior, self.log_prior = rows, prior, log_prior
         self.weights = Weights.of(weights, len(rows))
@@ -45,7 +49,7 @@ class TrainingData:
         self._stepped: tuple[Any, Any] = (None, None)
 
     @classmethod
-    def read(cls, model: Any, data: Any, weights: Any = None, prior: Any = None) -> TrainingData:
+    def read(cls, model: Family, data: object, weights: Data = None, prior: Prior = None) -> TrainingData:
         """Data as a model reads them."""
         return cls(read(model, data), weights, prior)
 

@@ -20,7 +20,6 @@ from suffice.em.restarts import best_of_restarts, discarded, drop_in_rank
 from suffice.em.training import TrainingData
 from suffice.errors import DataError, SufficeError, SufficeWarning, UnsupportedError
 from suffice.estimators.attributes import FittedAttributes
-from suffice.estimators.to_sklearn import ToScikitLearn
 from suffice.estimators.validation import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
@@ -178,7 +177,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
         except SufficeError:
             return None
 
-    def _keep(self, firsts: Any, rows: Array, weights: Weights, prior: Prior, before: float, *, again: bool) -> None:
+    def _keep(self, firsts: Any, rows: Rows, weights: Weights, prior: Prior, before: float, *, again: bool) -> None:
         """Climb from each start, keep the best, and tell how it went."""
         if self.max_iter == 0:
             self.__dict__.pop("statistics_", None)
@@ -192,7 +191,7 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
                 first = next(firsts)
             except InterruptedStart as stopped:  # one pass, to know how good it is
                 return self._run_em(stopped.best, rows, weights, prior, before, len(earlier), stopped=True)
-            return self._run_em(first, rows, weights, prior, before, len(earlier))
+            return self._run_em(first, rows, weights, prior, before, len(earlier), stopped=False)
 
         restarts = best_of_restarts(run, 1 if again else self.n_init, drop_in_rank)
         best = restarts.best
@@ -218,20 +217,11 @@ class MixtureShell(FittedAttributes, DensityMixin, BaseEstimator):
             )
 
     def _run_em(
-        self,
-        first: Mixture,
-        rows: Array,
-        weights: Weights,
-        prior: Prior,
-        before: float,
-        number: int,
-        *,
-        stopped: bool = False,
+        self, first: Mixture, rows: Rows, weights: Weights, prior: Prior, before: float, run: int, *, stopped: bool
     ) -> EMResult:
-        callback = (
-            VerboseCallback(self.verbose, self.verbose_interval, self._per(weights), number) if self.verbose else None
-        )
-        tol = self.tol * self._per(weights)
+        per = self._per(weights)
+        tol = self.tol * per
+        callback = VerboseCallback(self.verbose, self.verbose_interval, per, run) if self.verbose else None
         path = run_em(
             first,
             TrainingData(first.preprocess(rows), weights, prior, belief(prior)),
@@ -391,7 +381,7 @@ def _log_prior(mixture: Mixture, prior: Prior) -> float:
     return 0.0 if measure is None else measure(mixture)
 
 
-def warn_of_interruption(estimator: ToScikitLearn, runs: int, asked: int, level: int) -> None:
+def warn_of_interruption(estimator: object, runs: int, asked: int, level: int) -> None:
     """Tell the caller of ``fit``, so many levels up, that the user stopped it: what there is stands."""
     text = f"interrupted after {runs} of {asked} starts; what stands here is the best of them."
     warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=level)

@@ -73,7 +73,7 @@ def loads(data: bytes | bytearray | memoryview | str, *, limit: int = LIMIT) -> 
         return value_of(tree, "")
 
 
-def save(model: object, path: Any) -> None:
+def save(model: object, path: object) -> None:
     """Write a model to a file, as JSON that a person can read and that any machine may open without fear.
 
     Distributions, statistics, fits, posteriors, selections and estimators can be saved, with all that they need to go
@@ -117,7 +117,7 @@ def save(model: object, path: Any) -> None:
         raise _unwritable(place, error) from error
 
 
-def load(path: Any, *, limit: int = LIMIT) -> Any:
+def load(path: object, *, limit: int = LIMIT) -> Any:
     """Read a model that :func:`save` wrote: the same bits, and the statistics to go on learning with.
 
     Nothing in the file is run or imported, and everything is checked; what is wrong is told with its place, as in
@@ -168,7 +168,7 @@ def _place(path: Any) -> Path:
     return place
 
 
-def _no_path(path: Any, why: Any) -> ModelFileError:
+def _no_path(path: object, why: object) -> ModelFileError:
     return ModelFileError(f"{path!r:.200} is no path of a file: {why}.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def value(node: dict[str, Any], path: str, inner: Reader) -> LowRank:
     return found if single else found.broadcast(components)
 
 
-def is_covariance(cov: Any, name: Any) -> bool:
+def is_covariance(cov: Array | LowRank | None, name: Hashable) -> bool:
     """Whether matrices are covariances which their structure reads without making d × d numbers of them."""
     if not isinstance(cov, LowRank):
         return True

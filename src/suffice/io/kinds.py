@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from suffice.numerics.low_rank import LowRank, stored
 from suffice.storage import read_budget
 from suffice.storage.plain import read, refused, written
 from suffice.storage.read_budget import size_of
+
+if TYPE_CHECKING:
+    from suffice.em.result import Fit
 
 # Fields that are not written: rows are no part of a model, and what follows from the other fields is made again.
 LEFT_OUT = {
@@ -100,7 +103,7 @@ def _fields(kind: type) -> dict[str, Field[Any]]:
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
-def tree_of(value: Any, path: str) -> Any:
+def tree_of(value: object, path: str) -> Any:
     """A value as a tree of JSON."""
     if isinstance(value, LowRank):
         return compact.tree(value, path, tree_of)
@@ -114,7 +117,7 @@ def tree_of(value: Any, path: str) -> Any:
     return written(value, path, tree_of)
 
 
-def _unknown(value: Any) -> str:
+def _unknown(value: object) -> str:
     name, module = type(value).__name__, type(value).__module__
     if module.startswith("suffice."):
         functions = "it is made of Python functions, and a file holds data, never code"
@@ -144,7 +147,7 @@ def _own(value: Any, path: str) -> dict[str, Any]:
     return {f: tree_of(one, f"{path}.{f}" if path else f) for f, one in kept.items()}
 
 
-def _is_default(kind: type, name: str, value: Any) -> bool:
+def _is_default(kind: type, name: str, value: object) -> bool:
     """Whether one of these fields has its default, so that the file leaves it out."""
     known = _fields(kind).get(name)
     if known is None or known.default is MISSING:  # a field of its own may have the same name
@@ -193,7 +196,7 @@ def _made(node: dict[str, Any], path: str) -> Any:
     return made
 
 
-def _ask(fit: Any, errors: Any, icl: Any, path: str) -> None:
+def _ask(fit: Fit, errors: dict[Any, Any] | None, icl: float | None, path: str) -> None:
     """Let a fit know what it was asked for before it was written."""
     if errors is not None:
         inside = f"{path}.{ERRORS}" if path else ERRORS
@@ -238,7 +241,7 @@ def _variational(**found: Any) -> Any:
     return made.of(found["beliefs"], found["shares"], found["prior"])
 
 
-def _table(rows: Any) -> Any:
+def _table(rows: tuple[Any, ...]) -> Any:
     """The table of a selection; in files of earlier versions alerts are pairs of a code and a text."""
     told = ({**row, "alerts": as_alerts(row["alerts"])} if are_alerts(row.get("alerts")) else row for row in rows)
     return values()["Table"](told)

@@ -5,9 +5,9 @@ Its fields have their types, its arrays shapes that fit together, and its parts 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,12 +24,24 @@ from suffice.io.shapes import SHAPES, check_shapes
 from suffice.models.columns import ByColumn, names_of
 from suffice.models.mixture import Mixture
 from suffice.numerics.low_rank import LowRank
-from suffice.statistics.sums import Additive, Parts, Statistics
+from suffice.statistics.sums import Additive, Counts, Parts, Statistics
 from suffice.storage.plain import refused
 from suffice.tables.labels import is_missing
 from suffice.tables.layout import FINEST
 from suffice.tables.layout import KINDS as LAYOUT_KINDS
 from suffice.types import Array
+
+if TYPE_CHECKING:
+    from suffice.bayes.finite_posterior import FinitePosterior
+    from suffice.bayes.mixed_posterior import MixedPosterior
+    from suffice.core.responsibilities import Joint
+    from suffice.em.trace import Trace
+    from suffice.models.product_posterior import ProductPosterior
+    from suffice.models.stack_posterior import StackPosterior
+    from suffice.models.variational_posterior import VariationalPosterior
+    from suffice.models.weight_posterior import KnownShares, StickBreaking
+    from suffice.schema.rules import Finding
+    from suffice.selection.select import Selection
 
 UNITS = {float(10.0**-p) for p in range(FINEST + 1)}
 
@@ -100,7 +112,7 @@ def checked(make: Callable[..., Any], kind: str, found: dict[str, Any]) -> Any:
 
 
 # ---- statistics ------------------------------------------------------------------------------------------------------
-def _check_counts(stats: Any) -> None:
+def _check_counts(stats: Counts) -> None:
     _, columns, width = stats.count.shape
     require(len(stats.levels) == columns, f"there are levels of {len(stats.levels)} columns, and counts of {columns}.")
     for levels in stats.levels:
@@ -108,7 +120,7 @@ def _check_counts(stats: Any) -> None:
         require(len(set(levels)) == len(levels) and not any(map(is_missing, levels)), "levels are different labels.")
 
 
-def _check_parts(stats: Any) -> None:
+def _check_parts(stats: Parts) -> None:
     require(stats.parts and all(isinstance(one, Additive) for one in stats.parts), "parts are statistics, one or more.")
     components = [len(np.asarray(part.weight)) for part in stats.parts]
     if stats.of_components:
@@ -124,7 +136,7 @@ def _check_parts(stats: Any) -> None:
         require(same, "every part has as many components as the whole, and their columns are those of the whole.")
 
 
-def _check_joint(stats: Any) -> None:
+def _check_joint(stats: Joint) -> None:
     require(isinstance(stats.components, Additive), "the components of a Joint are statistics.")
     require(
         len(stats.components.weight) == len(stats.count), "a Joint has statistics of each component that it counts."
@@ -164,7 +176,7 @@ def _belong(stack: Any, stats: Any) -> None:
 
 
 # ---- beliefs ---------------------------------------------------------------------------------------------------------
-def _check_posterior(posterior: Any) -> None:
+def _check_posterior(posterior: Posterior) -> None:
     likelihood, belief = posterior.likelihood, posterior.belief
     require(isinstance(belief, likelihood.conjugates), "{!r:.60} is no belief about {}.", belief, likelihood.name)
     require(posterior.prior is None or isinstance(posterior.prior, Family), "the prior is a distribution.")
@@ -178,7 +190,7 @@ def _check_posterior(posterior: Any) -> None:
     _ask(posterior)
 
 
-def _check_finite(posterior: Any) -> None:
+def _check_finite(posterior: FinitePosterior) -> None:
     likelihood, candidates = posterior.likelihood, posterior.candidates
     require(isinstance(likelihood, Family), "the likelihood is a distribution.")
     require(len(candidates) > 0, "there is at least one candidate.")
@@ -191,7 +203,7 @@ def _check_finite(posterior: Any) -> None:
     _ask(posterior)
 
 
-def _check_mixed(posterior: Any) -> None:
+def _check_mixed(posterior: MixedPosterior) -> None:
     likelihood, components = posterior.likelihood, posterior.components
     require(isinstance(likelihood, Family), "the likelihood is a distribution.")
     require(len(components) > 0, "there is at least one component.")
@@ -213,30 +225,30 @@ def _ask(posterior: Any) -> None:
         posterior.predictive()
 
 
-def _check_names(names: Any, model: Family) -> None:
+def _check_names(names: tuple[Hashable, ...] | None, model: Family) -> None:
     columns = model.columns or 1
     require(names is None or len(names) == columns, f"there is a name for each of {columns} columns.")
 
 
-def _check_product(posterior: Any) -> None:
+def _check_product(posterior: ProductPosterior) -> None:
     keys = getattr(posterior.likelihood, "blocks", {})
     require(keys and list(posterior.beliefs) == list(keys), "there is a belief about each part, in their order.")
     _check_names(posterior.column_names, posterior.likelihood)
     _ask(posterior)
 
 
-def _check_stack(posterior: Any) -> None:
+def _check_stack(posterior: StackPosterior) -> None:
     components = getattr(posterior.likelihood, "n_components", 0)
     require(len(posterior.components) == components, "there is a belief about each component.")
     _ask(posterior)
 
 
-def _check_known(shares: Any) -> None:
+def _check_known(shares: KnownShares) -> None:
     require(shares.belief.ndim == 1, "known weights are one number for each component.")
     as_parameter("KnownShares", "weights", shares.belief, SIMPLEX)
 
 
-def _check_sticks(shares: Any) -> None:
+def _check_sticks(shares: StickBreaking) -> None:
     require(shares.parts is None or len(shares.parts.batch) == 1, "the parts of a stick are one for each component.")
 
 
@@ -292,7 +304,7 @@ def _check_averaged(average: Any) -> None:
     require(shares.shape == (average.nodes.n_components,), "there is a share of each node.")
 
 
-def _check_trace(trace: Any) -> None:
+def _check_trace(trace: Trace) -> None:
     for name in ("entropy", "seconds", "objective"):
         own = getattr(trace, name)
         require(own.shape in ((0,), trace.log_likelihood.shape), f"{name} has a number for each pass, or none.")
@@ -322,17 +334,17 @@ def like_parameters(errors: Any, params: Any) -> Any:
     return ByColumn(found, params.owners) if isinstance(params, ByColumn) else found
 
 
-def _check_finding(finding: Any) -> None:
+def _check_finding(finding: Finding) -> None:
     require(finding.family is None or isinstance(finding.family, Family), "the family is a distribution.")
     hash(finding.name)
 
 
-def _check_believed(posterior: Any) -> None:
+def _check_believed(posterior: VariationalPosterior) -> None:
     belong(posterior.mixture, posterior.statistics)
     _check_names(posterior.column_names, posterior.mixture)
 
 
-def _check_selection(selection: Any) -> None:
+def _check_selection(selection: Selection) -> None:
     from suffice.selection.select import CRITERIA
 
     require(selection.criterion in CRITERIA, f"criterion is one of {', '.join(CRITERIA)}.")

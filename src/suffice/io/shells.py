@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -163,7 +163,9 @@ def estimator_of(node: dict[str, Any], path: str, value_of: Callable[[Any, str],
     return guarded(path, name, lambda: _restored(kind(**options), shell, learned))
 
 
-def _read_fields(node: object, known: Any, path: str, name: str, value_of: Callable[[Any, str], Any]) -> dict[str, Any]:
+def _read_fields(
+    node: object, known: Sequence[Any], path: str, name: str, value_of: Callable[[Any, str], Any]
+) -> dict[str, Any]:
     if type(node) is not dict:
         raise refused(path, f"an object was expected; got {node!r:.40}.")
     for key in node:
@@ -196,7 +198,7 @@ def _restored(estimator: Any, shell: Shell, learned: dict[str, Any]) -> Any:
     return estimator
 
 
-def _show(estimator: Any) -> None:
+def _show(estimator: object) -> None:
     """Set what follows from what was learned."""
     if hasattr(estimator, "_display") and hasattr(estimator, "distribution_"):
         with warnings.catch_warnings():

@@ -42,7 +42,7 @@ def _too_deep() -> str:
     return f"the document is nested more than {DEPTH} levels deep; no model is."
 
 
-def _keys(tree: Any, depth: int) -> int:
+def _keys(tree: object, depth: int) -> int:
     """How many keys the objects of a tree have together."""
     if depth > DEPTH:
         raise ModelFileError(_too_deep())
@@ -71,7 +71,7 @@ def _repeated(data: bytes) -> str:
     return "?"  # two spellings of one key
 
 
-def laid_out(tree: Any) -> bytes:
+def laid_out(tree: dict[Any, Any]) -> bytes:
     """A tree as JSON: one line for each field, arrays of numbers on a line of their own."""
     try:
         return b"".join((*_lines(tree, b"\n"), b"\n"))
@@ -96,7 +96,7 @@ def _lines(tree: Any, margin: bytes) -> list[bytes]:
     return [*found, margin, b"]"]
 
 
-def _plain(tree: Any) -> bool:
+def _plain(tree: object) -> bool:
     """Whether it is a list of numbers or words."""
     return type(tree) is list and not any(type(one) in _NESTED for one in tree)
 

@@ -205,9 +205,8 @@ class Stack(Compound, register=False):
 
     def with_parameters_of(self, components: tuple[Any, ...], proportions: Array) -> Self:
         del proportions
-        return self.rebuilt(
-            mine.with_parameters_of([one], np.ones(1)) for mine, one in zip(self.parts, components, strict=True)
-        )
+        pairs = zip(self.parts, components, strict=True)
+        return self.rebuilt(mine.with_parameters_of([one], np.ones(1)) for mine, one in pairs)
 
     def take_components(self, order: Array) -> Self:
         return self.rebuilt(self.parts[j] for j in order)
@@ -216,10 +215,8 @@ class Stack(Compound, register=False):
     def start(self, x: Rows, weights: Any = None, rng: np.random.Generator | None = None) -> Self:
         rows = read(self, x)
         checked = Weights.of(weights, len(rows))
-        return self.rebuilt(
-            component.start(view, checked.of_component(index), rng)
-            for index, (component, view) in enumerate(zip(self.parts, self.views(rows), strict=True))
-        )
+        pairs = enumerate(zip(self.parts, self.views(rows), strict=True))
+        return self.rebuilt(one.start(view, checked.of_component(index), rng) for index, (one, view) in pairs)
 
     def m_step(self, stats: Parts, prior: list[Any] | None, floor: object) -> Self:
         self.check_family(stats)

@@ -30,7 +30,7 @@ class ConditionalColumn:
     lost: tuple[int, ...] = ()  # rows that cannot be, so that nothing follows from their cells
 
     @classmethod
-    def of(cls, n: int, one: Any) -> ConditionalColumn:
+    def of(cls, n: int, one: object) -> ConditionalColumn:
         """What a single distribution says."""
         return cls(n, ((np.ones(n), one),))
 
@@ -152,7 +152,7 @@ class ConditionalColumn:
         return np.empty(0) if values is None else values
 
 
-def between(cdf: Callable[[Any], Any], level: Any, ends: list[Any], *, whole: bool) -> Any:
+def between(cdf: Callable[[Any], Any], level: Array, ends: list[Any], *, whole: bool) -> Any:
     """The smallest x with cdf(x) ≥ level, which lies between the quantiles of the components; NaN is none.
 
     Inverse quadratic interpolation where that is safe, else halving (Chandrupatla 1997); whole numbers by halving.

@@ -81,7 +81,7 @@ def _several(model: Any, columns: Any) -> bool:
     return isinstance(columns, (list, tuple)) and columns not in model.column_labels
 
 
-def read_given(model: Any, mapping: Any, columns: dict[str, Any]) -> dict[Any, Any]:
+def read_given(model: Any, mapping: object, columns: dict[str, Any]) -> dict[Any, Any]:
     """What is known, by label and in the order of the columns; what is missing is not."""
     if mapping is not None and not (hasattr(mapping, "keys") and hasattr(mapping, "__getitem__")):
         msg = (
@@ -105,7 +105,7 @@ def read_given(model: Any, mapping: Any, columns: dict[str, Any]) -> dict[Any, A
     }
 
 
-def _absent(model: Any, label: Any, value: Any) -> bool:
+def _absent(model: Any, label: object, value: Any) -> bool:
     """Whether a value that is given is a missing one, or an error where it is several."""
     if label in model.vector_labels:
         return value is None or bool(np.isnan(np.asarray(value, dtype=float)).all())
@@ -129,7 +129,7 @@ def refuse_unknown_levels(model: Any, known: dict[Any, Any]) -> None:
             raise DataError(f"{model.name}: {what}")
 
 
-def given_log_prob(model: Any, known: dict[Any, Any]) -> Array:
+def given_log_prob(model: object, known: dict[Any, Any]) -> Array:
     """The log probability of what is known, (1, k) for a stack of k."""
     part, rows = given_row(model, known)
     return np.asarray(part.stacked.log_density(rows))
@@ -143,7 +143,7 @@ def given_row(model: Any, known: dict[Any, Any]) -> tuple[Any, Any]:
         return part, part.read(part.arranged(dict(zip(part.column_labels, cells, strict=True))))
 
 
-def _one_cell(value: Any) -> Array:
+def _one_cell(value: object) -> Array:
     """A column of one row."""
     if not isinstance(value, tuple) and np.asarray(value).dtype.kind in "biufmM":
         return np.asarray(value)[None]

@@ -31,7 +31,7 @@ class Imputed(NamedTuple):
 
 
 def impute(
-    model: Any, data: Data, *, n: Any, draw: bool, uncertainty: bool, random_state: Seed, layout: Layout = ()
+    model: Any, data: Data, *, n: int | None, draw: bool, uncertainty: bool, random_state: Seed, layout: Layout = ()
 ) -> Any:
     """Fill the holes of ``data``; see :meth:`Distribution.impute`. ``layout``: units to which numbers are rounded."""
     check_single(model)
@@ -86,7 +86,7 @@ def _drawn(
     return drawn
 
 
-def _in_unit(values: Array, units: Units, model: Any, label: Hashable) -> Array:
+def _in_unit(values: Array, units: Units, model: object, label: Hashable) -> Array:
     """Numbers rounded to the unit of their column, where it has one."""
     return rounded(values, units[label], model, label) if label in units and values.dtype.kind == "f" else values
 

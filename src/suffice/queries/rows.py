@@ -132,7 +132,7 @@ class QueryRows:
         return rows[0] if self.single else rows[:, 0] if self.flat else rows
 
 
-def column(values: Any, *, single: bool) -> Array:
+def column(values: Data, *, single: bool) -> Array:
     """What a caller gives for one column as an array."""
     values = listed(values)
     if single:
@@ -168,7 +168,7 @@ def _array(x: Data) -> Array:
     return numbers(found, "the model") if all(_number(cell) for cell in found.ravel()) else found
 
 
-def _number(cell: Any) -> bool:
+def _number(cell: object) -> bool:
     return cell is None or (isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool))
 
 

@@ -17,7 +17,7 @@ from suffice.tables.row_draws import RowDraws
 from suffice.tables.scales import scale_of
 from suffice.tables.sketch import row_hash
 from suffice.tables.sparse import Sparse
-from suffice.types import Array
+from suffice.types import Array, Rows
 
 ROUNDING = 64 * np.finfo(float).eps  # of a squared distance, beside the squares that it is the difference of
 
@@ -80,13 +80,13 @@ def _(rows: Sparse, weights: Array, k: int, rng: Any, draws: RowDraws) -> Array:
     return seeds_of_points(rows, weights, k, rng, draws, lambda chosen: squares(rows, dense(rows[chosen])))
 
 
-def spread(rows: Any, weights: Weights) -> float:
+def spread(rows: Rows, weights: Weights) -> float:
     """The mean variance of the columns."""
     return float(np.mean(np.square(scale_of(rows, weights).spread)))
 
 
 @singledispatch
-def least(rows: Any) -> Array:
+def least(rows: object) -> Array:
     """One of several rows, the same in whatever order they come, as an array (d,)."""
     points = dense(rows)
     return np.asarray(points[np.lexsort(points.T[::-1])[0]])
@@ -109,7 +109,7 @@ def _(rows: Sparse) -> int:
 
 
 @singledispatch
-def dense(rows: Any) -> Array:
+def dense(rows: object) -> Array:
     """A few rows as an array (n, d)."""
     return np.asarray(rows, dtype=float)
 

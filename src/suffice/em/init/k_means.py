@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -14,10 +15,11 @@ from suffice.engines import local
 from suffice.errors import DataError
 from suffice.statistics.sums import Additive, checked_factor, same_kind
 from suffice.statistics.weights import Weights
+from suffice.tables.labels import Labels
 from suffice.tables.row_draws import RowDraws
 from suffice.tables.scales import scale_of
 from suffice.tables.sketch import sketch, take_rows
-from suffice.types import Array
+from suffice.types import Array, Prior, Rows
 
 CELLS = 1 << 21  # of the subsample that a start is drawn from
 ROWS = 20000  # and its most rows
@@ -69,21 +71,23 @@ class Centres:
     is_monotone: ClassVar[bool] = True
 
     @classmethod
-    def drawn(cls, rows: Any, weights: Weights, k: int, rng: Any, *, apart: bool = True) -> Self:
+    def drawn(cls, rows: Array, weights: Weights, k: int, rng: np.random.Generator, *, apart: bool = True) -> Self:
         """Centres from a sketch of the rows; see `Seeding`."""
         return cls(Seeding(rows, weights, k).draw(rng, apart=apart).places)
 
     @staticmethod
-    def spread(rows: Any, weights: Weights) -> float:
+    def spread(rows: Rows, weights: Weights) -> float:
         """The mean variance of the columns."""
         return distances.spread(rows, weights)
 
-    def run_em(self, rows: Any, weights: Weights, max_iter: int, callback: Any = None) -> EMResult:
+    def run_em(
+        self, rows: Rows, weights: Weights, max_iter: int, callback: Callable[..., Any] | None = None
+    ) -> EMResult:
         """Assign and average until the centres rest."""
         return run_em(self, TrainingData(rows, weights), max_iter=max_iter, accelerate=False, callback=callback)
 
     # ---- what the loop asks for -----------------------------------------------------------------------------------
-    def suffstats(self, rows: Any, weights: Any = None) -> Apart:
+    def suffstats(self, rows: Array | Labels, weights: object = None) -> Apart:
         """Statistics of rows that belong to their nearest centres; of equally near ones to the first."""
         return self.gather_rows(rows, Weights.of(weights, len(rows)))
 
@@ -92,7 +96,7 @@ class Centres:
         """The statistics: only centres have such."""
         return stats
 
-    def gather_rows(self, rows: Any, held: Weights) -> Apart:
+    def gather_rows(self, rows: Rows, held: Weights) -> Apart:
         """The same of weights that were checked."""
 
         def gather(part: slice) -> Apart:
@@ -107,7 +111,7 @@ class Centres:
             return found
         return self._relocated(found, rows, held)
 
-    def _effort(self, rows: Any) -> int:
+    def _effort(self, rows: Rows) -> int:
         return 7 + len(self.places) * distances.cells(rows) // 3
 
     def _relocated(self, found: Apart, rows: Any, weights: Weights) -> Apart:
@@ -133,7 +137,7 @@ class Centres:
         farthest = np.array(places).reshape(len(places), rows.shape[1])
         return replace(found, weight=weight, total=total, farthest=farthest)
 
-    def gaps(self, rows: Any) -> Array:
+    def gaps(self, rows: Array | Labels) -> Array:
         """Squared distance of each row to its centre, (n,)."""
 
         def gaps(part: slice) -> Array:
@@ -141,7 +145,7 @@ class Centres:
 
         return local.fill(gaps, len(rows), distances.cells(rows) + len(self.places))
 
-    def estimate(self, stats: Apart, prior: Any = None) -> Self:
+    def estimate(self, stats: Apart, prior: Prior = None) -> Self:
         """Each centre at the mean of its rows; one without rows at a row that is far from all."""
         del prior
         if stats.weight.all():
@@ -180,7 +184,7 @@ class Centres:
         return bool((stats.weight > 0).all())
 
     # ---- asking ---------------------------------------------------------------------------------------------------
-    def predict(self, rows: Any) -> Array:
+    def predict(self, rows: Rows) -> Array:
         """The nearest centre of each row, (n,)."""
 
         def nearest(part: slice) -> Array:
@@ -190,7 +194,7 @@ class Centres:
 
         return local.fill(nearest, len(rows), distances.cells(rows), self._effort(rows))
 
-    def distances(self, rows: Any) -> Array:
+    def distances(self, rows: Rows) -> Array:
         """Distances (n, k) of rows to the centres."""
         width = distances.cells(rows) + len(self.places)
         return local.fill(lambda part: np.sqrt(distances.squares(rows[part], self.places)), len(rows), width)
@@ -203,14 +207,14 @@ class Seeding:
     rows are drawn depends on the values of ``rows``. Where all rows are in the sketch it is made once for all draws.
     """
 
-    def __init__(self, rows: Any, weights: Weights, k: int, points: Any = None) -> None:
+    def __init__(self, rows: Rows, weights: Weights, k: int, points: Rows | None = None) -> None:
         """Keep the rows."""
         self.rows, self.weights, self.k = rows, weights, k
         self.points = rows if points is None else points
         self.size = int(np.clip(CELLS // distances.cells(rows), max(10 * k, 1000), max(10 * k, ROWS)))
         self._all: tuple[Any, Weights, RowDraws] | None = None
 
-    def _subsample(self, rng: Any) -> tuple[Any, Weights, RowDraws]:
+    def _subsample(self, rng: np.random.Generator) -> tuple[Any, Weights, RowDraws]:
         """Points, their weights, and draws among them."""
         seed = int(rng.integers(1 << 62))
         if self._all is not None:
@@ -227,7 +231,7 @@ class Seeding:
             self._all = found_points, held, draws
         return found_points, held, draws
 
-    def draw(self, rng: Any, *, apart: bool = True) -> Centres:
+    def draw(self, rng: np.random.Generator, *, apart: bool = True) -> Centres:
         """The best of several draws that lie apart, as k-means++ draws them, after a few passes over the sketch.
 
         Without ``apart`` they are just drawn.

@@ -31,7 +31,7 @@ from suffice.kernels.numpy.quadratic import FALL, MANY_COLUMNS, ROUGH, SEEN, coe
 from suffice.statistics.moments import Scatter
 from suffice.statistics.sums import share
 from suffice.statistics.weights import Weights
-from suffice.types import Array
+from suffice.types import Array, Prior
 
 MANY_FOR_A_STRUCTURE = 11  # from here on one that needs fewer products has a faster pass of its own
 STEP = 1 << 15  # products at a time: 256 kB
@@ -263,7 +263,7 @@ class PackedMixture:
         """The statistics: they are marked when they leave."""
         return stats
 
-    def gather_rows(self, rows: Any, weights: Weights) -> Products:
+    def gather_rows(self, rows: Array, weights: Weights) -> Products:
         """One pass over the rows."""
         value, entropy, sums = kernels.quadratic_e_step(
             rows, weights.values, self.packed.centre, self.packed.scale, self.coefficients
@@ -273,7 +273,7 @@ class PackedMixture:
             raise LostError(msg)
         return Products(sums, value, entropy, np.array([weights.solid]))
 
-    def estimate(self, stats: Products, prior: Any = None) -> PackedMixture:
+    def estimate(self, stats: Products, prior: Prior = None) -> PackedMixture:
         """The next mixture."""
         del prior
         return self.packed.estimate(stats.sums, self)

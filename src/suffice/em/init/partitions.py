@@ -18,7 +18,7 @@ from suffice.tables.labels import Labels
 from suffice.tables.row_draws import RowDraws
 from suffice.tables.scales import scale_of
 from suffice.tables.sketch import points
-from suffice.types import Array
+from suffice.types import Array, Rows
 
 ROUNDS = 10  # of k-means, and in which rows of high leverage are sought
 LEVERAGE = 0.2  # of a row: more is too much (Huber 1981, Robust Statistics, chapter 7)
@@ -43,7 +43,7 @@ LABELS = ((SOFT, 0), (SCALED, 0))  # indicators of labels have no units
 class Partitions:
     """Initial partitions of rows, each drawn in other coordinates than the one before."""
 
-    def __init__(self, rows: Any, weights: Weights, *, hard: bool = False) -> None:
+    def __init__(self, rows: Rows, weights: Weights, *, hard: bool = False) -> None:
         held = weights.dense()[:, 0]
         self.rows, self.held = rows, held / held.max(initial=np.finfo(float).tiny)  # squares of tiny weights are 0
         self.draws = RowDraws.of(rows, scale_of(rows, weights))
@@ -93,7 +93,7 @@ def _whitened(places: Array, held: Array) -> Array:
     return np.ascontiguousarray(centred @ (vectors[:, kept] / np.sqrt(values[kept])))
 
 
-def without_last_digits(rows: Any) -> Any:
+def without_last_digits(rows: object) -> Any:
     """Rows of numbers to nine digits, where these tell their spread: noise in the last ones leads to the same start.
 
     Runs part ways after some passes however little their rows differ, and where several ends are nearly as good each
@@ -108,7 +108,7 @@ def without_last_digits(rows: Any) -> Any:
     return np.ldexp(np.rint(np.ldexp(mantissa, BITS)), exponent - BITS)
 
 
-def without_leverage(rows: Any, weights: Weights) -> Weights:
+def without_leverage(rows: Array, weights: Weights) -> Weights:
     """The weights in a subsample, without those of a few rows that make most of the spread in some direction.
 
     Such a row stands for many that are not like it, and whichever component has a share of it at first becomes too wide
@@ -131,7 +131,7 @@ def without_leverage(rows: Any, weights: Weights) -> Weights:
     return weights if found is held else Weights.of(found, len(rows))
 
 
-def plain(rows: Any, held: Array) -> Array | None:
+def plain(rows: Rows, held: Array) -> Array | None:
     """Rows of numbers in the units they have, but for one factor; None where they are no points."""
     if not (isinstance(rows, np.ndarray) and rows.ndim == 2 and np.isfinite(rows).all()):
         return None
@@ -154,7 +154,7 @@ def k_means(places: Array, held: Array, centres: Array, rounds: int) -> tuple[fl
     return float(inertia), codes
 
 
-def clusters(x: Array, weights: Array, k: int, rng: Any, draws: RowDraws) -> Array:
+def clusters(x: Array, weights: Array, k: int, rng: object, draws: RowDraws) -> Array:
     """The nearest (n,) of k rows that lie apart."""
     return k_means(x, weights, x[seeds(x, weights, k, rng, draws)], 0)[1]
 

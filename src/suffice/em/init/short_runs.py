@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,11 @@ from suffice.em.init.packed_gaussians import UNTOLD, LostError, PackedRows, is_p
 from suffice.em.loop import EMResult, run_em
 from suffice.em.training import TrainingData
 from suffice.statistics.weights import Weights
-from suffice.types import Array
+from suffice.tables.labels import Labels
+from suffice.types import Array, Data, Prior
+
+if TYPE_CHECKING:
+    from suffice.core.family import Family
 
 BRIEF = 16  # passes up to which a run is one loop of a kernel: longer ones gain by combining passes
 
@@ -21,7 +25,7 @@ BRIEF = 16  # passes up to which a run is one loop of a kernel: longer ones gain
 class ShortRuns:
     """Rows of many runs of one mixture: over packed sums where there are such, else by its own passes."""
 
-    def __init__(self, model: Any, rows: Any, weights: Weights, prior: Any) -> None:
+    def __init__(self, model: Any, rows: Array | Labels, weights: Weights, prior: Prior) -> None:
         self.model, self.small, self.weights, self.prior = model, rows, weights, prior
         self.rows = model.preprocess(rows)
         self.packed = None if prior is not None else PackedRows.of(model, self.rows, weights)
@@ -29,7 +33,7 @@ class ShortRuns:
         self.columns = ColumnRows.of(model, self.rows, weights) if columns else None
         self.data = TrainingData(self.rows, weights, prior, belief(prior))
 
-    def run_em(self, first: Any, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
+    def run_em(self, first: object, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
         """A run of so many passes at most, or until the objective changes by less than ``tol`` relative.
 
         Its end may be packed: runs go on from it as it is, and :func:`unpacked` makes it one of the mixture.
@@ -46,7 +50,7 @@ class ShortRuns:
             first = getattr(first, "unpacked", first)
         return run_em(first, self.data, max_iter=passes, tol=tol, accelerate=accelerate, brief=True)
 
-    def run_from(self, shares: Array, rng: Any, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
+    def run_from(self, shares: Array, rng: object, passes: int, tol: float, *, accelerate: bool = True) -> EMResult:
         """The same from the estimate of rows whose owners are known in parts (n, k)."""
         if self.packed is not None:
             try:
@@ -102,7 +106,7 @@ def best_of(runs: list[EMResult], count: int) -> list[EMResult]:
     return found
 
 
-def belief(prior: Any) -> Callable[[Any], float] | None:
+def belief(prior: Prior) -> Callable[[Any], float] | None:
     """What a run under a prior adds to the log-likelihood: the log density of the prior."""
     return None if prior is None else (lambda one: float(np.sum(one.log_prior(prior))))
 
@@ -116,7 +120,7 @@ def tag_assignments(model: Any, rows: Any, shares: Array, rng: Any) -> Any:
     return replace(model, components=components, weights=own)
 
 
-def _of_the_able(stack: Any, rows: Any, shares: Array) -> Array:
+def _of_the_able(stack: Family, rows: Data, shares: Array) -> Array:
     """The shares (n, k) without those of components that cannot have made a row; others of the row have them."""
     able = stack.can_generate(rows) if stack.heterogeneous else np.ones((1, 1), bool)
     if able.all():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,7 +36,10 @@ from suffice.tables.row_draws import RowDraws
 from suffice.tables.rows import uneven
 from suffice.tables.scales import scale_of
 from suffice.tables.sketch import points, subsample_rows, take_rows
-from suffice.types import Alert, Array
+from suffice.types import Alert, Array, Data, Prior, Rows
+
+if TYPE_CHECKING:
+    from suffice.core.family import Family
 
 TRIALS, KEPT = 8, 4  # short runs, and how many of them go on; then the best of these
 SHORT = 9  # passes
@@ -57,7 +60,7 @@ LEAST, MOST = 6000, 20000  # rows of the subsample: of 2000 the highest maximum 
 
 
 def initialize(
-    model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior: Any
+    model: Any, rows: object, weights: Weights, rng: np.random.Generator, start: object, prior: Prior
 ) -> tuple[Any, tuple[Alert, ...]]:
     """The first value of a run, and what to tell about it."""
     refuse_large(model, rows, weights)
@@ -68,7 +71,7 @@ def initialize(
         raise
 
 
-def _name_row(stack: Any, rows: Any, weights: Weights) -> None:
+def _name_row(stack: Family, rows: object, weights: Weights) -> None:
     """Raise the error of a row, in the data, that no component can be, or of a component that no row can be."""
     if not stack.heterogeneous:
         stack.suffstats(rows, weights)
@@ -78,7 +81,9 @@ def _name_row(stack: Any, rows: Any, weights: Weights) -> None:
     stack.suffstats(rows, weights.dense() * (np.broadcast_to(idle, able.shape) if idle.any() else able | lost))
 
 
-def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior: Any) -> tuple[Any, tuple[Alert, ...]]:
+def _begin(
+    model: object, rows: object, weights: Weights, rng: np.random.Generator, start: object, prior: Prior
+) -> tuple[Any, tuple[Alert, ...]]:
     if start is None or isinstance(start, str):
         return _from_subsample(model, rows, weights, rng, start, prior)
     if isinstance(start, Distribution):
@@ -97,7 +102,7 @@ def _begin(model: Any, rows: Any, weights: Weights, rng: Any, start: Any, prior:
     return broken, (Alert("symmetric", text),)
 
 
-def _is_uniform(found: Any, rows: Any, weights: Weights, start: Any) -> bool:
+def _is_uniform(found: Any, rows: object, weights: Weights, start: object) -> bool:
     """Whether like components get every row in the same parts.
 
     Those that draw their own starts then differ by chance.
@@ -111,7 +116,7 @@ def _is_uniform(found: Any, rows: Any, weights: Weights, start: Any) -> bool:
     return bool(np.allclose(parts, shares.sum(axis=0) / shares.sum(), rtol=EQUAL, atol=EQUAL))
 
 
-def _split(found: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, tuple[Alert, ...]]:
+def _split(found: Any, rows: object, weights: Weights, rng: np.random.Generator) -> tuple[Any, tuple[Alert, ...]]:
     """The start with other parameters where some components are equal: no pass of EM would make them different."""
     groups = twins(found, found.weights > 0, EQUAL)
     if not groups:
@@ -133,7 +138,7 @@ def _split(found: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, tupl
     return tag_assignments(found, small, shares, rng), (Alert("symmetric", text),)
 
 
-def _given(model: Any, start: Any, rows: Any) -> Any:
+def _given(model: Any, start: Any, rows: object) -> Any:
     """The prototype with the parameters of the start."""
     if not hasattr(start, "log_weights"):  # components without weights
         count = model.n if start.lone else start.n_components
@@ -144,7 +149,7 @@ def _given(model: Any, start: Any, rows: Any) -> Any:
     return model.with_parameters_of([start.for_data(rows)], np.ones(1))
 
 
-def _from_assignments(model: Any, rows: Any, weights: Weights, owners: Any, rng: Any) -> Any:
+def _from_assignments(model: object, rows: object, weights: Weights, owners: object, rng: np.random.Generator) -> Any:
     """Begin at the estimate of given labels (n,) or responsibilities (n, k)."""
     shares = shares_of(model, rows, owners)
     floored = _floored(model, *_subsample(model, rows, weights, rng))
@@ -196,7 +201,7 @@ def _subsample(model: Any, rows: Any, weights: Weights, rng: Any) -> tuple[Any, 
     return without_last_digits(small) if quadratic and len(rows) > size else small, held
 
 
-def _floored(model: Any, rows: Any, weights: Weights) -> Any:
+def _floored(model: Any, rows: Array | Labels, weights: Weights) -> Any:
     """The mixture above floors for these rows: those of an earlier fit were for others."""
     given = model.floors is not None and not model.measured
     return replace(model, floors=floors_of(model, rows, weights), measured=not given)
@@ -209,7 +214,7 @@ def _bulk(places: Array) -> Array:
     return np.asarray(((np.abs(places - middle) <= FAR * wide) | (wide == 0)).all(axis=1))
 
 
-def floors_of(model: Any, rows: Any, weights: Weights) -> Any:
+def floors_of(model: Any, rows: Data, weights: Weights) -> Any:
     """What the components are held above, from all rows together; what the caller gave stays."""
     stack = model.components
     own = None if model.measured else model.floors
@@ -224,7 +229,7 @@ def floors_of(model: Any, rows: Any, weights: Weights) -> Any:
 
 
 def _from_subsample(
-    model: Any, rows: Any, weights: Weights, rng: Any, how: Any, prior: Any
+    model: Any, rows: Any, weights: Weights, rng: object, how: str | None, prior: Prior
 ) -> tuple[Any, tuple[Alert, ...]]:
     if how not in (None, SPARE, "k-means++", "random"):
         guess, known = guessed(how, ("k-means++", "random")), "'k-means++', 'random', labels, responsibilities"
@@ -244,7 +249,7 @@ def _from_subsample(
     return (widen_to_all_rows(found, rows, weights, small, w) if len(small) < len(rows) else found), notes
 
 
-def widen_to_all_rows(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -> Any:
+def widen_to_all_rows(model: Any, rows: object, weights: Weights, small: Rows, w: Weights) -> Any:
     """A start that was found on a subsample, widened so that no other row has density 0.
 
     Components that learn their bounds rule out what lies beyond. No pass would ever give it to them, so that it would
@@ -260,7 +265,7 @@ def widen_to_all_rows(model: Any, rows: Any, weights: Weights, small: Any, w: We
     return max(after, key=lambda one: float(log_likelihood_of_rows(one, rows, weights))).off_boundary(UNSEEN)
 
 
-def _widen_bounds(model: Any, rows: Any, weights: Weights, small: Any, w: Weights) -> Any:
+def _widen_bounds(model: Any, rows: Any, weights: Weights, small: object, w: Weights) -> Any:
     """The start with wider bounds, so that every row can be: it goes to the component that reaches it first."""
     stack, held = model.components, weights.dense()[:, 0]
     total = local.fill(lambda part: model.log_density(rows[part]), len(rows), model.score_width(rows))[:, 0]
@@ -282,7 +287,7 @@ def _widen_bounds(model: Any, rows: Any, weights: Weights, small: Any, w: Weight
     return replace(model, components=stack.m_step(stats, None, model.floors))
 
 
-def _best_of_short_runs(model: Any, short_runs: ShortRuns, trusted: Weights, rng: Any, how: Any) -> Any:
+def _best_of_short_runs(model: Any, short_runs: ShortRuns, trusted: Weights, rng: object, how: Any) -> Any:
     """The best of several short runs of EM over the subsample: the better ones go on, until one is left.
 
     They begin at estimates from rows with the weights ``trusted``.
@@ -291,7 +296,7 @@ def _best_of_short_runs(model: Any, short_runs: ShortRuns, trusted: Weights, rng
     labels = isinstance(short_runs.small, Labels)
     paths: list[EMResult] = []
 
-    def run_from(first: Any, passes: int = SHORT) -> EMResult:
+    def run_from(first: object, passes: int = SHORT) -> EMResult:
         if isinstance(first, np.ndarray):
             path = short_runs.run_from(first, rng, passes, FLAT)
         else:
