@@ -544,7 +544,7 @@ def test_standard_errors_of_a_normal_with_a_known_parameter(n):
     x = sf.Normal(1.0, 2.0).sample(n, random_state=0)
     known_mean, known_std = sf.fit(sf.Normal(0.5).fix("mean"), x), sf.fit(sf.Normal(std=3.0).fix("std"), x)
     spread = np.sqrt(np.mean((x - 0.5) ** 2))
-    assert known_mean.standard_errors["std"] == pytest.approx(spread / np.sqrt(2 * n), rel=1e-15)
+    assert known_mean.standard_errors["std"] == pytest.approx(spread / np.sqrt(2 * n), rel=4e-16)  # sums differ by CPU
     assert known_std.standard_errors["mean"] == 3.0 / np.sqrt(n)
     both = sf.Normal().tie("mean", "std").stack(2)
     stats_of = both.suffstats(x, np.stack([np.ones(n), np.full(n, 2.0)], axis=1))

@@ -130,3 +130,19 @@ def test_diagonal_covariances_are_scored_as_full_ones_without_a_factorisation(st
     stack.estimate(stats)
     stack.rounding(stats)
     fit.distribution.estimate(fit.statistics)
+
+
+def test_axes_of_components_of_one_row_each_in_columns_of_very_different_spread():
+    """Slopes there are beyond the range of numbers: no step is taken, and nothing is divided by it."""
+    rows = np.array(
+        [
+            [-1.6498242e-03, 4.8563528e-01, 4.0471773, 2.2626107e-08, 3.7138515],
+            [6.6016167e-02, 5.2997808, -1.0331723e04, 6.9823685e-09, 2.7893713],
+        ],
+        dtype=np.float32,
+    )
+    fit = sf.fit(
+        sf.Mixture(sf.MultivariateNormal(structure="VVE"), 4), rows, weights=[1, 2], random_state=0, max_iter=100
+    )
+    assert np.isfinite(fit.log_likelihood)
+    assert "few rows" in [alert.code for alert in fit.alerts]

@@ -178,3 +178,17 @@ def test_a_user_gets_the_best_before_a_fall_with_an_alert(monkeypatch):
     assert "fell" in dict(fit.alerts)
     assert not fit.converged
     assert (np.diff(fit.trace.log_likelihood) >= 0).all()
+
+
+BESIDE_0, NARROW = 5.630897956754397e-117, 1.0612160908475728e-58
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [sf.StudentT(66.3, BESIDE_0, NARROW), *(kind(BESIDE_0, NARROW) for kind in (sf.Logistic, sf.Laplace, sf.Normal))],
+)
+def test_a_component_that_shrinks_onto_a_value_beside_its_middle_does_not_jump_off_it(beside):
+    """The step to the value is rounded by the old middle, which a scale that follows the new one does not see."""
+    rows, weights = [0.0, 1.0], [0.5, 0.0]
+    moved = beside.estimate(beside.suffstats(rows, weights))
+    assert moved.log_prob(0.0) > beside.log_prob(0.0)

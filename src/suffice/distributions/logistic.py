@@ -88,7 +88,8 @@ class Logistic(IterativeFamily):
         loc = np.where(take, self.loc + self._unit * moves.get("loc", 0.0), loc)
         scale = np.where(take, self.scale * np.exp(moves.get("scale", 0.0)), scale)
         if "scale" in self.free:
-            scale = np.maximum(scale, rounding_floor(loc))
+            around = np.maximum(np.abs(loc), np.abs(self.loc))  # the old loc rounds the step away from it
+            scale = np.maximum(scale, rounding_floor(around))
         values: dict[str, Any] = {"loc": loc, "scale": scale}
         for name in self.tied:  # the same number for all, without the rounding of each one's own units
             values[name] = np.broadcast_to(values[name][:1], loc.shape)

@@ -120,7 +120,7 @@ def maximise_axes(table: Table, axes: Array) -> tuple[float, Array]:
         scale = np.maximum(scale, 1e-6 * total)
         step = conjugate_gradients(AxisCurve(inner, s, pull, mixed, rule).product, -slope, scale, INNER)
         gain = -0.5 * float((slope * step).sum())
-        if gain <= ENOUGH * total:
+        if not gain > ENOUGH * total:  # NaN where slopes are beyond the range of numbers
             break
         size = min(1.0, 0.5 / float(np.abs(step).max()))
         while True:

@@ -165,7 +165,8 @@ class StudentT(IterativeFamily):
             values = {name: np.where(plunge, getattr(self, name), value) for name, value in values.items()}
             values["scale"] = np.where(plunge, scale * np.exp(-PLUNGE), values["scale"])
         if "scale" in self.free:
-            values["scale"] = np.maximum(values["scale"], rounding_floor(values["loc"]))
+            around = np.maximum(np.abs(values["loc"]), np.abs(self.loc))  # the old loc rounds the step away from it
+            values["scale"] = np.maximum(values["scale"], rounding_floor(around))
         for name in self.tied:  # the same number for all, without the rounding of each one's own units
             values[name] = np.broadcast_to(values[name][:1], values[name].shape)
         return self.choose(stats.weight == 0, replace(self, **values))

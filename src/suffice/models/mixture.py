@@ -122,11 +122,8 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
             object.__setattr__(self, "floors", ridge(components, self.floors))
 
     def _copies(self, prototype: Any, k: object) -> tuple[Any, int]:
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            msg = f"Mixture: n is the number of components, a whole number of at least 1; got {k!r}."
-            raise ParameterError(msg)
-        if k > MOST:
-            msg = f"Mixture: n={k} components are more than any rows tell apart; give at most {MOST:,}."
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MOST:
+            msg = f"Mixture: n is the number of components, a whole number from 1 to {MOST:,}; got {k!r:.60}."
             raise ParameterError(msg)
         return (stacked_or_side_by_side(prototype, int(k)) if prototype.ready else prototype), int(k)
 
