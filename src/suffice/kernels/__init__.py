@@ -7,7 +7,7 @@ name and signature in the same module of ``kernels.native``; `dispatch` says whi
 from __future__ import annotations
 
 from suffice.kernels.dispatch import twins
-from suffice.kernels.numpy import decisions, gaussian, linear, missing, mixed_columns, primitives, quadratic
+from suffice.kernels.numpy import decisions, gaussian, linear, markov, missing, mixed_columns, primitives, quadratic
 from suffice.kernels.numpy.mixed_columns import Cells, CellSums
 from suffice.kernels.numpy.primitives import cell_hash, centred_rows, column_keys, merge
 
@@ -16,6 +16,7 @@ __all__ = [
     "Cells",
     "above_best",
     "above_sums",
+    "best_path",
     "cell_hash",
     "centred_rows",
     "chosen",
@@ -24,6 +25,8 @@ __all__ = [
     "count_range",
     "counts",
     "extremes",
+    "filtered",
+    "forward_backward",
     "gaussian_e_step",
     "gaussian_log_prob",
     "holed_log_prob",
@@ -93,3 +96,8 @@ table_best = twins(decisions.table_best)
 sparse_best = twins(decisions.sparse_best)
 above_best = twins(decisions.above_best)
 above_sums = twins(decisions.above_sums)
+
+# hidden Markov chains: the states of sequences from the scores of their rows
+forward_backward = twins(markov.forward_backward)
+filtered = twins(markov.filtered)
+best_path = twins(markov.best_path)
