@@ -28,11 +28,13 @@ _NAMES = {
     "suffice.bayes.posterior": "Posterior",
     "suffice.em.result": "Fit",
     "suffice.statistics.weights": "OneHot",
-    "suffice.models": "Mixture Product Stack StickBreaking",
+    "suffice.models": "HiddenMarkov Mixture Product Stack StickBreaking",
     "suffice.em.merge": "merge",
     "suffice.em.order": "align",
     "suffice.selection.select": "Selection select",
     "suffice.tables.scan": "Scan scan",
+    "suffice.tables.sequences": "Sequences",
+    "suffice.tables.read_sequences": "sequences",
     "suffice.schema.infer": "Schema infer",
     "suffice.estimators": (
         "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "

@@ -159,7 +159,8 @@ def fit(
 def _conclude(
     path: EMResult, data: Any, prior: Any, prototype: Family, believed: Any, notes: tuple[Alert, ...], name: str
 ) -> Fit:
-    learned, stats, weights = path.distribution, path.statistics, data[1]
+    learned, stats = path.distribution, path.statistics
+    counted = learned.rows_of_units(*data)
     prior = resolved(prototype, prior, stats)
     alerts = [*notes, *[under(prior, alert) for alert in learned.alerts_under(stats, prior)]]
     if believed is not None:
@@ -171,7 +172,7 @@ def _conclude(
     if not cells.any():
         msg = f"{learned.name} cannot be fitted: every cell is missing; give at least one value."
         raise DataError(msg)
-    alerts.extend(without_cells(learned, cells, *data))
+    alerts.extend(without_cells(learned, cells, *counted))
     if path.fell:
         alerts.append(Alert("fell", f"{path.reason}; what stands here is the best before it."))
     elif not path.converged:
@@ -187,14 +188,14 @@ def _conclude(
     return Fit(
         distribution=learned,
         log_likelihood=likelihood,
-        n=weights.total,
+        n=counted[1].total,
         statistics=stats,
         trace=path.trace,
         converged=path.converged,
         alerts=tuple(alerts),
         prior=prior,
         log_posterior=likelihood + prior_there,
-        missing=missing_cells(cells, *data) if cells.ndim == 2 else 0,
+        missing=missing_cells(cells, *counted) if cells.ndim == 2 else 0,
         prior_name=name,
         starts=path.starts or (path.trace,),
         _data=data,
