@@ -10,7 +10,7 @@ import numpy as np
 from suffice.arguments import check_count, check_level, generator
 from suffice.core.combinators import make_mixture
 from suffice.engines.once import cached_property
-from suffice.errors import ParameterError
+from suffice.errors import ParameterError, UnsupportedError
 from suffice.types import Array
 
 
@@ -54,13 +54,32 @@ class Forecast:
 
     @property
     def mean(self) -> Any:
-        """The expected rows: (h,), (h, d), or by column."""
-        return _together([one.mean for one in self._each])
+        """The expected rows: (h,), (h, d), or of tables by column, those of labels left out."""
+        return self._by_column(lambda one: one.mean)
 
     @property
     def std(self) -> Any:
         """The standard deviation of each row and column."""
-        return _together([one.std for one in self._each])
+        return self._by_column(lambda one: one.std)
+
+    @property
+    def probabilities(self) -> Any:
+        """The probability of each label in each row, a dictionary of (h,) by level; of tables by column."""
+        names = self.model.column_names
+        labels = self.model.column_labels if names is None else names
+        found = {}
+        for label in labels:
+            levels = self.model.emissions.column_levels(label)
+            if levels is not None:
+                each = [one.marginal_column(label) for one in self.model.parts]
+                table = np.zeros((len(each), len(levels)))
+                for row, one in zip(table, each, strict=True):
+                    row[[levels.index(level) for level in one.levels]] = np.asarray(one.probs)[: len(one.levels)]
+                found[label] = dict(zip(levels, (self.states @ table).T, strict=True))
+        if not found:
+            msg = "these rows have no labels; ask mean, quantile or interval."
+            raise UnsupportedError(msg)
+        return found if names is not None else next(iter(found.values()))
 
     def quantile(self, q: Any) -> Any:
         """The smallest x with P(X ≤ x) ≥ q, for each row, column by column."""
@@ -87,8 +106,9 @@ class Forecast:
         return np.asarray(rows).reshape(n, len(self), *np.shape(rows)[1:])
 
     def _by_column(self, ask: Any) -> Any:
-        """An answer for every row; of tables by the names of their columns."""
+        """An answer for every row; of tables by the names of their columns that hold numbers."""
         names = self.model.column_names
+        names = names and [name for name in names if self.model.emissions.column_levels(name) is None]
         if names is None:
             return _together([ask(one) for one in self._each])
         return {name: _together([ask(one.marginal(name)) for one in self._each]) for name in names}

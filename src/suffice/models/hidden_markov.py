@@ -53,8 +53,10 @@ class HiddenMarkov(MarkovRows, MarkovAnswers, MarkovPriors, Family, register=Fal
         As in :class:`Mixture`.
     from_stationary
         Whether ``initial`` follows from the transitions, as ``initial="stationary"`` says.
+    given : tuple of str
+        Which of the two were given as arrays; found when the model is first made.
     possible_first, possible_moves
-        What is above 0 in an array that was given, as 1 and 0; None: everything may be.
+        What is above 0 in them, as 1 and 0; None: everything may be.
 
     Notes
     -----
@@ -82,6 +84,7 @@ class HiddenMarkov(MarkovRows, MarkovAnswers, MarkovPriors, Family, register=Fal
     floors: Any = field(default=None, kw_only=True)
     measured: bool = field(default=False, kw_only=True)
     from_stationary: bool = field(default=False, kw_only=True)
+    given: Any = field(default=None, kw_only=True)
     possible_first: Any = field(default=None, kw_only=True)
     possible_moves: Any = field(default=None, kw_only=True)
 
@@ -114,23 +117,27 @@ class HiddenMarkov(MarkovRows, MarkovAnswers, MarkovPriors, Family, register=Fal
         self._settle_probabilities(int(k))
 
     def _settle_probabilities(self, k: int) -> None:
-        if self.transitions is None:
-            object.__setattr__(self, "transitions", np.full((k, k), 1.0 / k))
-        elif self.possible_moves is None:
-            given = _probabilities("transitions", self.transitions, (k, k))
-            object.__setattr__(self, "possible_moves", _locked(np.where(given > 0, 1.0, 0.0)))
-        object.__setattr__(self, "transitions", _probabilities("transitions", self.transitions, (k, k)))
+        """Make arrays of the probabilities; what is 0 in those that the caller gives cannot be."""
+        put = object.__setattr__
+        first = self.given is None
         if isinstance(self.initial, str):
             if self.initial not in ("free", "stationary"):
                 msg = f"HiddenMarkov: initial is 'free', 'stationary' or an array; got {self.initial!r:.40}."
                 raise ParameterError(msg)
-            object.__setattr__(self, "from_stationary", self.initial == "stationary")
-            object.__setattr__(self, "initial", np.full(k, 1.0 / k))
-        elif self.possible_first is None and not self.from_stationary:
-            given = _probabilities("initial", self.initial, (k,))
-            object.__setattr__(self, "possible_first", _locked(np.where(given > 0, 1.0, 0.0)))
-        value = stationary(self.transitions) if self.from_stationary else self.initial
-        object.__setattr__(self, "initial", _probabilities("initial", value, (k,)))
+            put(self, "from_stationary", self.initial == "stationary")
+        shapes = {"initial": (k,), "transitions": (k, k)}
+        there = {name: not isinstance(getattr(self, name), str | None) for name in OWN}
+        for name, shape in shapes.items():
+            value = getattr(self, name) if there[name] else np.full(shape, 1.0 / k)
+            put(self, name, _probabilities(name, value, shape))
+        if first:
+            put(self, "given", tuple(name for name in OWN if there[name] and not (name == "initial" and self.from_stationary)))
+            for name, mask in (("initial", "possible_first"), ("transitions", "possible_moves")):
+                value = getattr(self, name)
+                if name in self.given and (value == 0).any():
+                    put(self, mask, _locked(np.where(value > 0, 1.0, 0.0)))
+        if self.from_stationary and "initial" not in self.fixed:
+            put(self, "initial", _probabilities("initial", stationary(self.transitions), (k,)))
 
     # ---- parts --------------------------------------------------------------------------------------------------
     @property
@@ -310,7 +317,7 @@ class HiddenMarkov(MarkovRows, MarkovAnswers, MarkovPriors, Family, register=Fal
         from suffice.em.order import canonical, exchangeable
 
         beliefs = self.priors(prior)
-        apart = self.fixed or self.possible_first is not None or self.possible_moves is not None
+        apart = bool(self.fixed or self.given)
         if apart or stats.named or not self.same_for_all_states(beliefs):
             return self, stats
         if not exchangeable(self.mixture_by(np.full(self.n, 1 / self.n)), {"components": beliefs.get("emissions")}):

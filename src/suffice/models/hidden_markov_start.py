@@ -55,6 +55,11 @@ def initialize(
     few = rows.stretches(ROWS, STRETCH)
     data = TrainingData(model.preprocess(few), _of(few, rows, weights), prior, belief(prior))
     best = _best_of_short_runs(_candidates(model, first, few, data.weights, rng, start), data)
+    if few is not rows:  # what these stretches lack is not impossible
+        even = np.full(model.n, 1 / model.n)
+        best = best.off_boundary(starts.UNSEEN).with_chain(*(
+            (1 - starts.UNSEEN) * value + starts.UNSEEN * even for value in (best.initial, best.transitions)
+        ))  # fmt: skip
     return checked(best, rows), notes
 
 
@@ -146,8 +151,8 @@ def _sticky(model: Any, mixture: Any, stay: float) -> Any:
 
 def _with_chain(model: Any, initial: Array, moves: Array, mixture: Any) -> Any:
     """Probabilities to begin from, unless the caller gave them."""
-    initial = initial if model.possible_first is None else model.initial
-    moves = moves if model.possible_moves is None else model.transitions
+    initial = model.initial if "initial" in model.given else initial
+    moves = model.transitions if "transitions" in model.given else moves
     return model.with_chain(initial, moves, mixture.components).with_floors(mixture.floors, measured=mixture.measured)
 
 
