@@ -28,7 +28,7 @@ _NAMES = {
     "suffice.bayes.posterior": "Posterior",
     "suffice.em.result": "Fit",
     "suffice.statistics.weights": "OneHot",
-    "suffice.models": "HiddenMarkov Mixture Product Stack StickBreaking",
+    "suffice.models": "HiddenMarkov MarkovChain Mixture Product Stack StickBreaking",
     "suffice.em.merge": "merge",
     "suffice.em.order": "align",
     "suffice.selection.select": "Selection select",

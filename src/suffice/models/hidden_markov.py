@@ -88,6 +88,7 @@ class HiddenMarkov(MarkovRows, MarkovAnswers, MarkovPriors, Family, register=Fal
     possible_first: Any = field(default=None, kw_only=True)
     possible_moves: Any = field(default=None, kw_only=True)
 
+    is_chain = True
     row_vector = True
     tolerance = 1e-10
 

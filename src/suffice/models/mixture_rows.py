@@ -35,6 +35,10 @@ class MixtureRows:
     def check_columns(self, rows: Any) -> None:
         self.components.check_columns(rows)
 
+    def rows_of_units(self, rows: Any, weights: Any) -> tuple[Any, Any]:
+        found: tuple[Any, Any] = self.components.rows_of_units(rows, weights)
+        return found
+
     def is_single(self, x: Any) -> bool:
         return bool(self.components.is_single(x))
 
