@@ -1,6 +1,6 @@
-"""Forward-backward, filter and best path: both twins agree with the sum over all paths, and where numbers get extreme."""
+"""Forward-backward, filter and best path: both twins agree with sums over all paths, also where numbers are extreme."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def _by_paths(scores, initial, transitions, after):
         log_initial, log_moves = np.log(initial), np.log(transitions)
     for t in range(n):
         for path in product(range(k), repeat=t + 1):
-            joint = log_initial[path[0]] + sum(log_moves[a, b] for a, b in zip(path, path[1:], strict=False))
+            joint = log_initial[path[0]] + sum(log_moves[a, b] for a, b in pairwise(path))
             joint += sum(scores[s, state] for s, state in enumerate(path))
             filters[t, path[-1]] += np.exp(joint)
             if t < n - 1:
@@ -46,7 +46,7 @@ def _by_paths(scores, initial, transitions, after):
             total += p
             for s, state in enumerate(path):
                 shares[s, state] += p
-            for a, b in zip(path, path[1:], strict=False):
+            for a, b in pairwise(path):
                 moves[a, b] += p
     return np.log(total), shares / total, moves / total, best, filters / filters.sum(axis=1, keepdims=True)
 
@@ -76,7 +76,9 @@ def test_all_answers_are_sums_over_paths(home, k, sparse, follows):
             assert_allclose(likelihood[index], total, rtol=1e-12)
         head = np.where(initial > 0, shares[0] / np.where(initial > 0, initial, 1.0), 0.0)
         there = initial > 0
-        assert_allclose((found.head[index] / found.head[index][there].sum())[there], (head / head.sum())[there], atol=1e-12)
+        assert_allclose(
+            (found.head[index] / found.head[index][there].sum())[there], (head / head.sum())[there], atol=1e-12
+        )
         moves, first = moves + weight * own, first + weight * shares[0]
         emitted += weight * np.where(shares > 0, shares * np.where(shares > 0, scores[part], 0.0), 0.0).sum()
     assert_allclose(found.moves, moves, rtol=0, atol=1e-12)

@@ -190,23 +190,9 @@ def _check_alike(mine: Any, theirs: Any, where: str) -> None:
     if (mine.fixed, mine.tied) != (theirs.fixed, theirs.tied):
         raise _unlike(where, "not the same parameters are fixed and tied")
     if hasattr(mine, "log_weights"):
-        if mine.n != theirs.n:
-            raise _unlike(where, f"here are {mine.n} components, there {theirs.n}")
-        if mine.hard != theirs.hard:
-            raise _unlike(
-                where, "one of them gives each row to one component as a whole (hard=True), the other does not"
-            )
-        if mine.fixed and not np.allclose(np.sort(mine.weights), np.sort(theirs.weights)):
-            raise _unlike(where, "the fixed weights differ")
-        _check_alike(mine.components, theirs.components, f"{where}components: ")
+        _check_mixtures(mine, theirs, where)
     elif mine.is_chain:
-        if mine.n != theirs.n:
-            raise _unlike(where, f"here are {mine.n} states, there {theirs.n}")
-        if mine.from_stationary != theirs.from_stationary:
-            raise _unlike(where, "one of them begins by the stationary distribution")
-        if any(not np.array_equal(getattr(mine, name), getattr(theirs, name)) for name in mine.fixed):
-            raise _unlike(where, f"the fixed {' or '.join(sorted(mine.fixed))} differ")
-        _check_alike(mine.emissions, theirs.emissions, f"{where}emissions: ")
+        _check_chains(mine, theirs, where)
     elif mine.blocks:
         if list(mine.blocks) != list(theirs.blocks):
             raise _unlike(where, f"here are the columns {list(mine.blocks)}, there {list(theirs.blocks)}")
@@ -214,6 +200,26 @@ def _check_alike(mine: Any, theirs: Any, where: str) -> None:
             _check_alike(block, theirs.blocks[key], f"{where}{key!r}: ")
     else:
         _check_family(mine, theirs, where)
+
+
+def _check_mixtures(mine: Any, theirs: Any, where: str) -> None:
+    if mine.n != theirs.n:
+        raise _unlike(where, f"here are {mine.n} components, there {theirs.n}")
+    if mine.hard != theirs.hard:
+        raise _unlike(where, "one of them gives each row to one component as a whole (hard=True), the other does not")
+    if mine.fixed and not np.allclose(np.sort(mine.weights), np.sort(theirs.weights)):
+        raise _unlike(where, "the fixed weights differ")
+    _check_alike(mine.components, theirs.components, f"{where}components: ")
+
+
+def _check_chains(mine: Any, theirs: Any, where: str) -> None:
+    if mine.n != theirs.n:
+        raise _unlike(where, f"here are {mine.n} states, there {theirs.n}")
+    if mine.from_stationary != theirs.from_stationary:
+        raise _unlike(where, "one of them begins by the stationary distribution")
+    if any(not np.array_equal(getattr(mine, name), getattr(theirs, name)) for name in mine.fixed):
+        raise _unlike(where, f"the fixed {' or '.join(sorted(mine.fixed))} differ")
+    _check_alike(mine.emissions, theirs.emissions, f"{where}emissions: ")
 
 
 def _check_family(mine: Any, theirs: Any, where: str) -> None:

@@ -102,7 +102,9 @@ class Forecast:
         paths = [draw_states(self.states[0], self.model.transitions, len(self), rng) for _ in range(n)]
         rows = self.model.rows_of_states(np.array(paths, dtype=np.intp).reshape(-1), rng)
         if isinstance(rows, dict):
-            return {name: np.asarray(column).reshape(n, len(self), *np.shape(column)[1:]) for name, column in rows.items()}
+            return {
+                name: np.asarray(column).reshape(n, len(self), *np.shape(column)[1:]) for name, column in rows.items()
+            }
         return np.asarray(rows).reshape(n, len(self), *np.shape(rows)[1:])
 
     def _by_column(self, ask: Any) -> Any:

@@ -1,7 +1,8 @@
 """Rows that follow each other, made by states that are not seen and follow each other by chance.
 
 Sequences are read and scored in `hidden_markov_rows`, starts are in `hidden_markov_start`, priors in
-`hidden_markov_priors`; questions are answered in `hidden_markov_answers` and `forecast`.
+`hidden_markov_priors`; questions are answered in `hidden_markov_answers` and `forecast`, and what is asked of any
+distribution in `hidden_markov_contract`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from suffice.core.value import replace_valid
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.models.hidden_markov_answers import MarkovAnswers
+from suffice.models.hidden_markov_contract import MarkovContract
 from suffice.models.hidden_markov_priors import MarkovPriors
 from suffice.models.hidden_markov_rows import MarkovRows
 from suffice.models.mixture import Mixture
@@ -30,11 +32,13 @@ OWN = ("initial", "transitions")  # the names of what is learned beside the emis
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HiddenMarkov(MarkovRows, MarkovAnswers, MarkovPriors, Family, register=False):  # type: ignore[override]
+class HiddenMarkov(  # type: ignore[override,misc]
+    MarkovRows, MarkovAnswers, MarkovContract, MarkovPriors, Family, register=False
+):
     r"""Each row is made by a state that is not seen, and states follow each other by fixed probabilities.
 
-    A sequence has :math:`p(x) = \sum_s \delta_{s_1} p_{s_1}(x_1) \prod_t \Gamma_{s_{t-1} s_t} p_{s_t}(x_t)`, summed over
-    all paths of states.
+    A sequence has :math:`p(x) = \sum_s \delta_{s_1} p_{s_1}(x_1) \prod_t \Gamma_{s_{t-1} s_t} p_{s_t}(x_t)`, a sum
+    over all paths of states.
 
     Parameters
     ----------
@@ -56,12 +60,14 @@ class HiddenMarkov(MarkovRows, MarkovAnswers, MarkovPriors, Family, register=Fal
     given : tuple of str
         Which of the two were given as arrays; found when the model is first made.
     possible_first, possible_moves
-        What is above 0 in them, as 1 and 0; None: everything may be.
+        What is above 0 in them; None: everything may be.
+    fixed, tied : set of str
+        Names of parameters that are not learned, as ``fix`` sets them; nothing can be tied.
 
     Notes
     -----
-    A prior is ``{"initial": Dirichlet(…), "transitions": Dirichlet(…), "emissions": prior of a state}``, any of them, or
-    ``"weak"``. Sequences are given by :func:`suffice.sequences`; an array, a table or a list is a single one. Missing
+    A prior is ``{"initial": Dirichlet(…), "transitions": Dirichlet(…), "emissions": …}``, any of them, or ``"weak"``.
+    Sequences are given by :func:`suffice.sequences`; an array, a table or a list is a single one. Missing
     cells are integrated out, and so is a row without any. Fitting is by EM (Baum-Welch).
 
     References
@@ -95,10 +101,11 @@ class HiddenMarkov(MarkovRows, MarkovAnswers, MarkovPriors, Family, register=Fal
     def __post_init__(self) -> None:
         """Bring emissions into one form, and check probabilities."""
         self._settle_names()
-        emissions, k = self.emissions, self.n
+        emissions: Any = self.emissions
+        k: Any = self.n
         if isinstance(emissions, Distribution) and not emissions.lone:
             k = emissions.n_components
-        elif isinstance(emissions, Distribution):
+        elif isinstance(emissions, Family):
             if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
                 msg = f"HiddenMarkov: n is the number of states, a whole number of at least 1; got {k!r}."
                 raise ParameterError(msg)
@@ -132,7 +139,11 @@ class HiddenMarkov(MarkovRows, MarkovAnswers, MarkovPriors, Family, register=Fal
             value = getattr(self, name) if there[name] else np.full(shape, 1.0 / k)
             put(self, name, _probabilities(name, value, shape))
         if first:
-            put(self, "given", tuple(name for name in OWN if there[name] and not (name == "initial" and self.from_stationary)))
+            put(
+                self,
+                "given",
+                tuple(name for name in OWN if there[name] and not (name == "initial" and self.from_stationary)),
+            )
             for name, mask in (("initial", "possible_first"), ("transitions", "possible_moves")):
                 value = getattr(self, name)
                 if name in self.given and (value == 0).any():
@@ -166,6 +177,11 @@ class HiddenMarkov(MarkovRows, MarkovAnswers, MarkovPriors, Family, register=Fal
     def mixture_by(self, weights: Array) -> Mixture:
         """A mixture of the emissions with these weights, under the same floors."""
         return Mixture(self.emissions, self.n, weights, floors=self.floors, measured=self.measured)
+
+    @property
+    def components(self) -> Any:
+        """The emissions as a stack, as any model of hidden components has them."""
+        return self.emissions
 
     @property
     def parts(self) -> tuple[Any, ...]:

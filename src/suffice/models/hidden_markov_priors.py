@@ -50,7 +50,7 @@ class MarkovPriors:
             if not fits or not (np.asarray(belief.alpha) >= 1).all():
                 rows = ", or a stack of one for each state" if name == "transitions" else ""
                 msg = (
-                    f"{name} of a HiddenMarkov of {self.n} take a Dirichlet with an entry of at least 1 for each state, "
+                    f"{name} of a HiddenMarkov of {self.n} take a Dirichlet with an entry of at least 1 for each, "
                     f"or one for all{rows}; got {belief!r:.60}."
                 )
                 raise ParameterError(msg)

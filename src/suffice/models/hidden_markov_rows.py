@@ -56,7 +56,7 @@ class MarkovRows:
         return rows.rows, rows.row_weights(weights)
 
     def can_generate(self, x: Any) -> Array:
-        able = np.asarray(self.emissions.can_generate(x.rows))
+        able: Any = self.emissions.can_generate(x.rows)
         able = able if able.ndim == 1 else able.any(axis=1)
         return np.asarray(np.logical_and.reduceat(able, x.ends[:-1]))
 
@@ -68,15 +68,21 @@ class MarkovRows:
     def scores(self, x: Sequences) -> Array:
         """Log p(row | state) of all rows, (n, k); a state that is known leaves the others none."""
         emissions, rows = self.emissions, x.rows
-        found = local.fill(lambda part: emissions.log_density(rows[part]), x.n_rows, emissions.score_width(rows))
+
+        def score(part: slice) -> Array:
+            return np.asarray(emissions.log_density(rows[part]))
+
+        found = local.fill(score, x.n_rows, emissions.score_width(rows))
         if x.states is not None:
             if x.states.max(initial=-1) >= self.n:
                 row = int(np.argmax(x.states))
                 index, place = x.place(row)
-                msg = f"row {place} of {x.label(index)} has the state {x.states[row]}; states go from 0 to {self.n - 1}."
+                msg = (
+                    f"row {place} of {x.label(index)} has the state {x.states[row]}; states go from 0 to {self.n - 1}."
+                )
                 raise DataError(msg)
             other = (x.states >= 0)[:, None] & (x.states[:, None] != np.arange(self.n))
-            found = np.where(other, -np.inf, found)
+            found = np.asarray(np.where(other, -np.inf, found))
         return np.ascontiguousarray(found, dtype=np.float64)
 
     def in_groups(self, x: Sequences, kernel: Any) -> list[Any]:
@@ -109,7 +115,9 @@ class MarkovRows:
             return self._gather_long(x, 1.0 if held is None else float(held[0]))
         found = kernels.forward_backward(self.scores(x), x.ends, self.initial, self.transitions, held)
         total = found.log_likelihood if held is None else np.where(held > 0, held * found.log_likelihood, 0.0)
-        return self._chains(x, found.responsibilities, found.first, found.moves, float(total.sum()), found.emitted, held)
+        return self._chains(
+            x, found.responsibilities, found.first, found.moves, float(total.sum()), found.emitted, held
+        )
 
     def _chains(
         self, x: Any, shares: Array, first: Array, moves: Array, total: float, emitted: float, held: Array | None
@@ -157,9 +165,7 @@ class MarkovRows:
         after: Array | None = None
         for index in range(len(pieces) - 1, -1, -1):
             own = pieces[index]
-            found = kernels.forward_backward(
-                self.scores(own), own.ends, begins[index], self.transitions, held, after
-            )
+            found = kernels.forward_backward(self.scores(own), own.ends, begins[index], self.transitions, held, after)
             moves, first = found.moves, found.first if index == 0 else nothing
             if index:
                 between = known[index - 1][:, None] * self.transitions * found.head[0]

@@ -9,9 +9,8 @@ import numpy as np
 
 from suffice.display.summary import Parameter, Summary
 from suffice.display.values import count, number
-from suffice.message_parts import Cell  # noqa: F401
 from suffice.models.boundary import on_boundary_if_near, without_rows
-from suffice.models.spurious_components import collapsed_columns, diagnose
+from suffice.models.spurious_components import COLLAPSED, collapsed_columns, diagnose
 from suffice.models.summaries import hidden, numbers_of_mixture, of_mixture
 from suffice.types import Alert
 
@@ -61,12 +60,19 @@ def numbers(model: Any, names: Any, errors: Any, reach: float) -> tuple[Paramete
     """Initial probabilities and transitions of each state, then the numbers of its emission."""
     mixture = model.row_distribution
     known = None if errors is None else {**errors, "weights": np.full(model.n, np.nan)}
-    inner = [one for one in numbers_of_mixture(mixture, names, known, reach) if one.label != "weight" or one.column is not None]
+    inner = [
+        one
+        for one in numbers_of_mixture(mixture, names, known, reach)
+        if one.label != "weight" or one.column is not None
+    ]
     found = []
     for j in range(model.n):
         own = [("initial", float(model.initial[j]), _error(errors, "initial", (j,)), "initial" in model.fixed)]
         fixed = "transitions" in model.fixed
-        own += [(f"to {i}", float(p), _error(errors, "transitions", (j, i)), fixed) for i, p in enumerate(model.transitions[j])]
+        own += [
+            (f"to {i}", float(p), _error(errors, "transitions", (j, i)), fixed)
+            for i, p in enumerate(model.transitions[j])
+        ]
         for label, value, error, kept in own:
             low, high = max(value - reach * error, 0.0), min(value + reach * error, 1.0)
             ends = (low, high) if np.isfinite(error) else (np.nan, np.nan)
@@ -85,18 +91,19 @@ def alerts(model: Any, stats: Any, prior: Any) -> tuple[Alert, ...]:
     mixture, belief = model.row_distribution, model.priors(prior).get("emissions")
     doubts, empty = diagnose(mixture, stats), without_rows(stats)
     for index in np.flatnonzero(doubts.degenerate).tolist():
-        text = (
-            f"state {index} ({count(float(f'{stats.rows[index]:.3g}'), 'row')}) shrank until it reached the floor under "
-            "its spread",
+        told = (
+            f"state {index} ({rows_of(stats, index)}) shrank until it reached the floor under its spread",
             collapsed_columns(mixture, [index]),
-            ": it describes repeated or nearly repeated rows, and inflates the likelihood. Use fewer states, a "
-            "structure that shares its spread, or prior='weak'.",
+            (
+                ": it describes repeated or nearly repeated rows, and inflates the likelihood. Use fewer states, a "
+                "structure that shares its spread, or prior='weak'."
+            ),
         )
-        found.append(Alert("collapsed", text, component=index))
+        found.append(Alert("collapsed", told, component=index))
     for index in np.flatnonzero(doubts.few & ~doubts.degenerate & ~empty).tolist():
         text = (
-            f"state {index} rests on {count(float(f'{stats.rows[index]:.3g}'), 'row')}, too few to tell a state from "
-            "chance. Use fewer states or a prior."
+            f"state {index} rests on {rows_of(stats, index)}, too few to tell a state from chance. Use fewer states "
+            "or a prior."
         )
         found.append(Alert("few rows", text, component=index))
     for index in np.flatnonzero(empty).tolist():
@@ -108,7 +115,10 @@ def alerts(model: Any, stats: Any, prior: Any) -> tuple[Alert, ...]:
             found.append(Alert("boundary", text, component=index, prior_advice="A prior of the transitions tells it."))
     emissions = on_boundary_if_near(model.emissions, stats.components, stats.row, belief)
     codes = {alert.code for alert in found}
-    for alert in emissions.alerts_under(stats.components, belief):
-        if not (alert.code in {"collapsed", "singular"} and codes & {"collapsed", "singular"}):
-            found.append(alert)
-    return tuple(found)
+    own = emissions.alerts_under(stats.components, belief)
+    return (*found, *(alert for alert in own if not (alert.code in COLLAPSED and codes & COLLAPSED)))
+
+
+def rows_of(stats: Any, index: int) -> str:
+    """The rows of a state, to three digits."""
+    return str(count(float(f"{stats.rows[index]:.3g}"), "row"))

@@ -38,6 +38,8 @@ class MarkovChain(Family, register=False):
     initial, transitions
         The probability δ of each state in a first row, and Γ of each move; learned by counting. ``.fix("initial")``
         keeps one of them.
+    fixed, tied : set of str
+        Names of parameters that are not learned, as ``fix`` sets them; nothing can be tied.
 
     Notes
     -----
@@ -65,7 +67,7 @@ class MarkovChain(Family, register=False):
         levels = self.levels
         if isinstance(levels, (int, np.integer)) and not isinstance(levels, bool) and levels > 0:
             levels = tuple(range(int(levels)))
-        elif levels is not None and not isinstance(levels, (str, int, bool)) and len(tuple(levels)):
+        elif levels is not None and not isinstance(levels, (str, int, bool)) and tuple(levels):
             levels = tuple(levels)
         elif levels is not None:
             msg = f"MarkovChain: levels are a list of labels, or how many states there are; got {levels!r:.60}."
@@ -238,7 +240,7 @@ class MarkovChain(Family, register=False):
         counts, k = np.asarray(stats.total)[0, 0], self.n
         even = np.full((k, k), 1.0 / k)
         own = {"initial": (counts[k], even[0]), "transitions": (counts[:k], even)}
-        found = {}
+        found: dict[str, Any] = {}
         for name, (count, otherwise) in own.items():
             if name in self.fixed and getattr(self, name) is not None:
                 continue
@@ -260,8 +262,9 @@ class MarkovChain(Family, register=False):
             fits = isinstance(belief, Dirichlet) and np.shape(belief.alpha) in shapes
             if name not in ("initial", "transitions") or not fits or not (np.asarray(belief.alpha) >= 1).all():
                 msg = (
-                    "the prior of a MarkovChain is {'initial': Dirichlet(…), 'transitions': Dirichlet(…)} with an entry "
-                    f"of at least 1 for each of {self.n} states, or one for all, or 'weak'; got {name!r}: {belief!r:.60}."
+                    "the prior of a MarkovChain is {'initial': Dirichlet(…), 'transitions': Dirichlet(…)} with an "
+                    f"entry of at least 1 for each of {self.n} states, or one for all, or 'weak'; got {name!r}: "
+                    f"{belief!r:.60}."
                 )
                 raise ParameterError(msg)
         return dict(given)
@@ -379,4 +382,3 @@ class MarkovChain(Family, register=False):
             return f"MarkovChain({'' if self.levels is None else list(self.levels)})"
         matrix = np.array2string(self.transitions, precision=4, separator=", ", threshold=26).replace("\n", "")
         return f"MarkovChain({list(self.levels)}, transitions={matrix})"
-

@@ -18,7 +18,8 @@ class Chains(Joint):
     """Statistics of sequences whose states are not seen, given the parameters that gathered them.
 
     ``first`` (k,) is the expected number of sequences that begin in each state, ``moves`` (k, k) that of the moves
-    between states. ``named`` says that some states were known. ``count`` and ``components`` are of the rows of each state; ``entropy`` is that of the paths.
+    between states. ``named`` says that some states were known. ``count`` and ``components`` are of the rows of
+    each state; ``entropy`` is that of the paths.
     """
 
     first: Array = field(default_factory=lambda: np.zeros(0))

@@ -111,8 +111,7 @@ class Stack(Compound, register=False):
         return x.parts if issubclass(kind, Readings) else (x,) * len(self.parts)
 
     def rows_of_units(self, rows: Any, weights: Any) -> tuple[Any, Any]:
-        first = self.parts[0]
-        return first.rows_of_units(self.views(rows)[0], weights) if first.is_chain else (rows, weights)
+        return self.parts[0].rows_of_units(self.views(rows)[0], weights) if self.parts[0].is_chain else (rows, weights)
 
     def is_single(self, x: Any) -> bool:
         if isinstance(x, Readings):

@@ -84,7 +84,7 @@ def held_out(model: Any, data: Any, weights: Weights, prior: Any, seed: int, fol
         raise ParameterError(msg)
     order = np.random.default_rng(seed).permutation(len(rows))
     if isinstance(folds, float):
-        parts = [order[: max(int(round(folds * len(rows))), 1)]]
+        parts = [order[: max(round(folds * len(rows)), 1)]]
     else:
         parts = np.array_split(order, min(int(folds), len(rows)))
     w = weights.dense()[:, 0]

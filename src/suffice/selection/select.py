@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
+from suffice.core.family import Family
 from suffice.display.names import display_name, fitted, minus, places, sentence
 from suffice.display.rich_text import Page
 from suffice.display.table import table_lines
@@ -199,7 +199,7 @@ class Selection(Page):
 
 @with_column_names_in_errors
 def select(
-    component: Distribution | None,
+    component: Any,
     data: Data,
     *,
     n_components: Any = None,
@@ -262,7 +262,7 @@ def select(
     folds, workers = _check_holdout(holdout, criterion), _check_workers(n_jobs)
     names = names_of_data(data, without=weights)
     report = None if callback is None else lambda some: [callback(_row(_named(one, names))) for one in some]
-    if component is not None and component.is_chain:
+    if isinstance(component, Family) and component.is_chain:
         chosen = chain_candidates(component, n_components, structures, families)
         found, alerts = search_chains(chosen, data, weights, prior, random_state, folds, report)
     else:

@@ -11,7 +11,7 @@ from suffice.errors import DataError, ParameterError, naming
 from suffice.message_parts import Cell, Columns
 from suffice.tables import frame
 from suffice.tables.column_names import offer
-from suffice.tables.rows import listed
+from suffice.tables.rows import is_several, listed
 from suffice.tables.sequences import Sequences
 from suffice.tables.streams import Source
 from suffice.types import Alert, Array, Data
@@ -56,7 +56,7 @@ def sequences(
         msg = "sequences are told apart by a column (by=) or by their lengths; give one of them."
         raise ParameterError(msg)
     if by is None and lengths is None and (order is not None or is_table(data)):
-        data, lengths = data, [len(table_of(data))]  # a single sequence
+        lengths = [len(table_of(data))]  # a single sequence
     if by is not None or order is not None:
         return _by_column(table_of(data), by, order, states, lengths)
     if lengths is not None:
@@ -98,11 +98,13 @@ def state_codes(states: Any, n: int) -> Array | None:
     """The states of n rows as numbers from 0, −1 where they are not known."""
     if states is None:
         return None
-    given = list(states) if isinstance(states, Sized) else [states]
+    given: list[Any] = list(states) if is_several(states) else [states]
     if len(given) and isinstance(given[0], (list, tuple, np.ndarray)):
         given = [one for part in given for one in part]
     if len(given) != n:
-        raise DataError(f"states= has {len(given)} entries, but there are {n} rows; give one for each, None if unknown.")
+        raise DataError(
+            f"states= has {len(given)} entries, but there are {n} rows; give one for each, None if unknown."
+        )
     codes = np.full(n, UNKNOWN, np.int64)
     for row, state in enumerate(given):
         if state is None or (isinstance(state, (float, np.floating)) and np.isnan(state)):
@@ -123,7 +125,9 @@ def _by_lengths(data: Data, lengths: Any, states: Any) -> Sequences:
     if (sizes < 1).any():
         raise DataError(f"sequence {int(np.argmax(sizes < 1))} has no rows; leave it out.")
     if sizes.sum() != len(rows):
-        raise DataError(f"lengths= add up to {sizes.sum()}, but there are {len(rows)} rows; every row is in a sequence.")
+        raise DataError(
+            f"lengths= add up to {sizes.sum()}, but there are {len(rows)} rows; every row is in a sequence."
+        )
     codes = state_codes(states, len(rows))
     return Sequences(rows, np.concatenate([[0], np.cumsum(sizes)]), states=codes)
 
@@ -163,7 +167,7 @@ def _joined(parts: list[Any]) -> Any:
 def _one_column(parts: list[Any]) -> Array:
     """Pieces of a column, one after the other."""
     if any(isinstance(part, np.ma.MaskedArray) for part in parts):
-        return np.asanyarray(np.ma.concatenate(parts))
+        return np.asanyarray(np.ma.concatenate(parts))  # type: ignore[no-untyped-call]
     return np.concatenate([np.asarray(part) for part in parts])
 
 
@@ -188,8 +192,8 @@ def _by_column(table: frame.Frame, by: Hashable, order: Hashable, states: Any, l
     columns = [name for name in table if name not in left_out]
     rows = frame.Frame({name: table[name][place] for name in columns}, len(table))
     same = bool((place == np.arange(len(place))).all())
-    codes = None if known is None else known[place]
-    return Sequences(rows, ends, None if by is None else keys, codes, None if same else place, notes)
+    own = None if known is None else known[place]
+    return Sequences(rows, ends, None if by is None else keys, own, None if same else place, notes)
 
 
 def _numbered(table: frame.Frame, by: Hashable, lengths: Any) -> tuple[Array, tuple[Hashable, ...]]:
@@ -220,7 +224,9 @@ def _times(table: frame.Frame, order: Hashable) -> Array:
         raise DataError(Columns.named(order), text)
     if absent.any():
         row = int(np.argmax(absent))
-        raise DataError(Columns.named(order), ": ", Cell(row), " is missing, so its place is not known. Fill or drop it.")
+        raise DataError(
+            Columns.named(order), ": ", Cell(row), " is missing, so its place is not known. Fill or drop it."
+        )
     return times
 
 
@@ -244,7 +250,9 @@ def _steps(times: Array, codes: Array, keys: Any, place: Array, order: Hashable)
         Columns.named(order),
         f" has steps of different length: most are {usual:g}, and {int(odd.sum())} are not, the first before ",
         Cell(int(place[at + 1])),
-        f" of sequence {keys[codes[at + 1]]!r} ({steps[at]:g}). Rows are taken to follow each other as they stand; put "
-        "rows without values where steps are missing.",
+        (
+            f" of sequence {keys[codes[at + 1]]!r} ({steps[at]:g}). Rows are taken to follow each other as they stand; "
+            "put rows without values where steps are missing."
+        ),
     )
     return (Alert("irregular", text),)

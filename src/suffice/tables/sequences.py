@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -106,7 +107,7 @@ class Sequences:
         """The weight of its sequence for each row."""
         if weights.values is None:
             return Weights(self.n_rows)
-        return Weights(self.n_rows, np.repeat(weights.of_component(0).values, self.lengths))
+        return Weights(self.n_rows, np.repeat(np.asarray(weights.of_component(0).values), self.lengths))
 
     def label(self, index: int) -> str:
         """How a sentence names a sequence."""
@@ -135,13 +136,13 @@ class Sequences:
         """The sequences in groups of about so many rows; the cuts depend on the lengths alone."""
         cuts = np.searchsorted(self.ends[1:], np.arange(rows, self.n_rows + rows, rows)) + 1
         places = np.unique(np.concatenate([[0], np.minimum(cuts, len(self))]))
-        return [slice(int(a), int(b)) for a, b in zip(places[:-1], places[1:], strict=True)]
+        return [slice(int(a), int(b)) for a, b in pairwise(places)]
 
     def stretches(self, rows: int, length: int) -> Self:
-        """As many stretches of the sequences as have about so many rows together, evenly spread; all if they are few."""
+        """Stretches of the sequences with about so many rows together, evenly spread; all if they are few."""
         if self.n_rows <= rows:
             return self
-        starts = np.concatenate([np.arange(a, b, length) for a, b in zip(self.ends, self.ends[1:], strict=False)])
+        starts = np.concatenate([np.arange(a, b, length) for a, b in pairwise(self.ends)])
         ends = np.minimum(starts + length, self.ends[np.searchsorted(self.ends, starts, side="right")])
         chosen = np.unique(np.linspace(0, len(starts) - 1, max(rows // length, 1)).round().astype(int))
         place = np.concatenate([np.arange(starts[i], ends[i]) for i in chosen])
@@ -224,4 +225,3 @@ def _(rows: Sequences, weights: Array) -> Array:
     found = np.concatenate([mean, spread, together], axis=1)
     scale = found.std(axis=0)
     return np.asarray((found - found.mean(axis=0)) / np.where(scale > 0, scale, 1.0))
-

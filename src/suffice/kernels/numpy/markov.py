@@ -49,7 +49,11 @@ def forward_backward(
     ``after`` (k,) is the likelihood of what follows each sequence given its last state, up to a factor; by default
     nothing follows.
     """
-    k, log_moves, log_after = scores.shape[1], _log(transitions), _log(np.ones(len(initial)) if after is None else after)
+    k, log_moves, log_after = (
+        scores.shape[1],
+        _log(transitions),
+        _log(np.ones(len(initial)) if after is None else after),
+    )
     likelihood, held, head = np.zeros(len(ends) - 1), np.zeros(scores.shape), np.ones((len(ends) - 1, k))
     first, moves, emitted = np.zeros(k), np.zeros((k, k)), 0.0
     for index, part in _parts(ends):
