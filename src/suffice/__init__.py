@@ -37,9 +37,9 @@ _NAMES = {
     "suffice.tables.read_sequences": "sequences",
     "suffice.schema.infer": "Schema infer",
     "suffice.estimators": (
-        "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "
-        "LatentClass LinearDiscriminantAnalysis LogisticClassifier MixtureModel MultinomialNB NaiveBayes "
-        "QuadraticDiscriminantAnalysis"
+        "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB "
+        "HiddenMarkovModel KMeans LatentClass LinearDiscriminantAnalysis LogisticClassifier MixtureModel MultinomialNB "
+        "NaiveBayes QuadraticDiscriminantAnalysis"
     ),
     "suffice.estimators.compare": "compare",
     "suffice.estimators.comparison": "Comparison",
@@ -49,6 +49,7 @@ _HOME = dict.fromkeys(_FAMILIES, "suffice.distributions") | {
     name: module for module, names in _NAMES.items() for name in names.split()
 }
 _MODULES = {
+    "hmm": "suffice.hmm",
     "io": "suffice.io",
     "plot": "suffice.plot",
     "report": "suffice.report",

@@ -1,0 +1,10 @@
+"""hmmlearn's models under its names: changing the import is the migration.
+
+>>> from suffice import hmm
+>>> hmm.PoissonHMM(2).n_components
+2
+"""
+
+from suffice.estimators.markov_emissions import GMMHMM, CategoricalHMM, GaussianHMM, MultinomialHMM, PoissonHMM
+
+__all__ = ["GMMHMM", "CategoricalHMM", "GaussianHMM", "MultinomialHMM", "PoissonHMM"]
