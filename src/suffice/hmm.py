@@ -5,6 +5,7 @@
 2
 """
 
-from suffice.estimators.markov_emissions import GMMHMM, CategoricalHMM, GaussianHMM, MultinomialHMM, PoissonHMM
+from suffice.estimators.markov_counts import CategoricalHMM, MultinomialHMM, PoissonHMM
+from suffice.estimators.markov_gaussians import GMMHMM, GaussianHMM
 
 __all__ = ["GMMHMM", "CategoricalHMM", "GaussianHMM", "MultinomialHMM", "PoissonHMM"]

@@ -101,6 +101,7 @@ class MultinomialHMM(MarkovShell):
     """
 
     codes: ClassVar[dict[str, str]] = {"e": "probs"}
+    n_trials: Any
 
     def __init__(
         self, n_components: int = 1, n_trials: Any = None, startprob_prior: Any = 1.0, transmat_prior: Any = 1.0,

@@ -18,7 +18,7 @@ from suffice.types import Array
 
 def _covariances(given: Any, structure: str, k: int, d: int) -> Array:
     """Covariances in hmmlearn's shapes as matrices (k, d, d)."""
-    value = np.asarray(given, dtype=float)
+    value: Array = np.asarray(given, dtype=float)
     if structure == "spherical":
         return np.asarray(value.reshape(k, -1)[:, :1, None] * np.eye(d))
     if structure == "diag":
@@ -30,8 +30,8 @@ def _in_shape(cov: Array, structure: str) -> Array:
     """Matrices (k, d, d) in the shapes in which hmmlearn takes them."""
     diagonal = np.einsum("kii->ki", cov)
     if structure == "spherical":
-        return diagonal[:, 0].copy()
-    return {"diag": diagonal.copy(), "tied": cov[0].copy(), "full": cov.copy()}[structure]
+        return np.array(diagonal[:, 0])
+    return np.array({"diag": diagonal, "tied": cov[0], "full": cov}[structure])
 
 
 class GaussianHMM(MarkovShell):
