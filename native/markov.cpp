@@ -52,6 +52,13 @@ template <int M> inline void multiply(const double *v, const double *matrix, int
         for (int m = 0; m < count; ++m) out[m] += v[i] * load(matrix + i * wide + m * LANES);
 }
 
+// The largest lane.
+inline double largest_of(V v) {
+    double found = v[0];
+    for (int i = 1; i < LANES; ++i) found = v[i] > found ? v[i] : found;
+    return found;
+}
+
 // Emissions (n, wide) of a block of rows relative to the largest of each row, whose logarithms are added to `logs`;
 // false where a row has none.
 template <int M> bool lift(const double *scores, int64_t n, Chain &chain, Scratch &s, double &logs) {
@@ -59,19 +66,21 @@ template <int M> bool lift(const double *scores, int64_t n, Chain &chain, Scratc
     const int count = M ? M : int(wide / LANES);
     for (int64_t t = 0; t < n; ++t) {
         const double *row = scores + t * k;
-        double top = -INF, *out = s.emissions + t * wide;
-        for (int64_t j = 0; j < k; ++j) top = row[j] > top ? row[j] : top;
+        double *out = s.emissions + t * wide;
+        V held[M ? M : MOST], highest = fill(-INF);
+        for (int m = 0; m < count; ++m) {
+            if (k % LANES == 0) {
+                held[m] = load(row + m * LANES);
+            } else {
+                held[m] = fill(-INF);
+                for (int i = 0; i < LANES && m * LANES + i < k; ++i) held[m][i] = row[m * LANES + i];
+            }
+            highest = held[m] > highest ? held[m] : highest;
+        }
+        const double top = largest_of(highest);
         if (top == -INF) return false;
         logs += top;
-        if (k % LANES == 0) {
-            for (int m = 0; m < count; ++m) store(out + m * LANES, exp(load(row + m * LANES) - top));
-        } else {
-            for (int m = 0; m < count; ++m) {
-                V held = fill(-INF);
-                for (int i = 0; i < LANES && m * LANES + i < k; ++i) held[i] = row[m * LANES + i] - top;
-                store(out + m * LANES, exp(held));
-            }
-        }
+        for (int m = 0; m < count; ++m) store(out + m * LANES, exp(held[m] - top));
         for (int64_t j = 0; j < k && !chain.dense; ++j) s.faded = s.faded || (out[j] == 0 && row[j] > -INF);
     }
     return true;
@@ -158,8 +167,8 @@ bool backward(const double *scores, int64_t n, Chain &chain, Scratch &s, double 
               double *out, double *head, Sums &sums) {
     const int64_t k = chain.k, wide = chain.wide;
     const int count = M ? M : int(wide / LANES);
-    double *follows = s.emissions, scale = 1, emitted = 0, unused = 0;
-    V message[M ? M : MOST], largest{};
+    double *follows = s.emissions, scale = 1, unused = 0;
+    V message[M ? M : MOST], largest{}, emitted{};
     if (after) {
         scale = 0;
         for (int64_t j = 0; j < k; ++j) scale += out[(n - 1) * k + j] * after[j];
@@ -177,15 +186,14 @@ bool backward(const double *scores, int64_t n, Chain &chain, Scratch &s, double 
         for (int m = 0; m < count; ++m) store(states + m * LANES, begin ? part<M>(out + (begin - 1) * k, m, k) : V{});
         for (int64_t t = rows - 1; t >= 0; --t) {
             double *row = out + (begin + t) * k, *next = follows + t * wide;
-            const double factor = s.sums[begin + t];
+            const double factor = s.sums[begin + t], *score = scores + (begin + t) * k;
             for (int m = 0; m < count; ++m) {
-                const V state = part<M>(row, m, k);
+                const V state = part<M>(row, m, k), held = weight * (state * message[m]);
                 store(states + (t + 1) * wide + m * LANES, state);
-                keep(row, m, k, weight * (state * message[m]));
+                emitted += held != 0.0 ? held * part<M>(score, m, k) : V{};
+                keep(row, m, k, held);
                 store(next + m * LANES, load(next + m * LANES) * (message[m] * factor));
             }
-            const double *score = scores + (begin + t) * k;
-            for (int64_t j = 0; j < k; ++j) emitted += row[j] == 0 ? 0.0 : row[j] * score[j];
             if (begin + t == 0) break;
             multiply<M>(next, chain.to.get(), k, wide, message);
             for (int m = 0; m < count; ++m) largest = message[m] > largest ? message[m] : largest;
@@ -195,13 +203,13 @@ bool backward(const double *scores, int64_t n, Chain &chain, Scratch &s, double 
     }
     for (int i = 0; i < LANES && !chain.dense; ++i)
         if (!(largest[i] < LARGE)) return false;
-    if (!is_finite(emitted)) return false;
+    if (!is_finite(total(emitted))) return false;
     for (int64_t j = 0; j < k; ++j) {
         sums.first[j] += out[j];
         head[j] = follows[j];
     }
     for (int64_t c = 0; c < k * wide; ++c) sums.products[c] += weight * sums.own[c];
-    *sums.emitted += emitted;
+    *sums.emitted += total(emitted);
     return true;
 }
 

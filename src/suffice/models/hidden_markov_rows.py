@@ -15,7 +15,7 @@ from suffice.tables.sequences import Sequences
 from suffice.tables.streams import Streamed
 from suffice.types import Array
 
-GROUP_CELLS = 1 << 17  # rows × states of sequences that are worked on together
+GROUP_CELLS = 1 << 16  # rows × states of sequences that are worked on together
 LONG_CELLS = 1 << 22  # of one sequence that is held at once: a longer one is gone through in pieces, and these twice
 PIECE_CELLS = 1 << 19
 
