@@ -44,13 +44,13 @@ def compare(hmm: Any, count: int, length: int, columns: int, k: int) -> None:
     theirs.n_features, theirs.startprob_, theirs.transmat_ = columns, model.initial, model.transitions
     theirs.means_ = np.array([np.ravel(one.mean) for one in model.parts])
     theirs.covars_ = np.ones((k, columns))
-    first = theirs.startprob_, theirs.transmat_, theirs.means_, theirs._covars_  # noqa: SLF001
+    first = theirs.startprob_, theirs.transmat_, theirs.means_, theirs._covars_
 
     def our_pass() -> Any:
         return training.m_step(training.e_step(model))
 
     def their_pass() -> None:
-        theirs.startprob_, theirs.transmat_, theirs.means_, theirs._covars_ = first  # noqa: SLF001
+        theirs.startprob_, theirs.transmat_, theirs.means_, theirs._covars_ = first
         theirs._do_mstep(theirs._do_estep(rows, lengths)[0])  # noqa: SLF001
 
     tasks = {
@@ -62,7 +62,7 @@ def compare(hmm: Any, count: int, length: int, columns: int, k: int) -> None:
     found, width = our_pass(), (k, columns)
     answers = [found.transitions, np.reshape([one.mean for one in found.parts], width)]
     same = agree(answers, [theirs.transmat_, theirs.means_], EQUAL)
-    theirs.startprob_, theirs.transmat_, theirs.means_, theirs._covars_ = first  # noqa: SLF001
+    theirs.startprob_, theirs.transmat_, theirs.means_, theirs._covars_ = first
     same = same and agree([np.sum(model.log_prob(data))], [theirs.score(rows, lengths)], EQUAL)
     same = same and bool((model.decode(data) == theirs.decode(rows, lengths)[1]).mean() > 1 - EQUAL)
     print(f"{count} × {length} rows, {columns} columns, {k} states{'' if same else ': ANSWERS DIFFER'}")

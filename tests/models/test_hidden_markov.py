@@ -333,3 +333,51 @@ def test_a_summary_says_how_long_states_last_and_where_they_go():
     stay = fit.distribution.transitions[0, 0]
     assert f"lasts {1 / (1 - stay):.3g} rows" in text
     assert "component" not in text
+
+
+@pytest.mark.parametrize("start", ["free", "stationary"])
+def test_standard_errors_are_those_of_the_curvature_of_the_likelihood(start):
+    truth = sf.HiddenMarkov([sf.Poisson(2.0), sf.Poisson(9.0)], transitions=[[0.85, 0.15], [0.3, 0.7]])
+    data, weights = sf.sequences([truth.sample(40, [1, i]) for i in range(12)]), np.linspace(0.5, 2.0, 12)
+    fit = sf.fit(sf.HiddenMarkov(sf.Poisson(), 2, initial=start), data, weights=weights, random_state=0)
+    model = fit.distribution
+
+    def likelihood(z):
+        moves = np.array([[1.0, np.exp(z[2])], [np.exp(z[3]), 1.0]])
+        first = "stationary" if start == "stationary" else np.array([1.0, np.exp(z[4])]) / (1 + np.exp(z[4]))
+        moves /= moves.sum(axis=1, keepdims=True)
+        return weights @ sf.HiddenMarkov(
+            [sf.Poisson(z[0]), sf.Poisson(z[1])], initial=first, transitions=moves
+        ).log_prob(data)
+
+    g, d = model.transitions, model.initial
+    at = np.array([*model.params["rate"], np.log(g[0, 1] / g[0, 0]), np.log(g[1, 0] / g[1, 1]), np.log(d[1] / d[0])])
+    at, steps = at[: 5 if start == "free" else 4], 1e-3 * np.eye(5)[:, : 5 if start == "free" else 4]
+    steps = steps[: len(at)]
+    curvature = [
+        [sum(s * r * likelihood(at + s * a + r * b) for s in (1, -1) for r in (1, -1)) / 4e-6 for b in steps]
+        for a in steps
+    ]
+    expected = np.sqrt(np.diag(np.linalg.inv(-np.array(curvature))))
+    errors = fit.standard_errors
+    assert_allclose(errors["rate"], expected[:2], rtol=1e-4)
+    assert errors["transitions"][0, 1] == pytest.approx(expected[2] * g[0, 0] * g[0, 1], rel=1e-4)
+    assert errors["transitions"][1, 0] == pytest.approx(expected[3] * g[1, 0] * g[1, 1], rel=1e-4)
+    if start == "free":
+        assert errors["initial"][0] == pytest.approx(expected[4] * d[0] * d[1], rel=1e-4)
+    low, high = fit.interval()["transitions"]
+    assert ((low <= g) & (g <= high)).all()
+
+
+def test_standard_errors_of_several_columns_have_the_layout_of_the_parameters():
+    emissions, _ = KINDS["columns"]
+    model = sf.HiddenMarkov(emissions[:2], transitions=[[0.9, 0.1], [0.2, 0.8]])
+    drawn = model.sample(400, 0)
+    fit = sf.fit(
+        sf.HiddenMarkov(sf.Product({"x": sf.Normal(), "c": sf.Categorical(["a", "b", "c"])}), 2), drawn, random_state=0
+    )
+    errors = fit.standard_errors
+    assert errors["x"]["mean"].shape == (2,)
+    assert (errors["x"]["mean"] > 0).all()
+    assert errors["transitions"].shape == (2, 2)
+    assert np.isnan(errors["initial"]).all()  # one sequence: the likelihood is greatest at an edge

@@ -140,6 +140,38 @@ class MarkovContract:
         del chance
         return spurious_gain(self.row_distribution, stats, chance=False)
 
+    def standard_errors(self, stats: Any) -> dict[Any, Any]:
+        """Refuse: the states are told by the rows, not by the statistics."""
+        del stats
+        msg = (
+            "standard errors of a HiddenMarkov need the rows, which a fit keeps only while it is in memory: ask "
+            "fit.standard_errors before the fit is saved or pickled, or fit again."
+        )
+        raise UnsupportedError(msg)
+
+    def errors_from(self, stats: Any, data: Any) -> dict[Any, Any]:
+        """Standard errors from the observed information of the rows; NaN where the rows do not tell."""
+        from suffice.models.boundary import TRACE
+        from suffice.models.hidden_markov_information import standard_errors
+
+        if data is None:
+            return self.standard_errors(stats)
+        return standard_errors(self.without_traces(TRACE / max(float(np.sum(stats.count)), 1.0)), *data)
+
+    def without_traces(self, least: float) -> Any:
+        """The same with probabilities of next to nothing as 0: passes ended before they came there."""
+        rows = {
+            name: np.where(np.asarray(getattr(self, name)) < least, 0.0, getattr(self, name))
+            for name in ("initial", "transitions")
+        }
+        return self._replaced(**{name: value / value.sum(axis=-1, keepdims=True) for name, value in rows.items()})
+
+    def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
+        """Estimate ± reach × standard error of each parameter, inside its domain."""
+        from suffice.models.hidden_markov_information import bounds
+
+        return bounds(self, errors, reach)
+
     def alerts(self, stats: Any) -> tuple[Alert, ...]:
         return self.alerts_under(stats, None)
 
