@@ -289,6 +289,14 @@ def test_mixtures_cluster_sequences_and_classifiers_tell_them_apart():
     labels = fit.predict(both)
     assert len(set(labels[:25])) == len(set(labels[25:])) == 1
     assert labels[0] != labels[-1]
+    names = np.repeat(["slow", "fast"], 25)
+    model = sf.BayesClassifier(sf.HiddenMarkov(sf.Normal(), 2), random_state=0).fit(both, names)
+    assert (model.predict(both) == names).all()
+    parts = dict(zip(model.classes_, model.distribution_.parts, strict=True))
+    odds = parts["slow"].log_prob(both) - parts["fast"].log_prob(both)
+    assert_allclose(
+        model.predict_proba(both)[:, list(model.classes_).index("slow")], 1 / (1 + np.exp(-odds)), atol=1e-10
+    )
 
 
 def test_the_number_of_states_is_chosen():
