@@ -136,3 +136,12 @@ def test_the_estimator_is_the_fit():
     assert_allclose(model.predict_proba(X, LENGTHS), fit.smooth(data), atol=1e-6)
     assert model.score(X, lengths=LENGTHS) == pytest.approx(fit.log_likelihood / len(X), rel=1e-9)
     assert len(model.forecast(X, 3)) == 3
+
+
+def test_files_keep_the_estimator(tmp_path):
+    model = sf.HiddenMarkovModel(sf.Normal(), 3, random_state=0).fit(X, lengths=LENGTHS)
+    sf.save(model, tmp_path / "model.json")
+    again = sf.load(tmp_path / "model.json")
+    assert_array_equal(again.predict(X, LENGTHS), model.predict(X, LENGTHS))
+    assert again.get_params() == model.get_params() | {"emission": again.emission}
+    assert_array_equal(again.transitions_, model.transitions_)

@@ -128,9 +128,18 @@ class HiddenMarkovModel(BaseEstimator):
         )
         self.fit_ = named_fit(found, getattr(self, "feature_names_in_", None))
         self.distribution_ = self.fit_.distribution
-        self.initial_, self.transitions_ = self.distribution_.initial, self.distribution_.transitions
         self.n_iter_, self.converged_ = self.fit_.n_iter, self.fit_.converged
         return self
+
+    @property
+    def initial_(self) -> Array:
+        """The probability of each state in a first row, (k,)."""
+        return np.asarray(self.distribution_.initial)
+
+    @property
+    def transitions_(self) -> Array:
+        """The probability of each move between states, (k, k)."""
+        return np.asarray(self.distribution_.transitions)
 
     def predict(self, X: Data, lengths: Any = None) -> Array:
         """The most probable path of states, (n,)."""
