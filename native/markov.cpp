@@ -5,34 +5,15 @@
 // sum is far from the least number, and either all states can follow each other (then what is alive gives every state
 // far more than what faded), or nothing that faded would have explained the rest of the rows (the backward messages
 // are bounded: they are the likelihood of the rest given a state, beside that given the rows so far).
-#include "vec.h"
+#include "markov.h"
 
 namespace suffice {
 namespace {
 
 constexpr double SMALL = 1e-150;   // a sum below it is not trusted
-constexpr double RARE = 1e-100;    // states that follow each other less often are as good as forbidden
 constexpr double LARGE = 1e250;    // a backward message above it would have needed what faded
 constexpr int64_t BLOCK = 256;     // rows whose moves are added up at a time
 constexpr int MOST = 1024 / LANES; // vectors of states
-
-// Probabilities of a chain, with as many columns as fill vectors.
-struct Chain {
-    int64_t k, wide;
-    Buffer<double> initial, from, to;  // to: transposed
-    bool dense = true;
-
-    Chain(const double *start, const double *moves, int64_t k)
-        : k(k), wide(round_up(k, LANES)), initial(wide), from(k * wide), to(k * wide) {
-        for (int64_t i = 0; i < k; ++i) {
-            initial[i] = start[i];
-            for (int64_t j = 0; j < k; ++j) {
-                from[i * wide + j] = to[j * wide + i] = moves[i * k + j];
-                dense = dense && moves[i * k + j] > RARE;
-            }
-        }
-    }
-};
 
 // What is kept of the rows of one sequence while it is worked on. Its emissions are made again for every pass over a
 // block of rows, which takes less time than memory for all of them would; what the filter finds stands in the answer.
@@ -153,14 +134,6 @@ void add_products(const double *a, const double *b, int64_t n, int64_t k, int64_
         }
 }
 
-// What a pass adds up over sequences.
-struct Sums {
-    double *first, *emitted;
-    Buffer<double> products, own;  // Σ of states and what follows them, (k, wide): of all sequences, and of one
-    Sums(double *first, double *emitted, Chain &chain)
-        : first(first), emitted(emitted), products(chain.k * chain.wide), own(chain.k * chain.wide) {}
-};
-
 // The smoother after the filter, whose place (n, k) it takes, and what responsibilities add up to.
 template <int M>
 bool backward(const double *scores, int64_t n, Chain &chain, Scratch &s, double weight, const double *after,
@@ -211,88 +184,6 @@ bool backward(const double *scores, int64_t n, Chain &chain, Scratch &s, double 
     for (int64_t c = 0; c < k * wide; ++c) sums.products[c] += weight * sums.own[c];
     *sums.emitted += total(emitted);
     return true;
-}
-
-// -- log space ---------------------------------------------------------------------------------------------------------
-
-double log_sum(const double *values, int64_t k) {
-    double top = -INF, sum = 0;
-    for (int64_t j = 0; j < k; ++j) top = values[j] > top ? values[j] : top;
-    if (top == -INF) return top;
-    for (int64_t j = 0; j < k; ++j) sum += std::exp(values[j] - top);
-    return top + std::log(sum);
-}
-
-// The filter in log space, normalised row by row, and the logarithms of what it was divided by.
-struct Logs {
-    Buffer<double> moves, ahead, sums, message, follows, terms;
-    double log_likelihood = 0;
-
-    Logs(const double *scores, int64_t n, Chain &chain)
-        : moves(chain.k * chain.k), ahead(n * chain.k), sums(n), message(chain.k), follows(chain.k), terms(chain.k) {
-        const int64_t k = chain.k;
-        for (int64_t i = 0; i < k; ++i)
-            for (int64_t j = 0; j < k; ++j) moves[i * k + j] = std::log(chain.from.get()[i * chain.wide + j]);
-        for (int64_t t = 0; t < n; ++t) {
-            double *row = ahead + t * k;
-            for (int64_t j = 0; j < k; ++j) {
-                for (int64_t i = 0; i < k && t; ++i) terms[i] = row[i - k] + moves[i * k + j];
-                row[j] = (t ? log_sum(terms.get(), k) : std::log(chain.initial.get()[j])) + scores[t * k + j];
-            }
-            sums[t] = log_sum(row, k);
-            log_likelihood += sums[t];
-            if (sums[t] == -INF) return;  // the rest is 0, and not looked at
-            for (int64_t j = 0; j < k; ++j) row[j] -= sums[t];
-        }
-    }
-};
-
-double smooth_in_logs(const double *scores, int64_t n, Chain &chain, double weight, const double *after, double *out,
-                      double *head, Sums &sums) {
-    const int64_t k = chain.k, wide = chain.wide;
-    Logs logs(scores, n, chain);
-    double *message = logs.message, *follows = logs.follows;
-    std::fill_n(out, n * k, 0.0);
-    if (logs.log_likelihood == -INF) return -INF;
-    for (int64_t j = 0; j < k; ++j) {
-        message[j] = after ? std::log(after[j]) : 0.0;
-        follows[j] = logs.ahead[(n - 1) * k + j] + message[j];
-    }
-    const double rest = log_sum(follows, k);
-    if (rest == -INF) return -INF;
-    for (int64_t j = 0; j < k; ++j) message[j] -= rest;
-    for (int64_t t = n - 1; t >= 0; --t) {
-        double *row = out + t * k;
-        for (int64_t j = 0; j < k; ++j) {
-            row[j] = weight * std::exp(logs.ahead[t * k + j] + message[j]);
-            *sums.emitted += row[j] == 0 ? 0.0 : row[j] * scores[t * k + j];
-            follows[j] = scores[t * k + j] + message[j] - logs.sums[t];
-        }
-        if (t == 0) break;
-        for (int64_t i = 0; i < k; ++i) {
-            for (int64_t j = 0; j < k; ++j) {
-                logs.terms[j] = logs.moves[i * k + j] + follows[j];
-                const double probability = chain.from.get()[i * wide + j];
-                const double pair = std::exp(logs.ahead[(t - 1) * k + i] + logs.terms[j]);
-                if (probability > 0) sums.products[i * wide + j] += weight * pair / probability;
-            }
-            message[i] = log_sum(logs.terms.get(), k);
-        }
-    }
-    const double top = *std::max_element(follows, follows + k);
-    for (int64_t j = 0; j < k; ++j) {
-        sums.first[j] += out[j];
-        head[j] = std::exp(follows[j] - top);
-    }
-    return logs.log_likelihood + rest;
-}
-
-double filter_in_logs(const double *scores, int64_t n, Chain &chain, double *out) {
-    Logs logs(scores, n, chain);
-    std::fill_n(out, n * chain.k, 0.0);
-    for (int64_t t = 0; t < n && logs.sums[t] != -INF; ++t)
-        for (int64_t j = 0; j < chain.k; ++j) out[t * chain.k + j] = std::exp(logs.ahead[t * chain.k + j]);
-    return logs.log_likelihood;
 }
 
 // -- sequences ---------------------------------------------------------------------------------------------------------

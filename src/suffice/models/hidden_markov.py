@@ -25,7 +25,7 @@ from suffice.models.hidden_markov_rows import MarkovRows
 from suffice.models.mixture import Mixture
 from suffice.models.mixture_components import by_component, checked_components
 from suffice.models.stack import Stack, shape_components, side_by_side, stacked_or_side_by_side
-from suffice.models.transition_matrix import proportions, stationary, with_stationary_start
+from suffice.models.transition_matrix import locked, proportions, stationary, with_stationary_start, within
 from suffice.types import Array
 
 OWN = ("initial", "transitions")  # the names of what is learned beside the emissions
@@ -147,7 +147,7 @@ class HiddenMarkov(  # type: ignore[override,misc]
             for name, mask in (("initial", "possible_first"), ("transitions", "possible_moves")):
                 value = getattr(self, name)
                 if name in self.given and (value == 0).any():
-                    put(self, mask, _locked(np.where(value > 0, 1.0, 0.0)))
+                    put(self, mask, locked(np.where(value > 0, 1.0, 0.0)))
         if self.from_stationary and "initial" not in self.fixed:
             put(self, "initial", _probabilities("initial", stationary(self.transitions), (k,)))
 
@@ -167,7 +167,7 @@ class HiddenMarkov(  # type: ignore[override,misc]
     @cached_property
     def stationary(self) -> Array:
         """The probability of each state in the long run, (k,)."""
-        return _locked(stationary(self.transitions))
+        return locked(stationary(self.transitions))
 
     @cached_property
     def row_distribution(self) -> Mixture:
@@ -302,8 +302,8 @@ class HiddenMarkov(  # type: ignore[override,misc]
 
     def with_chain(self, initial: Array, transitions: Array, emissions: Any = None) -> Self:
         """The same with other probabilities, as far as these are not fixed and what is impossible stays so."""
-        moves = self.transitions if "transitions" in self.fixed else _within(transitions, self._moves_allowed)
-        first = self.initial if "initial" in self.fixed else _within(initial, self._first_allowed)
+        moves = self.transitions if "transitions" in self.fixed else within(transitions, self._moves_allowed)
+        first = self.initial if "initial" in self.fixed else within(initial, self._first_allowed)
         return replace(self, emissions=self.emissions if emissions is None else emissions,
                        initial=first, transitions=moves)  # fmt: skip
 
@@ -381,17 +381,6 @@ class HiddenMarkov(  # type: ignore[override,misc]
         matrix = np.array2string(self.transitions, precision=4, separator=", ", threshold=26).replace("\n", "")
         start = start or f", initial={np.array2string(self.initial, precision=4, separator=', ', threshold=12)}"
         return f"HiddenMarkov([{', '.join(map(repr, self.parts))}]{start}, transitions={matrix}){fixed}"
-
-
-def _locked(value: Array) -> Array:
-    value.flags.writeable = False
-    return value
-
-
-def _within(values: Array, allowed: Array) -> Array:
-    """Probabilities (…, k) of what is allowed; where that leaves nothing, equal ones."""
-    kept = np.where(allowed > 0, values, 0.0)
-    return proportions(kept, allowed / allowed.sum(axis=-1, keepdims=True))
 
 
 def _probabilities(name: str, value: Any, shape: tuple[int, ...]) -> Array:

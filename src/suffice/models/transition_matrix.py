@@ -40,6 +40,18 @@ def proportions(counts: Array, otherwise: Array) -> Array:
     return np.where(total > 0, counts / np.where(total > 0, total, 1.0), otherwise)
 
 
+def within(values: Array, allowed: Array) -> Array:
+    """Probabilities (…, k) of what is allowed; where that leaves nothing, equal ones."""
+    kept = np.where(allowed > 0, values, 0.0)
+    return proportions(kept, allowed / allowed.sum(axis=-1, keepdims=True))
+
+
+def locked(value: Array) -> Array:
+    """The same array, read-only."""
+    value.flags.writeable = False
+    return value
+
+
 def with_stationary_start(moves: Array, first: Array, current: Array) -> Array:
     r"""Transitions that raise :math:`\sum m_{ij} \log \Gamma_{ij} + \sum n_i \log \delta_i(\Gamma)`, δ stationary.
 
