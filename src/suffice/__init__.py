@@ -28,16 +28,18 @@ _NAMES = {
     "suffice.bayes.posterior": "Posterior",
     "suffice.em.result": "Fit",
     "suffice.statistics.weights": "OneHot",
-    "suffice.models": "Mixture Product Stack StickBreaking",
+    "suffice.models": "HiddenMarkov MarkovChain Mixture Product Stack StickBreaking",
     "suffice.em.merge": "merge",
     "suffice.em.order": "align",
     "suffice.selection.select": "Selection select",
     "suffice.tables.scan": "Scan scan",
+    "suffice.tables.sequences": "Sequences",
+    "suffice.tables.read_sequences": "sequences",
     "suffice.schema.infer": "Schema infer",
     "suffice.estimators": (
-        "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "
-        "LatentClass LinearDiscriminantAnalysis LogisticClassifier MixtureModel MultinomialNB NaiveBayes "
-        "QuadraticDiscriminantAnalysis"
+        "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB "
+        "HiddenMarkovModel KMeans LatentClass LinearDiscriminantAnalysis LogisticClassifier MixtureModel MultinomialNB "
+        "NaiveBayes QuadraticDiscriminantAnalysis"
     ),
     "suffice.estimators.compare": "compare",
     "suffice.estimators.comparison": "Comparison",
@@ -47,6 +49,7 @@ _HOME = dict.fromkeys(_FAMILIES, "suffice.distributions") | {
     name: module for module, names in _NAMES.items() for name in names.split()
 }
 _MODULES = {
+    "hmm": "suffice.hmm",
     "io": "suffice.io",
     "plot": "suffice.plot",
     "report": "suffice.report",

@@ -23,6 +23,7 @@ class Component(Learner):
     """Components of a mixture as one stack; every family inherits a general answer."""
 
     heterogeneous: ClassVar[bool] = False  # whether the components of a stack are of different families
+    is_chain: ClassVar[bool] = False  # whether rows follow each other, by states that are not seen
     is_mixture: ClassVar[bool] = False  # whether p(x) = Σ weights[j] p(x | parts[j]), with the component not seen
 
     def e_step(self, x: Any, log_weights: Array, weights: Array | None = None) -> responsibilities.EStep:

@@ -168,7 +168,8 @@ def _conclude(
     notes: tuple[Alert, ...],
     name: str,
 ) -> Fit:
-    learned, stats, weights = path.distribution, path.statistics, data[1]
+    learned, stats = path.distribution, path.statistics
+    counted = learned.rows_of_units(*data)
     prior = resolved(prototype, prior, stats) if isinstance(prior, str) else prior
     alerts = [*notes, *[under(prior, alert) for alert in learned.alerts_under(stats, prior)]]
     if believed is not None:
@@ -177,12 +178,12 @@ def _conclude(
     else:
         prior_there = log_prior_at(learned, prior, prototype)
     cells, missing = learned.seen_cells(stats), 0
-    if weights.values is not None or not (cells == weights.total).all():
+    if counted[1].values is not None or not (cells == counted[1].total).all():
         if not cells.any():
             msg = f"{learned.name} cannot be fitted: every cell is missing; give at least one value."
             raise DataError(msg)
-        alerts.extend(without_cells(learned, cells, *data))
-        missing = missing_cells(cells, *data) if cells.ndim == 2 else 0
+        alerts.extend(without_cells(learned, cells, *counted))
+        missing = missing_cells(cells, *counted) if cells.ndim == 2 else 0
     if path.fell:
         alerts.append(Alert("fell", f"{path.reason}; what stands here is the best before it."))
     elif not path.converged:
@@ -198,7 +199,7 @@ def _conclude(
     return Fit(
         distribution=learned,
         log_likelihood=likelihood,
-        n=weights.total,
+        n=counted[1].total,
         statistics=stats,
         trace=path.trace,
         converged=path.converged,

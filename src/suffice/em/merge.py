@@ -169,6 +169,10 @@ def _aligned(mine: Any, theirs: Any, stats: Any) -> Any:
         order = align(mine, theirs)
         components, stack = picked(stats.components, order), theirs.components.take_components(order)
         return replace(stats, count=stats.count[order], components=_aligned(mine.components, stack, components))
+    if mine.is_chain:
+        order = align(mine.row_distribution, theirs.row_distribution)
+        moved, stack = stats.permuted(order), theirs.emissions.take_components(order)
+        return replace(moved, components=_aligned(mine.emissions, stack, moved.components))
     if mine.blocks:
         whole = zip(mine.blocks.values(), theirs.blocks.values(), stats.parts, strict=True)
         return replace(stats, parts=tuple(_aligned(*one) for one in whole))
@@ -189,15 +193,9 @@ def _check_alike(mine: Any, theirs: Any, where: str) -> None:
     if (mine.fixed, mine.tied) != (theirs.fixed, theirs.tied):
         raise _unlike(where, "not the same parameters are fixed and tied")
     if hasattr(mine, "log_weights"):
-        if mine.n != theirs.n:
-            raise _unlike(where, f"here are {mine.n} components, there {theirs.n}")
-        if mine.hard != theirs.hard:
-            raise _unlike(
-                where, "one of them gives each row to one component as a whole (hard=True), the other does not"
-            )
-        if mine.fixed and not np.allclose(np.sort(mine.weights), np.sort(theirs.weights)):
-            raise _unlike(where, "the fixed weights differ")
-        _check_alike(mine.components, theirs.components, f"{where}components: ")
+        _check_mixtures(mine, theirs, where)
+    elif mine.is_chain:
+        _check_chains(mine, theirs, where)
     elif mine.blocks:
         if list(mine.blocks) != list(theirs.blocks):
             raise _unlike(where, f"here are the columns {list(mine.blocks)}, there {list(theirs.blocks)}")
@@ -207,11 +205,31 @@ def _check_alike(mine: Any, theirs: Any, where: str) -> None:
         _check_family(mine, theirs, where)
 
 
+def _check_mixtures(mine: Any, theirs: Any, where: str) -> None:
+    if mine.n != theirs.n:
+        raise _unlike(where, f"here are {mine.n} components, there {theirs.n}")
+    if mine.hard != theirs.hard:
+        raise _unlike(where, "one of them gives each row to one component as a whole (hard=True), the other does not")
+    if mine.fixed and not np.allclose(np.sort(mine.weights), np.sort(theirs.weights)):
+        raise _unlike(where, "the fixed weights differ")
+    _check_alike(mine.components, theirs.components, f"{where}components: ")
+
+
+def _check_chains(mine: Any, theirs: Any, where: str) -> None:
+    if mine.n != theirs.n:
+        raise _unlike(where, f"here are {mine.n} states, there {theirs.n}")
+    if mine.from_stationary != theirs.from_stationary:
+        raise _unlike(where, "one of them begins by the stationary distribution")
+    if any(not np.array_equal(getattr(mine, name), getattr(theirs, name)) for name in mine.fixed):
+        raise _unlike(where, f"the fixed {' or '.join(sorted(mine.fixed))} differ")
+    _check_alike(mine.emissions, theirs.emissions, f"{where}emissions: ")
+
+
 def _check_family(mine: Any, theirs: Any, where: str) -> None:
     if mine.columns != theirs.columns:
         raise _unlike(where, f"here are {mine.columns or 1} columns, there {theirs.columns or 1}")
-    free = {"batch"}
-    if getattr(mine, "pool", None) is None:  # a pool stands for other labels where levels differ
+    free = {"batch", *mine.free}
+    if mine.specs() and getattr(mine, "pool", None) is None:  # a pool stands for other labels where levels differ
         free |= {"levels"}
     for name in (name for name in settings(mine) if name not in free):
         if not _same(getattr(mine, name), getattr(theirs, name)):

@@ -31,6 +31,7 @@ class Addable(Protocol):
 
 
 S = TypeVar("S", bound=Addable)
+T = TypeVar("T")
 
 
 def threads() -> int:
@@ -96,6 +97,13 @@ def fill(compute: Callable[[slice], NDArray[Any]], n: int, width: int, effort: i
 
     _each(write, len(slices))
     return whole[0]
+
+
+def mapped(task: Callable[[int], T], count: int) -> list[T]:
+    """task(0) … task(count − 1), in order."""
+    found: list[Any] = [None] * count
+    _each(lambda index: found.__setitem__(index, task(index)), count)
+    return found
 
 
 class _Tree(Generic[S]):

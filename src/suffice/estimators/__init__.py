@@ -13,6 +13,7 @@ _HOME = {
     "Density": "density",
     "GaussianMixture": "gaussian_mixture",
     "GaussianNB": "gaussian_nb",
+    "HiddenMarkovModel": "hidden_markov_model",
     "KMeans": "k_means",
     "LatentClass": "latent_class",
     "LinearDiscriminantAnalysis": "linear_discriminant",

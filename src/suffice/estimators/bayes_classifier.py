@@ -17,6 +17,7 @@ from suffice.estimators.rows import as_table, columns_of, is_mapping, keep_names
 from suffice.estimators.targets import check_priors
 from suffice.estimators.validation import ABOVE_ZERO, AT_LEAST_ONE, RANDOM_STATE, rules_of
 from suffice.models.classifier import Classes
+from suffice.tables.sequences import Sequences
 from suffice.types import Array, Data, Prior, Seed
 
 
@@ -28,7 +29,8 @@ class BayesClassifier(BayesShell):
     prototype : Distribution
         The distribution of the rows of a class, as ``sf.Normal()`` (independent columns), ``sf.MultivariateNormal()``,
         ``sf.Product({"age": sf.Normal(), "city": sf.Categorical()})`` or ``sf.Mixture(sf.Normal(), 2)``; or
-        ``{class: distribution}``. None is ``Normal()``. What is tied in it is shared by the classes.
+        ``{class: distribution}``. None is ``Normal()``. What is tied in it is shared by the classes. Rows of a
+        :class:`HiddenMarkov` are whole sequences, as :func:`suffice.sequences` makes them.
     priors : array or dict, optional
         p(y) of each class in the order of ``classes_``; None learns them. ``with_priors`` changes them afterwards.
     prior : distribution, dict or "weak", optional
@@ -167,9 +169,17 @@ class BayesClassifier(BayesShell):
         return by_name(self._given)
 
     def _validate(self, X: Data, *, reset: bool) -> Any:
+        if isinstance(X, Sequences):
+            return self._sequences(X, reset=reset)
         X = as_table(type(self).__name__, X, None if reset else self.n_features_in_)
         named = columns_of(self, X, reset=reset) if self._by_name or is_mapping(X) else None
         return named if named is not None else super()._validate(X, reset=reset)
+
+    def _sequences(self, X: Sequences, *, reset: bool) -> Sequences:
+        """Whole sequences, each of which has a class."""
+        if reset:
+            self.n_features_in_ = int(np.prod(np.shape(X.rows)[1:]))
+        return X
 
 
 def _by_class(priors: Data, labels: list[Any]) -> list[Any] | None:

@@ -30,6 +30,7 @@ LEFT_OUT = {
     "Fit": {"_data", "_mark", "_like"},
     "Mixture": {"n"},
     "Classes": {"n"},
+    "HiddenMarkov": {"n"},
     "VariationalMixture": {
         *("components", "n", "weights", "hard", "floors", "measured", "offset", "barred", "fixed", "tied")
     },
@@ -65,6 +66,9 @@ def values() -> dict[str, type]:
     from suffice.em.trace import Trace
     from suffice.message_parts import Cell, Columns
     from suffice.models.classifier import Classes
+    from suffice.models.hidden_markov import HiddenMarkov
+    from suffice.models.markov_chain import MarkovChain
+    from suffice.models.markov_statistics import Chains
     from suffice.models.mixture import Mixture
     from suffice.models.product import Product
     from suffice.models.product_posterior import ProductPosterior
@@ -84,8 +88,8 @@ def values() -> dict[str, type]:
     families = [one for one in public if isinstance(one, type) and one.__name__ not in MADE_OF_FUNCTIONS]
     others: tuple[Any, ...] = (
         *(Alert, Averaged, Cell, Classes, Columns, Flags, Mixture, Product, Schema, Stack, StructuredWishart, Tokens),
-        VariationalMixture,
-        *(Counts, Cuts, Extremes, Joint, Moments, Parts, Scatter, Sums),
+        *(HiddenMarkov, MarkovChain, VariationalMixture),
+        *(Chains, Counts, Cuts, Extremes, Joint, Moments, Parts, Scatter, Sums),
         *(DirichletShares, KnownShares, LabelPosterior, Posterior, ProductPosterior, StackPosterior, StickBreaking),
         *(Finding, FinitePosterior, Fit, MixedPosterior, Selection, Table, Trace, VariationalPosterior),
     )
@@ -222,13 +226,17 @@ def _classes(**found: Any) -> Any:
     return values()["Classes"](n=_number(found), **found)
 
 
-def _number(found: dict[str, Any]) -> int:
+def _hidden_markov(**found: Any) -> Any:
+    return values()["HiddenMarkov"](n=_number(found, "initial", "emissions"), **found)
+
+
+def _number(found: dict[str, Any], shares: str = "weights", parts: str = "components") -> int:
     """How many components there are: as many as weights, so that no number of the file asks for memory."""
-    weights = found.get("weights")
+    weights = found.get(shares)
     if not isinstance(weights, np.ndarray) or weights.ndim != 1:
-        msg = "the weights of a mixture are an array of one number for each component."
+        msg = f"the {shares} of a mixture, or of states, are an array of one number for each component."
         raise UnsupportedError(msg)
-    k, component = len(weights), found.get("components")
+    k, component = len(weights), found.get(parts)
     copies = k * size_of(component) if isinstance(component, Distribution) and component.lone else 0
     if not read_budget.takes("numbers", copies):
         msg = f"{k} copies of its component, which is made of copies itself, are more than a file of this size holds."
@@ -254,6 +262,7 @@ def _selection(**found: Any) -> Any:
 _BUILD: dict[str, Callable[..., Any]] = {
     "Mixture": _mixture,
     "Classes": _classes,
+    "HiddenMarkov": _hidden_markov,
     "VariationalMixture": _variational,
     "Selection": _selection,
     "Table": _table,

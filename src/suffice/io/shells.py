@@ -56,6 +56,7 @@ SHELLS = {
     "Density": Shell(f"{SEEN} fit_? distribution_ statistics_ n_iter_ converged_"),
     "GaussianMixture": Shell(MIXTURE, GAUSSIAN),
     "GaussianNB": Shell(f"{CLASSES} epsilon_?", "class_count_ theta_ var_"),
+    "HiddenMarkovModel": Shell(f"{SEEN} fit_ distribution_ n_iter_ converged_"),
     "KMeans": Shell(f"{SEEN} labels_ inertia_ cluster_centers_ n_iter_"),
     "LatentClass": Shell(f"{MIXTURE} fit_?", "weights_ levels_ probabilities_"),
     "LinearDiscriminantAnalysis": Shell(
@@ -88,6 +89,7 @@ def estimators() -> dict[str, Any]:
     from suffice.estimators.discrete_nb import BernoulliNB, MultinomialNB
     from suffice.estimators.gaussian_mixture import GaussianMixture
     from suffice.estimators.gaussian_nb import GaussianNB
+    from suffice.estimators.hidden_markov_model import HiddenMarkovModel
     from suffice.estimators.k_means import KMeans
     from suffice.estimators.latent_class import LatentClass
     from suffice.estimators.linear_discriminant import LinearDiscriminantAnalysis
@@ -98,7 +100,7 @@ def estimators() -> dict[str, Any]:
 
     kinds: tuple[Any, ...] = (
         *(BayesClassifier, BayesianGaussianMixture, BernoulliNB, CategoricalNB, Density, GaussianMixture, GaussianNB),
-        *(KMeans, LatentClass, LinearDiscriminantAnalysis, MixtureModel, MultinomialNB, NaiveBayes),
+        *(HiddenMarkovModel, KMeans, LatentClass, LinearDiscriminantAnalysis, MixtureModel, MultinomialNB, NaiveBayes),
         *(LogisticClassifier, QuadraticDiscriminantAnalysis),
     )
     return {kind.__name__: kind for kind in kinds}
@@ -240,7 +242,7 @@ def _check(estimator: Any) -> None:
         require(model.columns in (None, columns), f"distribution_ has {model.columns} columns, and not {columns}.")
     if hasattr(estimator, "classes_"):
         _check_classes(estimator)
-    elif name != "Density":
+    elif name not in ("Density", "HiddenMarkovModel"):
         _check_result(estimator)
 
 

@@ -12,6 +12,7 @@ from suffice.kernels.numpy import (
     decisions,
     gaussian,
     linear,
+    markov,
     missing,
     mixed_columns,
     primitives,
@@ -25,6 +26,7 @@ __all__ = [
     "Cells",
     "above_best",
     "above_sums",
+    "best_path",
     "cell_hash",
     "centred_rows",
     "chosen",
@@ -34,6 +36,8 @@ __all__ = [
     "count_range",
     "counts",
     "extremes",
+    "filtered",
+    "forward_backward",
     "gaussian_e_step",
     "gaussian_log_prob",
     "holed_log_prob",
@@ -106,3 +110,8 @@ table_best = twins(decisions.table_best)
 sparse_best = twins(decisions.sparse_best)
 above_best = twins(decisions.above_best)
 above_sums = twins(decisions.above_sums)
+
+# hidden Markov chains: the states of sequences from the scores of their rows
+forward_backward = twins(markov.forward_backward)
+filtered = twins(markov.filtered)
+best_path = twins(markov.best_path)

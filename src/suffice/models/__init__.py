@@ -1,5 +1,7 @@
 """Distributions made of distributions."""
 
+from suffice.models.hidden_markov import HiddenMarkov as HiddenMarkov
+from suffice.models.markov_chain import MarkovChain as MarkovChain
 from suffice.models.mixture import Mixture as Mixture
 from suffice.models.product import Product as Product
 from suffice.models.product_posterior import ProductPosterior as ProductPosterior

@@ -29,6 +29,8 @@ def on_boundary_if_near(one: Any, stats: Any, row: float, prior: Any = None) -> 
 
     Parameters that have a ``prior`` stay. ``row`` is the weight of one row.
     """
+    if one.is_chain:
+        return one
     if one.is_latent and not one.blocks:
         return _mixture_on_boundary(one, stats, row, prior)
     if one.blocks:

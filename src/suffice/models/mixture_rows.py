@@ -11,6 +11,7 @@ import numpy as np
 from suffice.core.responsibilities import Joint, normalize, plus
 from suffice.engines import local
 from suffice.errors import SufficeWarning
+from suffice.statistics.weights import Weights
 from suffice.tables.column_names import with_all_columns
 from suffice.tables.streams import Source
 from suffice.types import Array, Data, Rows
@@ -34,6 +35,10 @@ class MixtureRows:
 
     def check_columns(self, rows: Data) -> None:
         self.components.check_columns(rows)
+
+    def rows_of_units(self, rows: Data, weights: Weights) -> tuple[Any, Any]:
+        found: tuple[Any, Any] = self.components.rows_of_units(rows, weights)
+        return found
 
     def is_single(self, x: Data) -> bool:
         return bool(self.components.is_single(x))

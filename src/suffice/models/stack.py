@@ -111,6 +111,9 @@ class Stack(Compound, register=False):
         kind = x.kind if isinstance(x, Streamed) else type(x)
         return x.parts if issubclass(kind, RowsByComponent) else (x,) * len(self.parts)
 
+    def rows_of_units(self, rows: Data, weights: Weights) -> tuple[Any, Any]:
+        return self.parts[0].rows_of_units(self.views(rows)[0], weights) if self.parts[0].is_chain else (rows, weights)
+
     def is_single(self, x: Data) -> bool:
         if isinstance(x, RowsByComponent):
             return False
@@ -232,10 +235,8 @@ class Stack(Compound, register=False):
         """The prior of each component, from one for all or as many as there are components."""
         found = tuple(prior) if isinstance(prior, (list, tuple, StackPosterior)) else (prior,) * self.n_components
         if len(found) != self.n_components:
-            msg = (
-                f"there are {len(found)} priors for {self.n_components} components; give one for each, or one for all."
-            )
-            raise ParameterError(msg)
+            told = f"there are {len(found)} priors for {self.n_components} components"
+            raise ParameterError(f"{told}; give one for each, or one for all.")
         return found
 
     def log_prior(self, prior: list[Any]) -> Array:

@@ -144,7 +144,7 @@ def hidden(mixture: Any, fit: Any) -> tuple[Fact, ...]:
     if knows_icl(fit):
         found.append(Fact("ICL", fit.icl, f"ICL {score(fit.icl)}"))
     entropy = np.sum(getattr(fit.statistics, "entropy", np.nan))
-    if mixture.n > 1 and np.isfinite(entropy) and fit.n > 0 and not mixture.hard:
+    if mixture.n > 1 and np.isfinite(entropy) and fit.n > 0 and not mixture.hard_assignment:
         share = float(entropy) / (fit.n * np.log(mixture.n))
         found.append(Fact("entropy", share, f"entropy {abs(share):.2f}"))
     return tuple(found)

@@ -18,6 +18,7 @@ from suffice.plot.mixtures import mixture
 from suffice.plot.pair_matrix import pairs
 from suffice.plot.posteriors import posterior
 from suffice.plot.sampling_distribution import sampling
+from suffice.plot.sequences import forecast, states
 
 __all__ = [
     "MissingExtraError",
@@ -27,6 +28,7 @@ __all__ = [
     "em_steps",
     "evidence",
     "fitted",
+    "forecast",
     "likelihood",
     "mixture",
     "pairs",
@@ -35,6 +37,7 @@ __all__ = [
     "regions",
     "sampling",
     "selection",
+    "states",
     "surface",
     "trace",
     "traces",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from suffice.arguments import generator
 from suffice.errors import ParameterError
+from suffice.queries.conditional import ConditionalColumn
 from suffice.queries.given import check_single
 from suffice.queries.rows import QueryRows
 from suffice.tables.label_matching import spelling
@@ -17,6 +18,7 @@ from suffice.tables.layout import Layout, rounded
 from suffice.types import Array, Data, Seed
 
 Units = dict[Any, float]  # of columns, by name
+Tell = Callable[..., ConditionalColumn]  # rows, a column, and columns that are drawn already → how the cells may be
 
 
 class Imputed(NamedTuple):
@@ -31,9 +33,21 @@ class Imputed(NamedTuple):
 
 
 def impute(
-    model: Any, data: Data, *, n: int | None, draw: bool, uncertainty: bool, random_state: Seed, layout: Layout = ()
+    model: Any,
+    data: Data,
+    *,
+    n: int | None,
+    draw: bool,
+    uncertainty: bool,
+    random_state: Seed,
+    layout: Layout = (),
+    tell: Callable[[QueryRows, Any], Tell] | None = None,
 ) -> Any:
-    """Fill the holes of ``data``; see :meth:`Distribution.impute`. ``layout``: units to which numbers are rounded."""
+    """Fill the holes of ``data``; see :meth:`Distribution.impute`. ``layout``: units to which numbers are rounded.
+
+    ``tell(rows, rng)`` gives what says how one cell of some rows is distributed, where more is known of it than the
+    other cells of its row; with an ``rng`` for one copy of draws.
+    """
     check_single(model)
     if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1):
         msg = f"impute: n is how many completed copies to draw, a whole number of at least 1; got {n!r}."
@@ -47,17 +61,30 @@ def impute(
     order = by_pattern(holes)
     where = {label: order[holes[label][order]] for label in asked.there if holes[label].any()}
     units = {name: unit for name, _, unit in layout if unit is not None}
+    tell = tell or (lambda rows, _: _by_row(model, rows))
     if n is not None or draw:
         rng = generator(random_state)
-        copies = [asked.back(_drawn(model, asked, where, rng, units)) for _ in range(int(n or 1))]
+        copies = [asked.back(_drawn(model, asked, where, rng, units, tell)) for _ in range(int(n or 1))]
         return copies if n is not None else copies[0]
-    return _expected(model, asked, where, units, uncertainty=uncertainty)
+    return _expected(model, asked, where, units, tell(asked, None), uncertainty=uncertainty)
 
 
-def _expected(model: Any, asked: QueryRows, where: dict[Any, Array], units: Units, *, uncertainty: bool) -> Any:
+def _by_row(model: Any, asked: QueryRows) -> Tell:
+    """How a cell is distributed given the other cells of its row."""
+
+    def cell(index: Any, label: Any, columns: Any = None) -> ConditionalColumn:
+        (told,) = model.stacked.conditional_column(asked.rows(model, index, columns), label)
+        return cast("ConditionalColumn", told)
+
+    return cell
+
+
+def _expected(
+    model: Any, asked: QueryRows, where: dict[Any, Array], units: Units, cell: Tell, *, uncertainty: bool
+) -> Any:
     filled, doubts = {}, {}
     for label, index in where.items():
-        (told,) = model.stacked.conditional_column(asked.rows(model, index), label)
+        told = cell(index, label)
         told.remark(label, index)
         filled[label] = put(asked.columns[label], index, _in_unit(told.typical, units, model, label))
         if uncertainty:
@@ -67,7 +94,7 @@ def _expected(model: Any, asked: QueryRows, where: dict[Any, Array], units: Unit
         return whole
     sure = {}
     for label in asked.there:
-        (one,) = model.stacked.conditional_column(asked.rows(model, slice(0, 1)), label)
+        one = cell(slice(0, 1), label)
         sure[label] = np.full(len(asked), 0.0 if one.levels is None else 1.0)
         if label in doubts:
             index, doubt = doubts[label]
@@ -76,12 +103,12 @@ def _expected(model: Any, asked: QueryRows, where: dict[Any, Array], units: Unit
 
 
 def _drawn(
-    model: Any, asked: QueryRows, where: dict[Any, Array], rng: np.random.Generator, units: Units
+    model: Any, asked: QueryRows, where: dict[Any, Array], rng: np.random.Generator, units: Units, tell: Any
 ) -> dict[Any, Array]:
     """One copy without holes: column by column, each given what is seen and what is drawn already."""
-    columns, drawn = dict(asked.columns), {}
+    columns, drawn, cell = dict(asked.columns), {}, tell(asked, rng)
     for label, index in where.items():
-        (told,) = model.stacked.conditional_column(asked.rows(model, index, columns), label)
+        told = cell(index, label, columns)
         columns[label] = drawn[label] = put(columns[label], index, _in_unit(told.draw(rng), units, model, label))
     return drawn
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.distribution import Distribution
+from suffice.core.family import Family
 from suffice.display.names import display_name, fitted, minus, places, sentence
 from suffice.display.rich_text import Page
 from suffice.display.table import table_lines
@@ -19,6 +19,7 @@ from suffice.em.result import Fit
 from suffice.errors import ParameterError
 from suffice.models.spurious_components import collapsed_columns
 from suffice.selection.candidates import candidates
+from suffice.selection.chains import chain_candidates, search_chains
 from suffice.selection.search import Groups, search
 from suffice.selection.trials import Found
 from suffice.tables.column_names import guessed, names_of_data, with_column_names_in_errors
@@ -198,7 +199,7 @@ class Selection(Page):
 
 @with_column_names_in_errors
 def select(
-    component: Distribution | None,
+    component: Any,
     data: Data,
     *,
     n_components: object = None,
@@ -217,7 +218,8 @@ def select(
     Parameters
     ----------
     component : Distribution, optional
-        The prototype of a component, or a :class:`Mixture`; with ``families`` it may be None.
+        The prototype of a component, a :class:`Mixture`, or a :class:`HiddenMarkov`, of which ``n_components``
+        are numbers of states and sequences are held out as wholes; with ``families`` it may be None.
     data, weights, prior : array or frame, array, str
         As in :func:`suffice.fit`.
     n_components : int or sequence of int, optional
@@ -258,11 +260,14 @@ def select(
     """
     criterion = criterion_of(criterion)
     folds, workers = _check_holdout(holdout, criterion), _check_workers(n_jobs)
-    asked = candidates(component, n_components, structures, families, rows=row_count(data))
-    groups = Groups.of(asked, data, weights, prior, random_state, folds)
     names = names_of_data(data, without=weights)
     report = None if callback is None else lambda some: [callback(_row(_named(one, names))) for one in some]
-    found, alerts = search(groups, workers, report)
+    if isinstance(component, Family) and component.is_chain:
+        chosen = chain_candidates(component, n_components, structures, families)
+        found, alerts = search_chains(chosen, data, weights, prior, random_state, folds, report)
+    else:
+        asked = candidates(component, n_components, structures, families, rows=row_count(data))
+        found, alerts = search(Groups.of(asked, data, weights, prior, random_state, folds), workers, report)
     found = [_named(one, names) for one in found]
     layout = layout_of(data, found[0].fit.names) if found else ()
     found = [replace(one, fit=like_data(one.fit, data, layout)) for one in found]

@@ -41,7 +41,7 @@ def names_of_data(data: Data, without: object = None) -> tuple[Any, ...] | None:
         return None if data.dtype.names is None else tuple(data.dtype.names)
     if isinstance(data, (list, tuple)):
         return tuple(data[0]) if len(data) and isinstance(data[0], Mapping) else None
-    known = getattr(data, "names", None) if hasattr(data, "partitions") else None
+    known = getattr(data, "names", None) if hasattr(data, "partitions") or hasattr(data, "ends") else None  # sequences
     return None if known is None else tuple(name for name in known if not isinstance(without, str) or name != without)
 
 
