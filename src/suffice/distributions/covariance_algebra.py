@@ -78,18 +78,23 @@ def deficiency(cov: Array | LowRank, least: Array, limit: float = 4 * RELATIVE_F
 
 
 def whitening(cov: Array) -> tuple[Array, Array]:
-    """W (k, d, d) with W Σ Wᵀ = I, and log|W| (k,); of few columns to the bit those of an M-step that whitens."""
-    k, d, _ = cov.shape
-    if k > 1 and cov.strides[0] == 0:  # one covariance for all
+    """W (k, d, d) with W Σ Wᵀ = I, and log|W| (k,)."""
+    if len(cov) > 1 and cov.strides[0] == 0:  # one covariance for all
         whiten, log_det = whitening(cov[:1])
-        return np.repeat(whiten, k, axis=0), np.repeat(log_det, k)
-    found = kernels.whitened_covariances(cov, np.ones(k), None, np.zeros((k, d)), RELATIVE_FLOOR) if d < FEW else None
-    if found is not None:
-        return found[1], found[2]
+        return np.repeat(whiten, len(cov), axis=0), np.repeat(log_det, len(cov))
     spread = np.sqrt(np.einsum("kii->ki", cov))
     factor = np.linalg.cholesky(cov / (spread[:, :, None] * spread[:, None, :]))
     inverse = inverse_of_lower(factor) / spread[:, None, :]
     return np.ascontiguousarray(inverse), -(np.log(spread) + np.log(np.einsum("kii->ki", factor))).sum(axis=1)
+
+
+def whitening_of_m_step(cov: Array) -> tuple[Array, Array]:
+    """As `whitening`; of few columns to the bit what an M-step finds that whitens."""
+    k, d, _ = cov.shape
+    if d >= FEW or (k > 1 and cov.strides[0] == 0):
+        return whitening(cov)
+    found = kernels.whitened_covariances(cov, np.ones(k), None, np.zeros((k, d)), RELATIVE_FLOOR)
+    return whitening(cov) if found is None else found[1:]
 
 
 def diagonal_whitening(cov: Array) -> tuple[Array, Array]:

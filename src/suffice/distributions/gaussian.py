@@ -19,7 +19,7 @@ from suffice.core.responsibilities import EStep
 from suffice.core.value import replace_valid
 from suffice.distributions import gaussian_missing, gaussian_pass
 from suffice.distributions.compact_covariance import Whitening
-from suffice.distributions.covariance_algebra import diagonal_whitening, whitening
+from suffice.distributions.covariance_algebra import diagonal_whitening, whitening_of_m_step
 from suffice.distributions.covariance_structure import Structure
 from suffice.distributions.covariance_structures import structure
 from suffice.distributions.floors import rounding_floor
@@ -158,7 +158,7 @@ class Gaussian(GaussianNatural, register=False):
         """W with W Σ Wᵀ = I of each component, and log|W|."""
         cov = np.asarray(self.cov)
         cov = cov[None] if cov.ndim == 2 else cov
-        whiten, log_det = diagonal_whitening(cov) if self.scatter_kind == "diagonal" else whitening(cov)
+        whiten, log_det = diagonal_whitening(cov) if self.scatter_kind == "diagonal" else whitening_of_m_step(cov)
         whiten.flags.writeable = log_det.flags.writeable = False
         return whiten, log_det
 
