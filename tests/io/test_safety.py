@@ -104,7 +104,8 @@ def test_reading_a_file_does_nothing_but_read_it(directory, tmp_path):
     assert len(opened) == len(list(directory.iterdir()))
     assert all(str(directory) in one for one in opened)
     harmless = {"open", "builtins.id", "object.__getattr__"}  # no exec, compile, import, pickle.find_class, os.system …
-    assert {event for event, _ in seen} <= harmless
+    arrays = {"ctypes.cdata", "ctypes.cdata/buffer", "ctypes.addressof"}  # for kernels loaded before: no dlopen, dlsym
+    assert {event for event, _ in seen} <= harmless | arrays
 
 
 @pytest.mark.slow

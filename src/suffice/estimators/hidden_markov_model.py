@@ -32,15 +32,15 @@ class HiddenMarkovModel(BaseEstimator):
 
     Parameters
     ----------
-    emission
+    emission : Distribution or sequence of Distribution
         What makes the rows of a state: any distribution, or a list with one for each state; None is ``Normal()``.
-    n_states
+    n_states : int
         How many states; a list of emissions says it itself.
-    initial, transitions
+    initial, transitions : str or array, array
         As of :class:`HiddenMarkov`.
-    prior
+    prior : dict or "weak", optional
         ``{"initial": Dirichlet(…), "transitions": Dirichlet(…), "emissions": …}``, any of them, or ``"weak"``.
-    max_iter, tol, n_init, random_state
+    max_iter, tol, n_init, random_state : int, float, int, int or Generator or RandomState
         As in :func:`suffice.fit`.
 
     Attributes

@@ -42,24 +42,24 @@ class HiddenMarkov(  # type: ignore[override,misc]
 
     Parameters
     ----------
-    emissions
+    emissions : Distribution or sequence of Distribution
         What makes the rows of a state: one prototype for all states, a list of different ones, or a stack with
         parameters. Any distribution will do, also a :class:`Product` of columns or a :class:`Mixture`.
-    n
+    n : int, optional
         How many states; not needed with a list or a stack.
-    initial
+    initial : "free", "stationary" or array
         The probability δ of each state in a first row: ``"free"`` (it is learned), ``"stationary"`` (that of the
         transitions), or an array to begin from. ``.fix("initial")`` keeps it.
-    transitions
+    transitions : array, optional
         The probability Γ of each move, from the state of the row to that of the column of a matrix, to begin from. A
         0 stays 0, as in left-right models. ``.fix("transitions")`` keeps them.
-    floors, measured
+    floors, measured : array or float, bool
         As in :class:`Mixture`.
-    from_stationary
+    from_stationary : bool
         Whether ``initial`` follows from the transitions, as ``initial="stationary"`` says.
     given : tuple of str
         Which of the two were given as arrays; found when the model is first made.
-    possible_first, possible_moves
+    possible_first, possible_moves : array, optional
         What is above 0 in them; None: everything may be.
     fixed, tied : set of str
         Names of parameters that are not learned, as ``fix`` sets them; nothing can be tied.

@@ -33,9 +33,9 @@ class MarkovChain(Family, register=False):
 
     Parameters
     ----------
-    levels
+    levels : int or sequence of labels
         The states: a list of labels, or how many there are, numbered from 0; None: those that data have.
-    initial, transitions
+    initial, transitions : array, optional
         The probability δ of each state in a first row, and Γ of each move; learned by counting. ``.fix("initial")``
         keeps one of them.
     fixed, tied : set of str

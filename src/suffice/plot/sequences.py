@@ -20,11 +20,11 @@ def states(fit: Any, x: Data, column: Any = None) -> Any:
 
     Parameters
     ----------
-    fit
+    fit : Fit
         A fit of a :class:`HiddenMarkov`, or the model.
-    x
+    x : array, frame or Sequences
         One sequence of numbers.
-    column
+    column : label, optional
         Which column is drawn, by name or place; by default the first.
 
     Returns
@@ -63,15 +63,15 @@ def forecast(fit: Any, x: Data, steps: int = 10, level: float = 0.9, column: Any
 
     Parameters
     ----------
-    fit
+    fit : Fit
         A fit of a :class:`HiddenMarkov`, or the model.
-    x
+    x : array, frame or Sequences
         One sequence of numbers.
-    steps
+    steps : int
         How many rows ahead.
-    level
+    level : float
         The probability that the interval holds.
-    column
+    column : label, optional
         Which column is drawn, by name or place; by default the first.
     ax : matplotlib axes, optional
 

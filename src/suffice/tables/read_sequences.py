@@ -27,17 +27,17 @@ def sequences(
 
     Parameters
     ----------
-    data
+    data : list of sequences, array, frame or Scan
         A list of sequences, each of which is an array, a table or a list; or with ``by`` or ``lengths`` the rows of all
         of them in one array or table. The rows of files are read into memory.
-    by
+    by : str, optional
         The column of a table that says which sequence a row belongs to. It is not a column of the model.
     order : str, optional
         The column by which the rows of each sequence are sorted, such as a time. It is not a column of the model. Steps
         of different length are left as they are, and a fit has an alert that says so.
     lengths : sequence of int, optional
         How many rows of ``data`` each sequence has, in order.
-    states
+    states : sequence or str, optional
         The number of the state of each row, None or −1 where it is not known: for all rows in their order, or a list
         with one such list for each sequence; or the name of a column.
 
