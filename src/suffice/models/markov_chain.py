@@ -15,8 +15,7 @@ from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.weak_priors import shared_row
 from suffice.engines.once import cached_property
 from suffice.errors import DataError, ParameterError, UnsupportedError
-from suffice.models.hidden_markov_answers import draw_states
-from suffice.models.transition_matrix import proportions, stationary
+from suffice.models.transition_matrix import draw_states, proportions, stationary
 from suffice.statistics.sums import Sums
 from suffice.statistics.weights import Weights
 from suffice.tables.labels import in_order, read_labels
