@@ -23,6 +23,7 @@ _NAMES = {
     "suffice.errors": (
         "ArgumentError DataError ModelFileError ParameterError SufficeError SufficeWarning UnsupportedError"
     ),
+    "suffice.densities.bandwidth": "bandwidth",
     "suffice.em.fit": "fit",
     "suffice.em.fit_posterior": "posterior",
     "suffice.bayes.posterior": "Posterior",
