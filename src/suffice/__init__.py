@@ -24,6 +24,9 @@ _NAMES = {
         "ArgumentError DataError ModelFileError ParameterError SufficeError SufficeWarning UnsupportedError"
     ),
     "suffice.densities.bandwidth": "bandwidth",
+    "suffice.densities.histogram": "Histogram",
+    "suffice.densities.kernel": "KDE",
+    "suffice.densities.nearest_neighbours": "KNN",
     "suffice.em.fit": "fit",
     "suffice.em.fit_posterior": "posterior",
     "suffice.bayes.posterior": "Posterior",
@@ -37,7 +40,7 @@ _NAMES = {
     "suffice.schema.infer": "Schema infer",
     "suffice.estimators": (
         "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB KMeans "
-        "LatentClass LinearDiscriminantAnalysis LogisticClassifier MixtureModel MultinomialNB NaiveBayes "
+        "KernelDensity LatentClass LinearDiscriminantAnalysis LogisticClassifier MixtureModel MultinomialNB NaiveBayes "
         "QuadraticDiscriminantAnalysis"
     ),
     "suffice.estimators.compare": "compare",

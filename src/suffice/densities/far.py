@@ -32,7 +32,7 @@ def log_sums(x: Array, w: Array, h: float, targets: Array, without: Array | None
     reach = np.maximum(reach, nearest * (1 + 1e-12))
     first, last = np.searchsorted(x, targets - reach), np.searchsorted(x, targets + reach, side="right")
     out = np.empty(len(targets))
-    for begin, end in _chunks(last - first):
+    for begin, end in chunks(last - first):
         part = slice(begin, end)
         length = last[part] - first[part]
         start = np.cumsum(length) - length
@@ -50,7 +50,7 @@ def log_sums(x: Array, w: Array, h: float, targets: Array, without: Array | None
     return out - 0.5 * log(2 * pi)
 
 
-def _chunks(lengths: Array) -> list[tuple[int, int]]:
+def chunks(lengths: Array) -> list[tuple[int, int]]:
     """Ranges of targets that have about PAIRS pairs together."""
     ends = np.cumsum(lengths)
     cuts, begin = [], 0

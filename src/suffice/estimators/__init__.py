@@ -14,6 +14,7 @@ _HOME = {
     "GaussianMixture": "gaussian_mixture",
     "GaussianNB": "gaussian_nb",
     "KMeans": "k_means",
+    "KernelDensity": "kernel_density",
     "LatentClass": "latent_class",
     "LinearDiscriminantAnalysis": "linear_discriminant",
     "LogisticClassifier": "logistic",
