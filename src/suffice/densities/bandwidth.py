@@ -284,7 +284,7 @@ def bandwidth(x: Data, method: str = "sj", weights: Data = None) -> float:
     Examples
     --------
     >>> round(sf.bandwidth([1.0, 2.0, 4.0, 8.0], "silverman"), 6)
-    2.116366
+    1.65428
     """
     if method not in METHODS:
         msg = f"bandwidth: method is one of {', '.join(METHODS)}; got {method!r:.40}."

@@ -34,13 +34,13 @@ class WeightedRows(Additive):
     def of(cls, x: Array, w: Weights, k: int) -> WeightedRows:
         """The statistics of a block of rows (n, d)."""
         mass = np.broadcast_to(w.for_each(k).dense(), (len(x), k))
-        missing = np.isnan(x)
-        whole = ~missing.any(axis=1)
-        partly = ~whole & ~missing.all(axis=1)
+        missing, counted = np.isnan(x), mass.any(axis=1)
+        partly = missing.any(axis=1) & ~missing.all(axis=1)
+        whole = counted & ~missing.any(axis=1)
+        incomplete = np.asarray(mass[partly].sum(axis=0))
         if not whole.all():
-            incomplete = mass[partly].sum(axis=0)
-            return cls(*_distinct(x[whole].astype(float), mass[whole].T), incomplete)
-        return cls(*_distinct(x.astype(float), mass.T), np.zeros(k))
+            x, mass = x[whole], mass[whole]
+        return cls(*_distinct(x.astype(float), mass.T), incomplete)
 
     @classmethod
     def of_component(cls, rows: Array, weights: Array, index: int, k: int) -> WeightedRows:

@@ -46,7 +46,7 @@ class KernelDensity(neighbors.KernelDensity):  # type: ignore[misc] # scikit-lea
     Examples
     --------
     >>> sf.KernelDensity(bandwidth="nrd0").fit([[1.0], [2.0], [4.0], [8.0]]).score_samples([[3.0]]).round(3)
-    array([-1.969])
+    array([-2.039])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
