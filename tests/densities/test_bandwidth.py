@@ -113,6 +113,15 @@ def test_far_sums_are_in_logarithms():
     assert found[0] == pytest.approx(np.log(3) - 0.5 * 400**2 - 0.5 * np.log(2 * np.pi), rel=1e-14)
 
 
+def test_far_sums_see_a_heavy_point_behind_a_light_one():
+    found = log_sums(np.array([0.0, 1.0]), np.array([1.0, 1e-30]), 0.1, np.array([2.0]))
+    terms = [-0.5 * 20**2, np.log(1e-30) - 0.5 * 10**2]
+    assert found[0] == pytest.approx(np.logaddexp(*terms) - 0.5 * np.log(2 * np.pi), rel=1e-14)
+    found = log_sums(np.array([0.0, 1.0]), np.array([1.0, 1e-80]), 0.1, np.array([2.0]))
+    terms = [-0.5 * 20**2, np.log(1e-80) - 0.5 * 10**2]
+    assert found[0] == pytest.approx(np.logaddexp(*terms) - 0.5 * np.log(2 * np.pi), rel=1e-14)
+
+
 def test_likelihood_bandwidth_is_a_maximum(skewed):
     points = Points.of(skewed)
     best = sf.bandwidth(skewed, "likelihood")

@@ -28,7 +28,8 @@ def log_sums(x: Array, w: Array, h: float, targets: Array, without: Array | None
         )
         nearest = np.where(w[without] > 1, nearest, away)
     scaled = nearest / h
-    reach = h * np.sqrt(np.square(scaled) + 2 * (NEGLIGIBLE + log(len(x))))
+    span = NEGLIGIBLE + log(len(x)) + log(float(w.max() / w.min()))  # the nearest point may weigh least
+    reach = h * np.sqrt(np.square(scaled) + 2 * span)
     reach = np.maximum(reach, nearest * (1 + 1e-12))
     first, last = np.searchsorted(x, targets - reach), np.searchsorted(x, targets + reach, side="right")
     out = np.empty(len(targets))

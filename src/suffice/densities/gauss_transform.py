@@ -64,14 +64,18 @@ class Boxes:
     @classmethod
     def of(cls, x: Array, weights: Array, h: float) -> Boxes:
         """The boxes of points (n,), in any order, with weights (n,)."""
+        if (x[1:] < x[:-1]).any():
+            order = np.argsort(x, kind="stable")
+            x, weights = x[order], weights[order]
         origin = float(x[len(x) // 2])
         box, u = _placed(x - origin, h)
-        number, index = np.unique(box, return_inverse=True)
+        starts = np.flatnonzero(np.concatenate([[True], box[1:] != box[:-1]]))
+        number = box[starts]
         moments = np.empty((ORDER + 1, len(number)))
-        power = weights
+        power = np.array(weights, dtype=float)
         for p in range(ORDER + 1):
-            moments[p] = np.bincount(index, power, len(number)) / FACTORIALS[p]
-            power = power * u
+            moments[p] = np.add.reduceat(power, starts) / FACTORIALS[p]
+            power *= u
         return cls(number, np.ascontiguousarray(moments.T), origin, h)
 
     def _matched(self, wanted: Array) -> tuple[Array, Array]:

@@ -17,6 +17,7 @@ from suffice.types import Array
 
 Bounds = tuple[tuple[float, float], ...]  # of each column: infinite where there is none
 IMAGES = 64  # reflections between two bounds: more of them, and the density is even to rounding
+NOTHING = 1e-40  # of the largest weight: rows that are so far from what is given are left out
 HALVINGS = 200  # of a bracket around a quantile
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 PANELS = 1 << 16  # into which the range of a density is cut at most where it is integrated
@@ -86,7 +87,7 @@ class Smooth:
         own = self.kernel.log(solve_triangular(root, away.T, lower=True)).sum(axis=0)
         share = weights * np.exp(own - own.max())
         left = np.linalg.cholesky(cov[np.ix_(rest, rest)] - cov[np.ix_(rest, known)] @ slopes)
-        kept = share > 1e-300 * share.max()
+        kept = share > NOTHING * share.max()
         bounds = tuple(self.bounds[j] for j in rest)
         moved = rows[np.ix_(kept, rest)] + away[kept] @ slopes
         found = Smooth(self.kernel, moved, share[kept], left, bounds)
