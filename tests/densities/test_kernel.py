@@ -7,6 +7,7 @@ from scipy import integrate, stats
 
 import suffice as sf
 from suffice.densities.kernels import KERNELS
+from suffice.statistics.sums import component_statistics
 
 FORMULAS = {
     "gaussian": lambda z: np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi),
@@ -93,6 +94,43 @@ def test_bounds_leave_nothing_outside_and_do_not_fall_at_the_bound():
     assert np.exp(plain.log_prob(0.0)) < 0.6
     assert 0.85 < np.exp(bounded.log_prob(0.0)) < 1.0
     assert (bounded.sample(1000, 0) >= 0).all()
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov", "triangular"])
+@pytest.mark.parametrize("bounds", [(0, None), (0.0, 12.0)])
+def test_linear_boundary_kernels_integrate_to_one_and_keep_the_slope(x, kernel, bounds):
+    model = sf.fit(sf.KDE(0.7, kernel, bounds=bounds, method="linear"), x).distribution
+    grid = np.linspace(0, 12 if bounds[1] else 30, 20001)
+    height = np.exp(model.log_prob(grid))
+    assert integrate.trapezoid(height, grid) == pytest.approx(1.0, abs=1e-4)
+    for at in (0.2, 2.0):
+        assert model.cdf(at) == pytest.approx(integrate.trapezoid(height[grid <= at], grid[grid <= at]), abs=1e-3)
+    mirrored = sf.fit(sf.KDE(0.7, kernel, bounds=bounds), x).distribution
+    far, reach = np.array([5.5, 6.5]), 8 if kernel == "gaussian" else 1
+    if reach == 1:  # away from the bound both are the plain sum, but for the integral
+        shift = model.log_prob(far) - mirrored.log_prob(far)
+        assert shift[0] == pytest.approx(shift[1], abs=1e-9)
+    truth = grid * np.exp(-grid)  # of the Gamma that made the rows: 0 at the bound, with a slope
+    linear, flat = (np.abs(np.exp(one.log_prob(grid)) - truth)[grid < 0.2].max() for one in (model, mirrored))
+    assert linear < flat
+    drawn = model.sample(20000, 1)
+    assert model.mean == pytest.approx(drawn.mean(), abs=5 * drawn.std() / np.sqrt(len(drawn)))
+
+
+def test_linear_boundary_kernel_is_its_formula():
+    rows = np.array([0.1, 0.5, 1.5])
+    width, at = 0.8, 0.3
+    u = np.linspace(-1, at / width, 200_001)
+    shape = FORMULAS["epanechnikov"]
+    a0, a1, a2 = (integrate.trapezoid(u**power * shape(u), u) for power in range(3))
+    z = (at - rows) / width
+    f0, f1 = (np.mean(z**power * shape(z)) / width for power in range(2))
+    plain = f0 / a0
+    expected = plain * np.exp((a2 * f0 - a1 * f1) / (a0 * a2 - a1**2) / plain - 1)
+    model = sf.fit(sf.KDE(width, "epanechnikov", bounds=(0, None), method="linear"), rows).distribution
+    other = sf.fit(sf.KDE(width, "epanechnikov"), rows).distribution
+    inside = np.exp(model.log_prob(1.4) - other.log_prob(1.4))  # one over the integral
+    assert np.exp(model.log_prob(at)) == pytest.approx(expected * inside, rel=1e-8)
 
 
 def test_wide_kernel_between_bounds_is_even():
@@ -219,6 +257,41 @@ def test_divergence_is_the_expected_log_ratio(x):
     drawn = model.sample(200_000, 8)
     ratio = model.log_prob(drawn) - normal.log_prob(drawn)
     assert model.kl(normal) == pytest.approx(ratio.mean(), abs=5 * ratio.std() / np.sqrt(len(drawn)))
+
+
+@pytest.mark.parametrize(
+    "prototype", [sf.KDE(), sf.KDE(0.3, "cosine"), sf.Histogram("knuth"), sf.Histogram([0, 4, 30])]
+)
+def test_the_laws_of_every_family_hold(x, prototype):
+    report = sf.testing.check_distribution(sf.fit(prototype, x[:60]).distribution)
+    assert len(report.passed) >= 14
+
+
+def test_components_of_as_many_rows_as_there_are_keep_their_rows():
+    weights = np.array([[1.0, 0, 2], [1, 3, 0], [1, 1, 1]])
+    rows = [1.0, 4.0, 9.0]
+    stack = sf.KDE(0.5).suffstats(rows, weights)
+    for index in range(3):
+        alone = sf.KDE(0.5).estimate(component_statistics(stack, index))
+        assert alone.log_prob(rows) == pytest.approx(
+            sf.fit(sf.KDE(0.5), rows, weights=weights[:, index]).log_prob(rows)
+        )
+
+
+def test_columns_of_a_product_are_imputed_by_their_means(x):
+    parts = {"a": sf.KDE(), "b": sf.Histogram()}
+    fit = sf.fit(sf.Product(parts), {"a": x, "b": x})
+    filled = fit.impute({"a": [np.nan, 1.0], "b": [2.0, np.nan]})
+    assert filled["a"][0] == pytest.approx(fit.distribution.blocks["a"].mean)
+    assert filled["b"][1] == pytest.approx(fit.distribution.blocks["b"].mean)
+
+
+def test_files_give_the_fit_of_their_rows(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"x": np.random.default_rng(9).normal(size=120_000)})
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=20_000)
+    one, other = (sf.fit(sf.KDE("silverman"), rows) for rows in (sf.scan(tmp_path / "rows.parquet"), table))
+    assert one.distribution == other.distribution
 
 
 def test_classes_with_kernel_densities_separate_moons():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from suffice.types import Alert, Array
 @dataclass(frozen=True, eq=False, repr=False)
 class BinCounts(Additive):
     """Σ w in each bin, (k, b), between fixed edges (b + 1,)."""
+
+    shared: ClassVar[tuple[str, ...]] = ("edges",)
 
     edges: Array
     mass: Array

@@ -12,6 +12,7 @@ from suffice.core.family import WITHIN
 from suffice.core.parameters import Domain, described
 from suffice.densities import bandwidth as selectors
 from suffice.densities.bandwidth import Points
+from suffice.densities.boundary import LocallyLinear
 from suffice.densities.kernel_options import checked_bandwidth, checked_bounds
 from suffice.densities.kernels import KERNELS
 from suffice.densities.nonparametric import MASS, ROWS, Nonparametric, kept
@@ -46,7 +47,10 @@ class KDE(Nonparametric):
     kernel : str, default="gaussian"
         ``"gaussian"``, ``"epanechnikov"``, ``"triangular"``, ``"tophat"``, ``"biweight"`` or ``"cosine"``.
     bounds : (low, high) or a list of one for each column, optional
-        Where values end, None where they do not: ``(0, None)``. Kernels are mirrored at a bound.
+        Where values end, None where they do not: ``(0, None)``.
+    method : {"reflect", "linear"}, default="reflect"
+        At a bound, kernels are mirrored, so that the density is flat there, or take the form of a local line (Jones and
+        Foster), of one column.
     rows, mass, root : arrays, set by a fit
         The distinct rows (m, d), their weights (m,), and the lower triangular matrix by which kernels are stretched.
     fixed, tied : set of str
@@ -56,6 +60,8 @@ class KDE(Nonparametric):
     ----------
     Marron, J. S. and Nolan, D. (1988). Canonical kernels for density estimation. Statistics & Probability Letters 7,
     195-199.
+    Jones, M. C. and Foster, P. J. (1996). A simple nonnegative boundary correction method for kernel density
+    estimation. Statistica Sinica 6, 1005-1013.
     Loader, C. R. (1999). Bandwidth selection: classical or plug-in? Annals of Statistics 27, 415-438.
 
     Examples
@@ -68,6 +74,7 @@ class KDE(Nonparametric):
     bandwidth: Any = field(default="sj", metadata=described("str, float or array", "As above."))
     kernel: str = field(default="gaussian", metadata=described("str", "As above."))
     bounds: Any = field(default=None, metadata=described("pair", "As above."))
+    method: str = field(default="reflect", metadata=described("str", "As above."))
     rows: Any = kept(ROWS, "the distinct rows")
     mass: Any = kept(MASS, "their weights")
     root: Any = kept(ROOT, "the matrix that stretches the kernel")
@@ -79,6 +86,9 @@ class KDE(Nonparametric):
         """Check the options and what was learned."""
         if self.kernel not in KERNELS:
             msg = f"KDE: kernel is one of {', '.join(KERNELS)}; got {self.kernel!r:.40}."
+            raise ParameterError(msg)
+        if self.method not in ("reflect", "linear"):
+            msg = f'KDE: method is "reflect" or "linear"; got {self.method!r:.40}.'
             raise ParameterError(msg)
         object.__setattr__(self, "bandwidth", checked_bandwidth(self.bandwidth, self.kernel))
         object.__setattr__(self, "bounds", checked_bounds(self.bounds))
@@ -105,6 +115,9 @@ class KDE(Nonparametric):
             return ((-np.inf, np.inf),) * d
         if len(self.bounds) not in (1, d):
             msg = f"KDE: bounds are one pair, or one for each of {d} columns; got {len(self.bounds)}."
+            raise ParameterError(msg)
+        if self.method == "linear" and d > 1:
+            msg = f'KDE: method="linear" is of one column, but there are {d}; take method="reflect".'
             raise ParameterError(msg)
         own: Bounds = self.bounds * d if len(self.bounds) == 1 else self.bounds
         return own
@@ -133,7 +146,8 @@ class KDE(Nonparametric):
         if not self.lone:
             mass, rows, root = mass[0], rows[0], root[0]
         seen = mass > 0
-        return Smooth(KERNELS[self.kernel], rows[seen], mass[seen], root, self._bounds_of(rows.shape[1]))
+        kind = LocallyLinear if self.method == "linear" and self.bounds is not None else Smooth
+        return kind(KERNELS[self.kernel], rows[seen], mass[seen], root, self._bounds_of(rows.shape[1]))
 
     @property
     def widths(self) -> Any:
@@ -285,13 +299,13 @@ class KDE(Nonparametric):
         return self._of(self.smooth.conditional(where, values))
 
     def conditional_column(self, x: Array, label: int) -> list[ConditionalColumn]:
-        msg = (
-            "KDE: the distribution of a cell given the others of its row is another sum of kernels for each row; ask "
-            "fit.given({…}) row by row."
-        )
         if self.columns != 1:
+            msg = (
+                "KDE: the distribution of a cell given the others of its row is another sum of kernels for each row; "
+                "ask fit.given({…}) row by row."
+            )
             raise UnsupportedError(msg)
-        return [ConditionalColumn.of(len(x), one) for one in self.stacked.unstacked]
+        return super().conditional_column(x, label)
 
     def numbers(self, names: Any = None, errors: Any = None, reach: float = WITHIN) -> tuple[Parameter, ...]:
         """The bandwidth of each column."""
@@ -309,6 +323,7 @@ class KDE(Nonparametric):
             widths = np.atleast_1d(self.widths)
             shown = float(f"{widths[0]:.6g}") if len(widths) == 1 else [float(f"{one:.6g}") for one in widths]
         options: dict[str, Any] = {"bandwidth": shown, "kernel": self.kernel if self.kernel != "gaussian" else None}
+        options["method"] = self.method if self.method != "reflect" else None
         if self.bounds is not None:
             ends = [tuple(end if np.isfinite(end) else None for end in pair) for pair in self.bounds]
             options["bounds"] = ends if len(ends) > 1 else ends[0]

@@ -13,6 +13,7 @@ from suffice.core.parameters import Domain, parameter
 from suffice.densities.rows import WeightedRows
 from suffice.errors import DataError, ParameterError, UnsupportedError
 from suffice.message_parts import Cell
+from suffice.queries.conditional import ConditionalColumn
 from suffice.statistics.weights import Weights
 from suffice.tables.rows import numbers
 from suffice.types import Alert, Array, Data, Seed
@@ -164,9 +165,18 @@ class Nonparametric(Family):
         found = self.inverse(levels)
         return float(found) if np.ndim(found) == 0 else found
 
+    def conditional_column(self, x: Any, label: Any) -> list[ConditionalColumn]:
+        """The column itself, as there are no others."""
+        del label
+        return [ConditionalColumn.of(len(x), one) for one in self.unstacked]
+
     @property
     def marginals(self) -> Any:
         return None
+
+    def __hash__(self) -> int:
+        """Hash of the family and its weights."""
+        return hash((type(self), np.asarray(self.__dict__.get(self._main)).tobytes()))
 
     def __repr__(self) -> str:
         """Show the options, and how much was learned."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ class WeightedRows(Additive):
     Rows with some cells missing weigh ``incomplete`` (k,) and are not kept. Adding merges equal rows, so that any split
     of the data gives the same statistics.
     """
+
+    shared: ClassVar[tuple[str, ...]] = ("rows",)
 
     rows: Array
     mass: Array
