@@ -23,7 +23,7 @@ from suffice.types import Alert, Array
 class BinCounts(Additive):
     """Σ w in each bin, (k, b), between fixed edges (b + 1,)."""
 
-    shared: ClassVar[tuple[str, ...]] = ("edges",)
+    common_fields: ClassVar[tuple[str, ...]] = ("edges",)
 
     edges: Array
     mass: Array

@@ -21,7 +21,7 @@ class WeightedRows(Additive):
     of the data gives the same statistics.
     """
 
-    shared: ClassVar[tuple[str, ...]] = ("rows",)
+    common_fields: ClassVar[tuple[str, ...]] = ("rows",)
 
     rows: Array
     mass: Array

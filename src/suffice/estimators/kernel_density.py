@@ -57,6 +57,8 @@ class KernelDensity(neighbors.KernelDensity):  # type: ignore[misc] # scikit-lea
         ],
     }
 
+    bandwidth_: float | Array
+
     def fit(self, X: Data, y: Data = None, sample_weight: Data = None) -> Self:
         """Keep the rows, and choose the bandwidth."""
         self.__dict__.pop("distribution_", None)
@@ -71,7 +73,7 @@ class KernelDensity(neighbors.KernelDensity):  # type: ignore[misc] # scikit-lea
             )
             raise ParameterError(msg)
         if chosen or (plain and rows.shape[1] == 1):
-            width = self.bandwidth if chosen else float(self.bandwidth_)
+            width = self.bandwidth if chosen else self.bandwidth_
             prototype = KDE(width, KERNELS[self.kernel])
             stats = prototype.suffstats(rows, row_weights(sample_weight, rows))
             self.distribution_ = prototype.estimate(stats)

@@ -46,7 +46,7 @@ class Additive:
     An empty ``family`` is unknown, and mixes with any.
     """
 
-    shared: ClassVar[tuple[str, ...]] = ()  # fields that are the same for all components
+    common_fields: ClassVar[tuple[str, ...]] = ()  # fields that are the same for all components
 
     family: str = field(default="", kw_only=True)
 
@@ -336,7 +336,7 @@ def picked(stats: Any, order: Array) -> Any:
         own = tuple(stats.parts[j] for j in order) if stats.of_components else None
         parts = tuple(picked(part, order) for part in stats.parts) if own is None else own
         return replace(stats, parts=parts, weight=stats.weight[order])
-    arrays = {f.name: stored(stats, f.name) for f in fields(stats) if f.name not in stats.shared}
+    arrays = {f.name: stored(stats, f.name) for f in fields(stats) if f.name not in stats.common_fields}
     k, kinds = len(stats.weight), (np.ndarray, LowRank)
     return replace(stats, **{n: v[order] for n, v in arrays.items() if isinstance(v, kinds) and len(v) == k})
 
