@@ -21,6 +21,7 @@ from suffice.types import Array
 WIDTH = 0.5  # of a box, in bandwidths: wider ones need more moments, narrower ones more pairs of boxes
 ORDER = 18  # (1/4)¹⁸ / √18! = 2e-19 before the derivatives of pair_sum take six orders of it
 REACH = 10.0  # bandwidths: φ(10) = 8e-23, and He₆(10) φ(10) = 6e-17
+BLOCK = 1 << 14  # points whose moments are gathered together
 NEAR = int(REACH / WIDTH)  # boxes to each side
 FACTORIALS = np.array([float(factorial(p)) for p in range(ORDER + 1)])
 
@@ -71,11 +72,18 @@ class Boxes:
         box, u = _placed(x - origin, h)
         starts = np.flatnonzero(np.concatenate([[True], box[1:] != box[:-1]]))
         number = box[starts]
-        moments = np.empty((ORDER + 1, len(number)))
-        power = np.array(weights, dtype=float)
-        for p in range(ORDER + 1):
-            moments[p] = np.add.reduceat(power, starts) / FACTORIALS[p]
-            power *= u
+        moments = np.zeros((ORDER + 1, len(number)))
+        for begin in range(0, len(x), BLOCK):  # of points that stay in the cache
+            end = min(begin + BLOCK, len(x))
+            first, last = np.searchsorted(starts, [begin, end])
+            inside = starts[first:last] - begin
+            if not len(inside) or inside[0]:  # the box of the point before goes on
+                first, inside = first - 1, np.concatenate([[0], inside])
+            power, away = np.array(weights[begin:end], dtype=float), u[begin:end]
+            for p in range(ORDER + 1):
+                moments[p, first:last] += np.add.reduceat(power, inside)
+                power *= away
+        moments /= FACTORIALS[:, None]
         return cls(number, np.ascontiguousarray(moments.T), origin, h)
 
     def _matched(self, wanted: Array) -> tuple[Array, Array]:

@@ -19,7 +19,7 @@ DISTANCES = {"euclidean", "l2", "minkowski", "p", "manhattan", "l1", "cityblock"
 RULES = ("scott", "silverman")  # which have scikit-learn's meaning: of columns with standard deviation 1
 
 
-class KernelDensity(neighbors.KernelDensity):  # type: ignore[misc] # scikit-learn is untyped
+class KernelDensity(neighbors.KernelDensity):
     """Kernel density, as scikit-learn has it, with bandwidths chosen from the data.
 
     Parameters
