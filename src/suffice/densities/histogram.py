@@ -97,8 +97,8 @@ class Histogram(Nonparametric):
     """
 
     bins: Any = field(default="fd", metadata=described("str, int or array", "As above."))
-    edges: Any = kept(VECTOR, "the edges of the bins")
-    probs: Any = kept(MASS, "their probabilities")
+    edges: Any = kept(VECTOR)
+    probs: Any = kept(MASS)
 
     _main = "probs"
     estimated_by = "counting"

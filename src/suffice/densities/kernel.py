@@ -75,9 +75,9 @@ class KDE(Nonparametric):
     kernel: str = field(default="gaussian", metadata=described("str", "As above."))
     bounds: Any = field(default=None, metadata=described("pair", "As above."))
     method: str = field(default="reflect", metadata=described("str", "As above."))
-    rows: Any = kept(ROWS, "the distinct rows")
-    mass: Any = kept(MASS, "their weights")
-    root: Any = kept(ROOT, "the matrix that stretches the kernel")
+    rows: Any = kept(ROWS)
+    mass: Any = kept(MASS)
+    root: Any = kept(ROOT)
 
     _main = "rows"
     estimated_by = "smoothing"

@@ -47,8 +47,8 @@ class KNN(Nonparametric):
     """
 
     k: Any = field(default=5, metadata=described("int", "As above."))
-    rows: Any = kept(ROWS, "the distinct rows")
-    mass: Any = kept(MASS, "their weights")
+    rows: Any = kept(ROWS)
+    mass: Any = kept(MASS)
 
     _main = "rows"
     estimated_by = "counting"

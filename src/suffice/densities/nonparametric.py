@@ -22,9 +22,8 @@ ROWS = Domain("rows of finite numbers", core=2)
 MASS = Domain("a weight of at least 0 for each row", low=0.0, closed=(True, False), core=1)
 
 
-def kept(domain: Domain, words: str) -> Any:
+def kept(domain: Domain) -> Any:
     """Declare what an estimate keeps of the rows: no parameter that is learned, fixed or tied."""
-    del words
     return parameter(domain, typical=(-1.0, 1.0), learned=False, estimated=True)
 
 
