@@ -1,8 +1,9 @@
 """Every benchmark, one after the other."""
 
-from benchmarks import classifiers, estimation, machine, mixtures
+from benchmarks import classifiers, densities, estimation, machine, mixtures
 
 machine.main()
 estimation.main()
 mixtures.main([])
 classifiers.main([])
+densities.main([])

@@ -136,12 +136,12 @@ SECTIONS: dict[str, tuple[Callable[[int], None], int]] = {
 }
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run the sections that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", default=list(SECTIONS), help="; ".join(SECTIONS))
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     for name in asked.sections:
         run, n = SECTIONS[name]
         run(n // 10 if asked.quick else n)
