@@ -29,7 +29,7 @@ class KernelDensity(neighbors.KernelDensity):
         1, or a method on the scale of the data: ``"sj"``, ``"sj-dpi"``, ``"isj"``, ``"likelihood"``,
         ``"least-squares"``, ``"nrd0"`` (Silverman's rule) or ``"nrd"`` (Scott's); of several columns, one bandwidth
         for each of them, in a product of kernels.
-    algorithm, kernel, metric, atol, rtol, breadth_first, leaf_size, metric_params
+    algorithm, kernel, metric, atol, rtol, breadth_first, leaf_size, metric_params : str, float, bool, int or dict
         As in scikit-learn. One column is summed to rounding whatever ``atol`` and ``rtol``.
 
     Attributes

@@ -310,7 +310,7 @@ class MarkovChain(Family, register=False):
         found = self.error_cells(stats)
         return {name: np.zeros(one.shape) if name in self.fixed else one for name, one in found.items()}
 
-    def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
+    def confidence_bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
         return {
             name: (np.clip(value - reach * errors[name], 0, 1), np.clip(value + reach * errors[name], 0, 1))
             for name, value in self.params.items()
