@@ -25,6 +25,8 @@ LEVEL = click.option(
     show_default=True,
     help="The probability that an interval holds.",
 )
+SEQUENCE = click.option("--sequence", metavar="COLUMN", help="Rows with the same value here are one sequence.")
+ORDER = click.option("--order", metavar="COLUMN", help="The column, such as a time, that sorts the rows of a sequence.")
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
 
 
