@@ -192,3 +192,13 @@ def test_commands_name_each_other_where_a_model_is_of_the_other_kind(run, visits
 
 def test_rows_of_one_time_are_refused(run, visits, fitted):
     assert "have the same 'day'" in run("decode", fitted, visits, "--order", "day", code=1).stderr
+
+
+def test_a_report_of_sequences(run, visits, fitted, tmp_path):
+    pytest.importorskip("jinja2")
+    words, first, second = ["--sequence", "patient", "--order", "day"], tmp_path / "a.html", tmp_path / "b.html"
+    run("fit", visits, *words, "--states", 2, "--report", first)
+    run("report", fitted, visits, *words, "--out", second)
+    for path in (first, second):
+        assert "a hidden Markov model of 2 states over 2 columns" in path.read_text()
+        assert "the longest of 5; column pulse" in path.read_text()

@@ -231,7 +231,8 @@ def _save(learned: Learned, options: dict[str, Any], data: Data) -> None:
     if options["out"]:
         saved(learned.model, options["out"])
     if options["report"]:
-        reported(learned.model, data, options["report"], options["seed"], **learned.around)
+        rows = data if learned.rows is None else learned.rows
+        reported(learned.model, rows, options["report"], options["seed"], **learned.around)
 
 
 def _show(learned: Learned, options: dict[str, Any]) -> None:

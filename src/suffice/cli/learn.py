@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from suffice.cli.data import column, without_nan
@@ -45,6 +45,7 @@ class Learned:
     schema: Any
     selection: Any = None
     target: Any = None  # the class of each row
+    rows: Any = None  # what it was learned from, where that is not the files as they are
     interrupted: bool = False
     resumable: bool = False  # whether a checkpoint knows where it was stopped
 
@@ -75,7 +76,8 @@ def chain(asked: Request) -> Learned:
     rows = read(asked.data, columns, asked.sequence, asked.order)
     prototype = sf.HiddenMarkov(schema, asked.sizes[0])
     found = chain_candidates(prototype, asked.sizes, asked.structures, None)
-    return _one_or_best(asked, [one.mixture for one in found], prototype, rows, schema)
+    learned = _one_or_best(asked, [one.mixture for one in found], prototype, rows, schema)
+    return replace(learned, rows=rows)
 
 
 def _one_or_best(asked: Request, models: list[Any], prototype: Any, rows: Any, schema: Any) -> Learned:

@@ -28,15 +28,12 @@ def read(data: Any, columns: Sequence[Hashable], sequence: Any, order: Any) -> S
     return found
 
 
-def _opened(model: str, files: tuple[str, ...], sequence: str | None, order: str | None) -> tuple[Model, Any]:
-    """A hidden Markov model, and the rows of files as its sequences."""
+def sequences_of(found: Model, files: tuple[str, ...], sequence: str | None, order: str | None) -> Sequences:
+    """The rows of files as sequences of a hidden Markov model."""
     from suffice.cli.data import known, opened, used
-    from suffice.cli.model import loaded, need_states
     from suffice.cli.terminal import note
     from suffice.errors import DataError
 
-    found = loaded(model)
-    need_states(found)
     data = opened(files)
     if not len(data):
         msg = f"{files[0]} has no rows, only the names of columns: there is no sequence in it."
@@ -49,7 +46,16 @@ def _opened(model: str, files: tuple[str, ...], sequence: str | None, order: str
     rows = read(data, columns, *keys)
     for alert in rows.notes:
         note(f"note: {alert.text}")
-    return found, rows
+    return rows
+
+
+def _opened(model: str, files: tuple[str, ...], sequence: str | None, order: str | None) -> tuple[Model, Any]:
+    """A hidden Markov model, and the rows of files as its sequences."""
+    from suffice.cli.model import loaded, need_states
+
+    found = loaded(model)
+    need_states(found)
+    return found, sequences_of(found, files, sequence, order)
 
 
 @click.command()
