@@ -202,3 +202,26 @@ def test_a_report_of_sequences(run, visits, fitted, tmp_path):
     for path in (first, second):
         assert "a hidden Markov model of 2 states over 2 columns" in path.read_text()
         assert "the longest of 5; column pulse" in path.read_text()
+
+
+def test_score_is_of_sequences(run, visits, sequences, fitted):
+    done = run("score", fitted, visits, "--sequence", "patient", "--order", "day")
+    found, direct = table(done.stdout), sf.load(fitted).log_prob(sequences)
+    assert [row["patient"] for row in found] == list(sequences.keys)
+    assert {row["rows"] for row in found} == {"40"}
+    np.testing.assert_allclose([float(row["log_prob"]) for row in found], direct, rtol=1e-12)
+    assert f"log-likelihood {direct.sum():,.2f} of 200 rows in 5 sequences" in done.stderr
+
+
+def test_impute_fills_holes_by_the_rows_of_the_sequence(run, visits, sequences, fitted):
+    found = table(run("impute", fitted, visits, "--sequence", "patient", "--order", "day").stdout)
+    before, direct = table(Path(visits).read_text()), sf.load(fitted).impute(sequences)
+    assert [(row["patient"], row["day"]) for row in found] == [(row["patient"], row["day"]) for row in before]
+    np.testing.assert_allclose([float(row["pulse"]) for row in found], direct["pulse"])
+    assert any(row["pulse"] == "" for row in before)
+    assert [row["mood"] for row in found] == list(direct["mood"])
+
+
+def test_columns_of_sequences_are_for_models_of_them(run, penguins, model):
+    for command in ("score", "impute"):
+        assert "which has no states" in run(command, model, penguins, "--order", "year", code=1).stderr

@@ -31,9 +31,11 @@ def read(data: Any, columns: Sequence[Hashable], sequence: Any, order: Any) -> S
 def sequences_of(found: Model, files: tuple[str, ...], sequence: str | None, order: str | None) -> Sequences:
     """The rows of files as sequences of a hidden Markov model."""
     from suffice.cli.data import known, opened, used
+    from suffice.cli.model import need_states
     from suffice.cli.terminal import note
     from suffice.errors import DataError
 
+    need_states(found)
     data = opened(files)
     if not len(data):
         msg = f"{files[0]} has no rows, only the names of columns: there is no sequence in it."
@@ -51,10 +53,9 @@ def sequences_of(found: Model, files: tuple[str, ...], sequence: str | None, ord
 
 def _opened(model: str, files: tuple[str, ...], sequence: str | None, order: str | None) -> tuple[Model, Any]:
     """A hidden Markov model, and the rows of files as its sequences."""
-    from suffice.cli.model import loaded, need_states
+    from suffice.cli.model import loaded
 
     found = loaded(model)
-    need_states(found)
     return found, sequences_of(found, files, sequence, order)
 
 
