@@ -19,6 +19,7 @@ from suffice.queries.imputation import impute
 from suffice.queries.rows import QueryRows
 from suffice.queries.surprisal import Surprisal
 from suffice.tables.column_names import with_all_columns
+from suffice.tables.frame import Frame
 from suffice.tables.sequences import Sequences, some_rows
 from suffice.types import Array
 
@@ -242,7 +243,8 @@ class MarkovAnswers:
 
 
 def _plain(data: Any) -> Any:
-    """The rows of sequences, in the order in which they were given."""
-    if not isinstance(data, Sequences) or data.order is None:
-        return data.rows if isinstance(data, Sequences) else data
-    return some_rows(data.rows, np.argsort(data.order))
+    """The rows of sequences, in the order in which they were given; words of files are written out."""
+    if not isinstance(data, Sequences):
+        return data
+    rows = data.rows if data.order is None else some_rows(data.rows, np.argsort(data.order))
+    return {name: np.asanyarray(rows[name]) for name in rows} if isinstance(rows, Frame) else rows
