@@ -5,13 +5,11 @@
 // sum is far from the least number, and either all states can follow each other (then what is alive gives every state
 // far more than what faded), or nothing that faded would have explained the rest of the rows (the backward messages
 // are bounded: they are the likelihood of the rest given a state, beside that given the rows so far).
-#include "markov.h"
+#include "markov_lanes.h"
 
 namespace suffice {
 namespace {
 
-constexpr double SMALL = 1e-150;   // a sum below it is not trusted
-constexpr double LARGE = 1e250;    // a backward message above it would have needed what faded
 constexpr int64_t BLOCK = 256;     // rows whose moves are added up at a time
 constexpr int MOST = 1024 / LANES; // vectors of states
 
@@ -77,12 +75,13 @@ inline void keep(double *row, int m, int64_t k, V held) {
         store_part(row + m * LANES, held, k - m * LANES);
 }
 
-// The filter (n, k); false where it cannot be trusted, or a row cannot be.
+// The filter (n, k), kept where there is a place for it; false where it cannot be trusted, or a row cannot be.
 template <int M> bool forward(const double *scores, int64_t n, Chain &chain, Scratch &s, double *states) {
     const int64_t k = chain.k, wide = chain.wide;
     const int count = M ? M : int(wide / LANES);
     double product = 1, logs = 0;
     V held[M ? M : MOST];
+    double *kept = s.states;  // of the row before
     s.faded = false;
     for (int64_t begin = 0; begin < n; begin += BLOCK) {
         const int64_t rows = std::min(BLOCK, n - begin);
@@ -91,7 +90,7 @@ template <int M> bool forward(const double *scores, int64_t n, Chain &chain, Scr
             if (t == 0)
                 for (int m = 0; m < count; ++m) held[m] = load(chain.initial.get() + m * LANES);
             else
-                multiply<M>(states + (t - 1) * k, chain.from.get(), k, wide, held);
+                multiply<M>(kept, chain.from.get(), k, wide, held);
             V whole{};
             for (int m = 0; m < count; ++m) {
                 held[m] *= load(s.emissions + (t - begin) * wide + m * LANES);
@@ -100,7 +99,13 @@ template <int M> bool forward(const double *scores, int64_t n, Chain &chain, Scr
             const double sum = total(whole);
             if (!(sum > SMALL)) return false;
             const double inverse = 1 / sum;
-            for (int m = 0; m < count; ++m) keep(states + t * k, m, k, held[m] * inverse);
+            kept = states ? states + t * k : kept;
+            for (int m = 0; m < count; ++m) {
+                const V state = held[m] * inverse;
+                keep(kept, m, k, state);
+                for (int i = 0; i < LANES && !chain.dense; ++i)
+                    s.faded = s.faded || (state[i] > 0 && state[i] < 1 / LARGE);
+            }
             s.sums[t] = inverse;
             product *= sum;
             if (product < SMALL) {
@@ -206,37 +211,67 @@ void forward_backward(const double *scores, int64_t k, const int64_t *ends, int6
                       const double *transitions, const double *weights, const double *after, double *log_likelihood,
                       double *responsibilities, double *first, double *moves, double *emitted, double *head) {
     Chain chain(initial, transitions, k);
-    Scratch scratch(longest(ends, m), chain.wide);
     Sums sums(first, emitted, chain);
+    const auto in_logs = [&](int64_t i) {
+        log_likelihood[i] = smooth_in_logs(scores + ends[i] * k, ends[i + 1] - ends[i], chain, weights ? weights[i] : 1.0,
+                                           after, responsibilities + ends[i] * k, head + i * k, sums);
+    };
+    Lined lined(ends, m, k);
+    Lanes lanes(lined.longest, k);
+    lined.each_batch(ends, [&](const Batch &batch) {
+        BY_STATES(k, smooth_lanes, batch, scores, chain, lanes, weights, after, responsibilities, head, sums);
+        for (int lane = 0; lane < LANES && batch.rows[lane]; ++lane)
+            if (lanes.trusted[lane])
+                log_likelihood[batch.which[lane]] = lanes.log_likelihood[lane];
+            else
+                in_logs(batch.which[lane]);
+    });
+    Scratch scratch(lined.count == m ? 0 : longest(ends, m), chain.wide);
     for (int64_t i = 0; i < m; ++i) {
         const int64_t n = ends[i + 1] - ends[i];
-        if (n == 0) continue;
+        if (n == 0 || Lined::fits(n, k)) continue;
         const double *own = scores + ends[i] * k, weight = weights ? weights[i] : 1.0;
         double *out = responsibilities + ends[i] * k;
         const bool trusted = BY_WIDTH(chain.wide, forward, own, n, chain, scratch, out) &&
                              BY_WIDTH(chain.wide, backward, own, n, chain, scratch, weight, after, out, head + i * k,
                                       sums);
-        log_likelihood[i] = trusted ? scratch.log_likelihood
-                                    : smooth_in_logs(own, n, chain, weight, after, out, head + i * k, sums);
+        if (trusted)
+            log_likelihood[i] = scratch.log_likelihood;
+        else
+            in_logs(i);
     }
     for (int64_t i = 0; i < k; ++i)
         for (int64_t j = 0; j < k; ++j) moves[i * k + j] = transitions[i * k + j] * sums.products[i * chain.wide + j];
 }
 
+// The filter, or without a place for it the log-likelihoods alone.
 void filtered(const double *scores, int64_t k, const int64_t *ends, int64_t m, const double *initial,
               const double *transitions, double *log_likelihood, double *states) {
     Chain chain(initial, transitions, k);
-    Scratch scratch(longest(ends, m), chain.wide);
+    const auto in_logs = [&](int64_t i) {
+        log_likelihood[i] = filter_in_logs(scores + ends[i] * k, ends[i + 1] - ends[i], chain,
+                                           states ? states + ends[i] * k : nullptr);
+    };
+    Lined lined(ends, m, k);
+    Lanes lanes(lined.longest, k);
+    lined.each_batch(ends, [&](const Batch &batch) {
+        BY_STATES(k, filter_lanes, batch, scores, chain, lanes, states);
+        for (int lane = 0; lane < LANES && batch.rows[lane]; ++lane)
+            if (lanes.trusted[lane] && !lanes.faded[lane])
+                log_likelihood[batch.which[lane]] = lanes.log_likelihood[lane];
+            else
+                in_logs(batch.which[lane]);
+    });
+    Scratch scratch(lined.count == m ? 0 : longest(ends, m), chain.wide);
     for (int64_t i = 0; i < m; ++i) {
         const int64_t n = ends[i + 1] - ends[i];
-        if (n == 0) continue;
-        const double *own = scores + ends[i] * k;
-        double *out = states + ends[i] * k;
-        bool trusted = BY_WIDTH(chain.wide, forward, own, n, chain, scratch, out);
-        for (int64_t c = 0; c < n * k && !chain.dense; ++c)
-            scratch.faded = scratch.faded || (out[c] > 0 && out[c] < 1 / LARGE);
-        trusted = trusted && (chain.dense || !scratch.faded);
-        log_likelihood[i] = trusted ? scratch.log_likelihood : filter_in_logs(own, n, chain, out);
+        if (n == 0 || Lined::fits(n, k)) continue;
+        const bool trusted = BY_WIDTH(chain.wide, forward, scores + ends[i] * k, n, chain, scratch,
+                                      states ? states + ends[i] * k : nullptr);
+        if (trusted && !scratch.faded)
+            log_likelihood[i] = scratch.log_likelihood;
+        else
+            in_logs(i);
     }
 }
 
