@@ -23,12 +23,25 @@ struct Scratch {
     Scratch(int64_t n, int64_t wide) : emissions(BLOCK * wide), states((BLOCK + 1) * wide), sums(n) {}
 };
 
-// Σ_i v_i row_i of a matrix (k, wide), M vectors wide; M = 0 where that is known only now.
+// Σ_i v_i row_i of a matrix (k, wide), M vectors wide; M = 0 where that is known only now. Even and odd rows are added
+// apart: one sum would wait for itself.
 template <int M> inline void multiply(const double *v, const double *matrix, int64_t k, int64_t wide, V *out) {
     const int count = M ? M : int(wide / LANES);
-    for (int m = 0; m < count; ++m) out[m] = v[0] * load(matrix + m * LANES);
-    for (int64_t i = 1; i < k; ++i)
-        for (int m = 0; m < count; ++m) out[m] += v[i] * load(matrix + i * wide + m * LANES);
+    V odd[M ? M : MOST];
+    for (int m = 0; m < count; ++m) {
+        out[m] = v[0] * load(matrix + m * LANES);
+        odd[m] = V{};
+    }
+    int64_t i = 1;
+    for (; i + 1 < k; i += 2)
+        for (int m = 0; m < count; ++m) {
+            odd[m] += v[i] * load(matrix + i * wide + m * LANES);
+            out[m] += v[i + 1] * load(matrix + (i + 1) * wide + m * LANES);
+        }
+    for (int m = 0; m < count; ++m) {
+        if (i < k) odd[m] += v[i] * load(matrix + i * wide + m * LANES);
+        out[m] += odd[m];
+    }
 }
 
 // The largest lane.
@@ -280,22 +293,25 @@ void best_path_of(const double *scores, int64_t n, Chain &chain, const double *l
                   double *best, double *log_prob, int64_t *path) {
     const int64_t k = chain.k, wide = chain.wide;
     const int count = M ? M : int(wide / LANES);
-    V high[M ? M : MOST], who[M ? M : MOST];
+    V high[M ? M : MOST];
+    Mask who[M ? M : MOST];
     for (int64_t j = 0; j < k; ++j) best[j] = std::log((chain.initial.get() + 0)[j]) + scores[j];
     for (int64_t t = 1; t < n; ++t) {
         for (int m = 0; m < count; ++m) {
             high[m] = best[0] + load(logs + m * LANES);
-            who[m] = V{};
+            who[m] = Mask{};
         }
         for (int64_t i = 1; i < k; ++i)
             for (int m = 0; m < count; ++m) {
                 const V reached = best[i] + load(logs + i * wide + m * LANES);
-                who[m] = reached > high[m] ? fill(double(i)) : who[m];
-                high[m] = reached > high[m] ? reached : high[m];
+                const V better = reached > high[m] ? reached : high[m];
+                who[m] = better == high[m] ? who[m] : Mask{} + i;  // the next maximum need not wait for it
+                high[m] = better;
             }
-        for (int64_t j = 0; j < k; ++j) {
-            came[t * k + j] = int16_t(who[j / LANES][j % LANES]);
-            best[j] = high[j / LANES][j % LANES] + scores[t * k + j];
+        for (int m = 0; m < count; ++m) {
+            const auto from = __builtin_convertvector(who[m], Vec<int16_t>);
+            std::memcpy(came + t * wide + m * LANES, &from, sizeof from);
+            store(best + m * LANES, high[m] + part<M>(scores + t * k, m, k));
         }
     }
     int64_t state = 0;
@@ -303,7 +319,7 @@ void best_path_of(const double *scores, int64_t n, Chain &chain, const double *l
     *log_prob = best[state];
     for (int64_t t = n - 1; t >= 0; --t) {
         path[t] = *log_prob == -INF ? -1 : state;
-        state = came[t * k + state];
+        state = came[t * wide + state];
     }
 }
 
@@ -311,7 +327,7 @@ void best_path(const double *scores, int64_t k, const int64_t *ends, int64_t m, 
                const double *transitions, double *log_prob, int64_t *path) {
     Chain chain(initial, transitions, k);
     Buffer<double> logs(k * chain.wide), best(chain.wide);
-    Buffer<int16_t> came(longest(ends, m) * k);
+    Buffer<int16_t> came(longest(ends, m) * chain.wide);
     for (int64_t i = 0; i < k; ++i)
         for (int64_t j = 0; j < chain.wide; ++j)
             logs[i * chain.wide + j] = j < k ? std::log(transitions[i * k + j]) : -INF;
