@@ -72,8 +72,8 @@ class MarkovAnswers:
         """
         rows = self.sequences_of(x, "tell states")
         found = self.in_groups(rows, kernels.best_path)
-        path = np.concatenate([part for _, part in found])
-        if (path < 0).any():
+        path = found[0][1] if len(found) == 1 else np.concatenate([part for _, part in found])
+        if any(np.isneginf(likelihood).any() for likelihood, _ in found):
             raise self.impossible(rows, rows.place(int(np.argmax(path < 0)))[0])
         return rows.in_given_order(path)
 
