@@ -341,7 +341,7 @@ class Gaussian(GaussianNatural, register=False):
                 entropy=found.entropy + entropy,
                 count=found.count + count,
             )
-        return _told(found)
+        return _without_degenerate(found)
 
     def _fused(self, x: Array, log_weights: Array, weights: Array | None) -> EStep:
         with np.errstate(invalid="ignore", over="ignore"):
@@ -368,7 +368,7 @@ def _is_degenerate(found: EStep) -> Array:
     return np.asarray((found.count > 0) & (found.count < NOBODY * found.count.sum()))
 
 
-def _told(found: EStep) -> EStep:
+def _without_degenerate(found: EStep) -> EStep:
     """The E-step without what components got that is nothing."""
     gone = _is_degenerate(found)
     return without(found, gone) if gone.any() else found

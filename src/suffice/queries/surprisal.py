@@ -63,7 +63,7 @@ class Surprisal:
     @cached_property
     def cells(self) -> Any:
         """The surprisal of every cell, as the same kind of table as the rows."""
-        return self._asked.beside(dict(zip(self._asked.columns, self.matrix.T, strict=True)))
+        return self._asked.as_table(dict(zip(self._asked.columns, self.matrix.T, strict=True)))
 
     @cached_property
     def usual(self) -> Array:
@@ -114,8 +114,8 @@ class Surprisal:
                 place = self.names.index(column)
                 cell = list(values.values())[place][row]
                 value = number(float(cell), 6) if isinstance(cell, (float, np.floating)) else display_name(cell)
-                told, usual = number(self.matrix[row, place]), number(self.usual[place], 2)
-                why = f", most by {display_name(column)} = {value} ({told}; usual is {usual})"
+                own, usual = number(self.matrix[row, place]), number(self.usual[place], 2)
+                why = f", most by {display_name(column)} = {value} ({own}; usual is {usual})"
             lines.append(f"  row {row}: {number(self.rows[row])}, expected {number(self.expected[row], 3)}{why}")
         return "\n".join(lines)
 

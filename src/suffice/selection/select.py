@@ -128,7 +128,7 @@ def _cell(name: str, value: float) -> str:
 
 
 def _remark(row: dict[str, Any]) -> str:
-    codes = [one.code for one in row["alerts"] if one.code != "boundary"]  # a share of 0 is no doubt about the whole
+    codes = [one.code for one in row["alerts"] if one.code != "boundary"]  # a share of 0 casts no doubt on the whole
     return ("spurious: " if row["spurious"] else "") + ", ".join(dict.fromkeys(codes))
 
 
