@@ -79,7 +79,8 @@ def values() -> dict[str, type]:
     from suffice.models.weight_posterior import DirichletShares, KnownShares, StickBreaking
     from suffice.schema.infer import Schema
     from suffice.schema.rules import Finding
-    from suffice.selection.select import Selection, Table
+    from suffice.selection.select import Selection
+    from suffice.selection.table import Table
     from suffice.statistics.moments import Moments, Scatter
     from suffice.statistics.sums import Counts, Extremes, Parts, Sums
     from suffice.types import Alert

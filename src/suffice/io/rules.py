@@ -345,7 +345,7 @@ def _check_believed(posterior: VariationalPosterior) -> None:
 
 
 def _check_selection(selection: Selection) -> None:
-    from suffice.selection.select import CRITERIA
+    from suffice.selection.table import CRITERIA
 
     require(selection.criterion in CRITERIA, f"criterion is one of {', '.join(CRITERIA)}.")
     require(len(selection.table) == len(selection.fits), "there is a row of the table for each fit.")
