@@ -165,9 +165,9 @@ def expected_surprisal(model: Any, seen: Array) -> Array:
         some = patterns[begin : begin + step]
         masks = zip(columns.items(), np.repeat(some, draws, axis=0).T, strict=True)
         masked = {label: _masked(np.tile(values, len(some)), there) for (label, values), there in masks}
-        heights = model.stacked.log_density(model.read(model.arranged(masked)))[:, 0].reshape(len(some), draws)
-        finite = np.isfinite(heights)
-        found[begin : begin + step] = -np.where(finite, heights, 0.0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
+        log_probs = model.stacked.log_density(model.read(model.arranged(masked)))[:, 0].reshape(len(some), draws)
+        finite = np.isfinite(log_probs)
+        found[begin : begin + step] = -np.where(finite, log_probs, 0.0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
     return np.asarray(found[which.reshape(-1)])
 
 
