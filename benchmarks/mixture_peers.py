@@ -1,4 +1,4 @@
-"""One pass of EM over Gaussian components as the peers make it, from the parameters of one of our mixtures."""
+"""Passes of EM as the peers make them, from the parameters of one of our mixtures."""
 
 from __future__ import annotations
 
@@ -74,3 +74,20 @@ def in_pomegranate(model: Any, x: np.ndarray, structure: str) -> Callable[[], li
         return [peer.priors.numpy(), *(np.array(part) for part in zip(*each, strict=True))]
 
     return step
+
+
+def in_mixle(model: Any, rows: list[Any], components: Callable[[Any], list[Any]]) -> Callable[[int], Any] | None:
+    """A fit of some passes in mixle, of rows that it has encoded before."""
+    mixle = peer("mixle.inference")
+    if mixle is None:
+        return None
+    stats = peer("mixle.stats")
+    begin = stats.MixtureDistribution(components(stats), model.weights.tolist())
+    estimator, encoded = begin.estimator(), stats.seq_encode(rows, model=begin)
+
+    def fit(count: int) -> Any:
+        return mixle.optimize(
+            None, estimator, max_its=count, delta=None, prev_estimate=begin, enc_data=encoded, out=None
+        )
+
+    return fit

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 import suffice as sf
 from benchmarks import machine, mixture_fits
-from benchmarks.mixture_peers import display_name, in_onedal, in_pomegranate, in_sklearn
+from benchmarks.mixture_peers import display_name, in_mixle, in_onedal, in_pomegranate, in_sklearn
 from benchmarks.turns import Task, absent, agree, duration, peer, per_pass, repeated, take_turns
 from suffice.statistics.weights import Weights
 
@@ -277,7 +277,7 @@ def poisson_case(n: int, k: int = 3) -> Case:
     def components(stats: Any) -> list[Any]:
         return [stats.PoissonDistribution(rate) for rate in rates]
 
-    def told(found: Any) -> list[Any]:
+    def theirs(found: Any) -> list[Any]:
         return [found.w, [one.lam for one in found.components]]
 
     return _against_mixle(
@@ -286,7 +286,7 @@ def poisson_case(n: int, k: int = 3) -> Case:
         x,
         x.tolist(),
         components,
-        told,
+        theirs,
         lambda mine: [mine.weights, np.ravel(mine.components.rate)],
         4e-9 * n * k * 2,
     )
@@ -323,7 +323,7 @@ def mixed_case(n: int, k: int = 3) -> Case:
             for m, r, p in zip(means, rates, tables, strict=True)
         ]
 
-    def told(found: Any) -> list[Any]:
+    def theirs(found: Any) -> list[Any]:
         parts = [one.dists for one in found.components]
         return [found.w, [one[0].mu for one in parts], [one[1].lam for one in parts]]
 
@@ -333,31 +333,21 @@ def mixed_case(n: int, k: int = 3) -> Case:
 
     rows = list(zip(x["length"].tolist(), x["visits"].tolist(), x["kind"].tolist(), strict=True))
     name = f"Normal × Poisson × Categorical ({n:.0e}, 3, {k})".replace("e+0", "e")
-    return _against_mixle(name, model, x, rows, components, told, own, 4e-9 * n * k * 6)
+    return _against_mixle(name, model, x, rows, components, theirs, own, 4e-9 * n * k * 6)
 
 
 def _against_mixle(
-    name: str, model: Any, x: Any, listed: Any, components: Any, told: Any, own: Any, gigaflops: float
+    name: str, model: Any, x: Any, listed: Any, components: Any, theirs: Any, own: Any, gigaflops: float
 ) -> Case:
-    """One pass from the same parameters; mixle's as the difference of two fits of data that it has encoded before."""
+    """One pass from the same parameters; mixle's is the difference of two fits."""
     rows = model.read(x)
     staged, every, peers = model.preprocess(rows), Weights.of(None, len(rows)), {}
-    mixle = peer("mixle.inference")
-    if mixle is not None:
-        stats = peer("mixle.stats")
-        begin = stats.MixtureDistribution(components(stats), model.weights.tolist())
-        estimator = begin.estimator()
-        encoded = stats.seq_encode(listed, model=begin)
-
-        def fit(count: int) -> Any:
-            return mixle.optimize(
-                None, estimator, max_its=count, delta=None, prev_estimate=begin, enc_data=encoded, out=None
-            )
-
-        if agree(own(passes(model, staged, 2)), told(fit(2)), SAME):
+    fit = in_mixle(model, listed, components)
+    if fit is not None:
+        if agree(own(passes(model, staged, 2)), theirs(fit(2)), SAME):
             peers["mixle"] = per_pass(fit, 2, 6)
         else:
-            print(f"mixle differs: not timed ({own(passes(model, staged, 2))} against {told(fit(2))})")
+            print(f"mixle differs: not timed ({own(passes(model, staged, 2))} against {theirs(fit(2))})")
     return Case(
         name, repeated(lambda: model.estimate(model.suffstats(staged, every))), peers, gigaflops, 8e-9 * len(rows)
     )

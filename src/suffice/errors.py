@@ -21,7 +21,7 @@ class SufficeError(Exception):
     message
         The parts of the text: text, and the places that it names.
     row, column
-        Where the value is: the row of the table, and the column by place or name; None where there is no telling.
+        Where the value is: the row of the table, and the column by place or name; None where it is not known.
     value
         The value that breaks the rule.
     place

@@ -52,7 +52,7 @@ def test_too_many_rows_are_refused(run, model):
 
 def test_what_is_no_file_of_rows_is_not_offered_again(run, model):
     told = run("score", model, "/dev/null", code=1).stderr
-    assert "no file of rows" in told
+    assert "not a file of rows" in told
     assert "did you mean" not in told
 
 

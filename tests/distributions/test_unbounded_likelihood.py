@@ -63,3 +63,13 @@ def test_columns_that_are_all_but_equal_have_a_maximum():
         assert fit.converged
         assert "singular" not in codes(fit)
         assert fit.log_likelihood == pytest.approx(sf.fit(sf.MultivariateNormal(), x).log_likelihood, abs=1e-6)
+
+
+@pytest.mark.parametrize("family", [sf.Laplace, sf.Logistic])
+def test_the_alert_of_a_collapsed_scale_names_value_and_column(family):
+    rows = {"a": [2.0, 2.0, 2.0, 2.0], "b": [1.0, 2.0, 4.0, 7.0]}
+    fit = sf.fit(sf.Product({name: family() for name in rows}), rows)
+    (alert,) = [one for one in fit.alerts if one.code == "collapsed"]
+    assert alert.value == 2.0
+    assert alert.columns == ("a",)
+    assert sf.fit(family(scale=1.0).fix("scale"), rows["a"]).alerts == ()

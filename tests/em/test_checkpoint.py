@@ -115,7 +115,7 @@ def test_what_is_no_checkpoint_is_refused(tmp_path):
     path = tmp_path / "fit.json"
     for text in ("", "{}", '{"format": "other"}', "[1]"):
         path.write_text(text)
-        with pytest.raises(sf.DataError, match="no checkpoint"):
+        with pytest.raises(sf.DataError, match="not a checkpoint"):
             sf.fit(sf.Mixture(sf.Normal(), 2), rows(), checkpoint=path, resume=True)
     with pytest.raises(sf.ParameterError, match="no directory"):
         sf.fit(sf.Mixture(sf.Normal(), 2), rows(), checkpoint=tmp_path / "none" / "fit.json")
@@ -244,7 +244,7 @@ def test_a_changed_byte_is_refused_and_gives_no_other_result(tmp_path):
         with pytest.raises(sf.SufficeError, match=r"fit\.json"):
             sf.fit(sf.Mixture(sf.Normal(), 2), rows(), random_state=1, checkpoint=path, resume=True)
     path.write_bytes(good[: len(good) // 2])
-    with pytest.raises(sf.DataError, match="no checkpoint"):
+    with pytest.raises(sf.DataError, match="not a checkpoint"):
         sf.fit(sf.Mixture(sf.Normal(), 2), rows(), random_state=1, checkpoint=path, resume=True)
 
 

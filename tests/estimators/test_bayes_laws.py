@@ -184,7 +184,7 @@ def test_mistakes_are_named():
         model.merge(sf.GaussianNB().fit(X, Y))
     with pytest.raises(ValueError, match="says nothing of class 'eggs'"):
         sf.BayesClassifier({"ham": sf.Normal(), "spam": sf.Normal()}).fit(X, NAMES)
-    with pytest.raises(sf.ParameterError, match="'tofu' is no class"):
+    with pytest.raises(sf.ParameterError, match="'tofu' is not a class"):
         model.explain(X[0], "tofu")
     with pytest.raises(ValueError, match="one row; got 2"):
         model.explain(X[:2])

@@ -153,7 +153,7 @@ def test_quadratic_forms_are_the_scores():
     A, w, b = model.form(2, 0)
     brute = [row @ A @ row + w @ row + b for row in rows]
     assert_allclose(brute, scores[:, 2] - scores[:, 0], rtol=1e-8, atol=1e-8)
-    with pytest.raises(sf.ParameterError, match="7 is no class"):
+    with pytest.raises(sf.ParameterError, match="7 is not a class"):
         model.form(7)
 
 

@@ -139,7 +139,7 @@ def test_a_reader_never_sees_half_a_file(tmp_path):
 def test_places_that_are_no_files(tmp_path):
     with pytest.raises(sf.ModelFileError, match=r"There is no directory .*nowhere; make it first"):
         sf.save(sf.Normal(), tmp_path / "nowhere" / "model.json")
-    with pytest.raises(sf.ModelFileError, match="no file, such as a directory"):
+    with pytest.raises(sf.ModelFileError, match="not a file, such as a directory"):
         sf.save(sf.Normal(), tmp_path)
     with pytest.raises(sf.ModelFileError, match="is a directory"):
         sf.load(tmp_path)
@@ -175,15 +175,15 @@ def test_a_link_stays_a_link_and_modes_stay(tmp_path):
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "no JSON"),
-        (b"\x00" * 10, "no JSON"),
-        (b"\x80\x04\x95pickle", "no JSON"),
-        (TEXT.encode()[:500], "no JSON.*all of it"),
-        (TEXT.encode() + b"x", "no JSON.*trailing"),
-        (TEXT.replace("Fit", "\udcff").encode("utf-8", "surrogateescape"), "no JSON"),
-        (b'{"suffice":"1","kind":"Normal","mean":' + b"9" * 5000 + b"}", "no JSON.*range"),
-        (b'{"suffice":"1","kind":"Normal","mean":1e999}', "no JSON.*range"),
-        (b'{"suffice":"1","kind":"Normal","mean":NaN}', "no JSON"),
+        (b"", "not JSON"),
+        (b"\x00" * 10, "not JSON"),
+        (b"\x80\x04\x95pickle", "not JSON"),
+        (TEXT.encode()[:500], "not JSON.*all of it"),
+        (TEXT.encode() + b"x", "not JSON.*trailing"),
+        (TEXT.replace("Fit", "\udcff").encode("utf-8", "surrogateescape"), "not JSON"),
+        (b'{"suffice":"1","kind":"Normal","mean":' + b"9" * 5000 + b"}", "not JSON.*range"),
+        (b'{"suffice":"1","kind":"Normal","mean":1e999}', "not JSON.*range"),
+        (b'{"suffice":"1","kind":"Normal","mean":NaN}', "not JSON"),
         (b'{"suffice":"1","kind":"Normal","mean":' + b"9" * 400 + b"}", "mean"),
         (b"[" * 100_000, "nested more than 64"),
         (b'{"a":' * 70 + b"1" + b"}" * 70, "nested more than 64"),
@@ -191,9 +191,9 @@ def test_a_link_stays_a_link_and_modes_stay(tmp_path):
         (b'{"suffice":"1","kind":"Normal","mean":1.0,"mean":2.0}', "the key 'mean' more than once"),
         (b'{"suffice":"1","kind":"Normal","kind":"Poisson"}', "the key 'kind' more than once"),
         (b'{"suffice":"1","kind":"Normal","me\\u0061n":1.0,"mean":2.0}', "more than once"),
-        (b"[]", "no model file"),
-        (b"3", "no model file"),
-        (b'{"kind":"Normal"}', "no model file"),
+        (b"[]", "not a model file"),
+        (b"3", "not a model file"),
+        (b'{"kind":"Normal"}', "not a model file"),
         (b'{"suffice":"1"}', "does not say of which kind"),
         (b'{"suffice":1,"kind":"Normal"}', "version 1, and 1 is read here. Is it"),
         (
@@ -260,12 +260,12 @@ def test_what_is_no_model_file(data, reason):
         ([("distribution", {"list": 3})], "is an array of JSON"),
         ([("distribution", {"dict": [[1, 2, 3]]})], "a key and a value"),
         ([("distribution", {"dict": [[{"list": []}, 2]]})], "is a label"),
-        ([("distribution", {"date": "today"})], "is no date"),
-        ([("distribution", {"datetime": "2026-01-01"})], "is no datetime"),
+        ([("distribution", {"date": "today"})], "is not a valid date"),
+        ([("distribution", {"datetime": "2026-01-01"})], "is not a valid datetime"),
         ([("distribution", {"scalar": "now", "dtype": "datetime64[s]"})], "a date was expected"),
         ([("distribution", {"scalar": 300, "dtype": "uint8"})], "too large"),
         ([("distribution", {"scalar": 0.1, "dtype": "float32"})], "more digits"),
-        ([("distribution", {"bytes": "zz"})], "is no bytes"),
+        ([("distribution", {"bytes": "zz"})], "is not a valid bytes"),
     ],
 )
 def test_the_place_of_a_mistake_is_reported(changes, reason):
@@ -339,7 +339,7 @@ def test_loads_takes_text_too_and_nothing_else():
     assert loads(bytearray(dumps(sf.Normal()))) == sf.Normal()
     with pytest.raises(sf.ModelFileError, match=r"use sf\.load"):
         loads(None)
-    with pytest.raises(sf.ModelFileError, match="no JSON"):
+    with pytest.raises(sf.ModelFileError, match="not JSON"):
         loads("\ud800")
 
 

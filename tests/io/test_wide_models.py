@@ -93,7 +93,7 @@ def test_whole_matrices_are_still_read():
         ({"components": 3}, "components"),
         ({"factors": [{"array": [1.0], "dtype": "float64", "shape": [1, 1]}]}, "factors are rows of 70"),
         ({"diagonal": {"array": [-1.0] * 70, "dtype": "float64", "shape": [70]}}, "below 0"),
-        ({"diagonal": {"array": [0.0] * 70, "dtype": "float64", "shape": [70]}}, "no covariance"),
+        ({"diagonal": {"array": [0.0] * 70, "dtype": "float64", "shape": [70]}}, "not a covariance"),
         ({"diagonal": {"array": ["nan"] * 70, "dtype": "float64", "shape": [70]}}, "finite"),
         ({"diagonal": {"array": [1.0] * 69, "dtype": "float64", "shape": [69]}}, "70"),
     ],
@@ -108,5 +108,5 @@ def test_damaged_parts_are_refused(change, told):
 def test_parts_of_a_matrix_are_refused_where_none_belongs():
     tree = json.loads(sf.io.dumps(sf.MultivariateNormal(np.zeros(70), structure="diag")))
     tree["mean"] = tree["cov"]
-    with pytest.raises(ModelFileError, match="no matrix of many columns"):
+    with pytest.raises(ModelFileError, match="not a matrix of many columns"):
         sf.io.loads(json.dumps(tree))

@@ -10,7 +10,7 @@ from joblib import parallel_config
 import suffice as sf
 from suffice.em.restarts import robust_objective_of
 from suffice.selection import search, select, trials
-from suffice.selection.select import Table
+from suffice.selection.table import Table
 
 
 def two_groups(n=300, seed=0):

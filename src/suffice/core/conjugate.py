@@ -88,7 +88,7 @@ class Conjugate(Learner):
             got = "a function" if callable(prior) else f"{prior!r:.60}"
             msg = (
                 f"a component of a mixture takes a conjugate prior, and {self.name} has {kinds}; got {got}. Give that, "
-                "'weak', or no prior; a density as a function is for a distribution that is no mixture."
+                "'weak', or no prior; a density as a function is for a distribution that is not a mixture."
             )
             raise UnsupportedError(msg)
         check_named(prior)

@@ -131,7 +131,7 @@ class Learner(Formulas):
         return stats.tagged(owner) if isinstance(stats, Additive) and stats.family != owner else stats
 
     def check_family(self, stats: Any) -> None:
-        """Refuse what are no statistics, or those of another family."""
+        """Refuse what are not statistics, or those of another family."""
         if not isinstance(stats, Additive) and not hasattr(stats, "weight"):
             msg = (
                 f"{self.name} is asked about statistics, as its suffstats(x) makes them; got {type(stats).__name__} "

@@ -80,7 +80,7 @@ class Model(Component):
             scale = np.asarray(self.scale_of(name) if unbounded else np.abs(old))
             with np.errstate(all="ignore"):
                 ratio = np.abs(new - old) / np.where(scale > 0, scale, 1.0)
-            worst = max(worst, float(np.fmax.reduce(ratio, axis=None, initial=0.0)))  # NaN is no move
+            worst = max(worst, float(np.fmax.reduce(ratio, axis=None, initial=0.0)))  # NaN: it did not move
         return worst
 
     def scale_of(self, name: str) -> Any:

@@ -80,7 +80,7 @@ def _sums_to_one(value: Array) -> Array:
 
 
 def _positive_definite(value: Array) -> Array:
-    """Judged on the correlation matrix, so that columns of very different scales are no obstacle."""
+    """Judged on the correlation matrix, so that columns may have very different scales."""
     variances = np.einsum("...ii->...i", value)
     positive = (variances > 0).all(axis=-1)
     spread = np.sqrt(np.where(variances > 0, variances, 1.0))
@@ -90,9 +90,9 @@ def _positive_definite(value: Array) -> Array:
 
 
 def surely_above(matrices: Array, least: float) -> bool:
-    """Whether all eigenvalues of symmetric matrices (…, d, d) pass d × ``least``: a root tells it sooner than they do.
+    """Whether all eigenvalues of symmetric matrices (…, d, d) pass d × ``least``, by a Cholesky root, which is faster.
 
-    No is no answer: it may be rounding.
+    False proves nothing: it may be rounding.
     """
     d = matrices.shape[-1]
     try:
@@ -163,7 +163,7 @@ def parameter(
 
 
 def described(kind: str, words: str) -> dict[str, tuple[str, str]]:
-    """Metadata of a dataclass field that is no parameter: its type and what it means, for the docstring."""
+    """Metadata of a dataclass field that is not a parameter: its type and what it means, for the docstring."""
     return {"described": (kind, words)}
 
 

@@ -275,7 +275,7 @@ class Value(Distribution):
 
     def __repr__(self) -> str:
         """Show the family as the call that makes it."""
-        shown = ", ".join(f"{f.name}={_show(stored(self, f.name))}" for f in fields(self) if self._told(f))
+        shown = ", ".join(f"{f.name}={_show(stored(self, f.name))}" for f in fields(self) if self._is_shown(f))
         marks = "".join(
             f".{verb}({', '.join(map(repr, sorted(names)))})"
             for verb, names in (("fix", self.fixed), ("tie", self.tied))
@@ -283,7 +283,7 @@ class Value(Distribution):
         )
         return f"{self.name}({shown}){marks}"
 
-    def _told(self, f: Any) -> bool:
+    def _is_shown(self, f: Any) -> bool:
         return f.name not in ("fixed", "tied", "batch") and stored(self, f.name) is not None
 
 

@@ -1,4 +1,8 @@
-"""The floor under the spread of components: none may shrink to a point, where its likelihood has no bound."""
+"""The variance floor of components: none may shrink to a point, where its likelihood has no bound.
+
+The size is `HIGHEST_RATIO` here, and for normal families `distributions.floors.FLOOR`. `em.init.starts.floors_of`
+sets the floor once for a whole fit.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,7 @@ from suffice.core.formulas import Formulas
 from suffice.core.mixed_columns import ClosedForm
 from suffice.types import Alert, Array
 
-SHARPEST = (
-    1e5  # no component is narrower than a three-hundredth of all rows, as far as its family has no floor of its own
-)
+HIGHEST_RATIO = 1e5  # of a component's precision to that of all rows, where its family has no floor of its own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,7 +28,7 @@ class Floored(Formulas):
         return None
 
     def widen(self, by: Array) -> Self:
-        """The stack with its sharpness divided by factors (k, d), and its middle where it was."""
+        """The stack with its peak precision divided by factors (k, d), and its centre where it was."""
         del by
         return self
 
@@ -35,8 +37,8 @@ class Floored(Formulas):
 
         It is fixed for a whole fit: no component may shrink to a point.
         """
-        sharpness = self.stacked.peak_precision
-        return None if sharpness is None else SHARPEST * sharpness[0]
+        precision = self.stacked.peak_precision
+        return None if precision is None else HIGHEST_RATIO * precision[0]
 
     def floor_of(self, stats: Any) -> Any:
         """The floor that follows from the statistics of all rows."""
@@ -44,10 +46,10 @@ class Floored(Formulas):
 
     def apply_floor(self, floor: Any) -> Self:
         """The best parameters that are not below the floor, given that these are the best of all."""
-        sharpness = None if floor is None else self.stacked.peak_precision
-        if sharpness is None or not (sharpness > floor).any():
+        precision = None if floor is None else self.stacked.peak_precision
+        if precision is None or not (precision > floor).any():
             return self
-        return self.like(self.stacked.widen(np.maximum(sharpness / floor, 1.0)))
+        return self.like(self.stacked.widen(np.maximum(precision / floor, 1.0)))
 
     def closed_form(self, x: Any) -> ClosedForm | None:
         """Cells and parameters, where the M-step is a formula of sums over cells; without rows, the parameters."""
@@ -65,23 +67,23 @@ class Floored(Formulas):
             return raised
         if stats.exact or self.blocks or self.stacked.peak_precision is None:
             return no_worse(self, raised, stats, prior)
-        # Statistics that tell the likelihood of their own parameters only: what stands on the floor stays there.
+        # Inexact statistics have the likelihood of their own parameters only: what lies on the floor stays there.
         stuck = (self.stacked.peak_precision >= floor * (1 - 1e-6)) & (best.stacked.peak_precision > floor)
         return self.like(self.stacked.choose(stuck, raised.stacked))
 
     def on_floor(self, floor: Any) -> Array:
         """Which components lie on the floor, (k,)."""
-        sharpness = None if floor is None else self.stacked.peak_precision
-        if sharpness is None:
+        precision = None if floor is None else self.stacked.peak_precision
+        if precision is None:
             return np.zeros(self.n_components, bool)
-        return np.asarray((sharpness >= floor * (1 - 1e-6)).any(axis=1))
+        return np.asarray((precision >= floor * (1 - 1e-6)).any(axis=1))
 
     def floor_columns(self, floor: Any, index: int) -> tuple[Any, ...]:
         """The columns in which one component lies on the floor, by place or name; () where it has none of its own."""
-        sharpness = None if floor is None else self.stacked.peak_precision
-        if sharpness is None or self.row_vector:
+        precision = None if floor is None else self.stacked.peak_precision
+        if precision is None or self.row_vector:
             return ()
-        return tuple(np.flatnonzero(sharpness[index] >= np.asarray(floor) * (1 - 1e-6)).tolist())
+        return tuple(np.flatnonzero(precision[index] >= np.asarray(floor) * (1 - 1e-6)).tolist())
 
     def degenerate(self, floor: Any, stats: Any) -> Array:
         """Which components (k,) lie on the floor in some direction in which the rows together do not."""
@@ -89,7 +91,7 @@ class Floored(Formulas):
         return self.on_floor(floor)
 
     def singular_alerts(self, floor: Any, stats: Any) -> tuple[Alert, ...]:
-        """What to tell of columns that are constant, or follow from others, in all rows together."""
+        """Alerts about columns that are constant, or follow from others, in all rows together."""
         del floor, stats
         return ()
 
@@ -97,8 +99,8 @@ class Floored(Formulas):
 def no_worse(current: Any, other: Any, stats: Any, prior: Any) -> Any:
     """The ``other`` components, unless they explain the statistics worse than the current ones do."""
 
-    def height(components: Any) -> float:
+    def objective(components: Any) -> float:
         belief = 0.0 if prior is None else float(np.sum(components.log_prior(prior)))
         return float(np.sum(components.log_likelihood(stats))) + belief
 
-    return other if height(other) >= height(current) else current
+    return other if objective(other) >= objective(current) else current

@@ -115,7 +115,7 @@ class Categorical(Levelled):
         with np.errstate(divide="ignore"):
             tables = np.log(self.probs)
         lengths = np.array([len(levels) for levels in self.named])
-        tables[:, np.arange(tables.shape[2]) >= lengths[:, None]] = np.nan  # padding is no level
+        tables[:, np.arange(tables.shape[2]) >= lengths[:, None]] = np.nan  # padding is not a level
         price = self._price()
         if not isinstance(x, Whole):
             if price.any():

@@ -3,7 +3,7 @@
 Σ_k = λ_k D_k A_k D_kᵀ with |A_k| = 1: a volume, a shape and an orientation. Three letters name a structure, each E
 (equal in all components), V (variable) or I (the identity): the fourteen models of Banfield and Raftery (1993) and
 Celeux and Govaert (1995). A rule of :mod:`suffice.distributions.spectra` knows volume and shape; a class here, in
-:mod:`suffice.distributions.diagonal_structures` or in :mod:`suffice.distributions.covariance_structure`, one kind of
+:mod:`suffice.distributions.diagonal_structures` or in :mod:`suffice.distributions.structure_base`, one kind of
 orientation. A structure is found by its name in ``STRUCTURES``; nothing else asks for the name.
 """
 
@@ -23,7 +23,6 @@ from suffice.distributions.covariance_algebra import (
     resolved,
     symmetric,
 )
-from suffice.distributions.covariance_structure import ROUNDING, EigenDecomposed, Structure
 from suffice.distributions.diagonal_structures import Diagonal, DiagonalEqualVolume, Identity
 from suffice.distributions.orientation import (
     Table,
@@ -34,6 +33,7 @@ from suffice.distributions.orientation import (
     proportional_above,
 )
 from suffice.distributions.spectra import TOLERANCE
+from suffice.distributions.structure_base import ROUNDING, EigenDecomposed, Structure
 from suffice.errors import ParameterError
 from suffice.numerics.low_rank import LowRank, summed
 from suffice.tables.column_names import guessed

@@ -8,8 +8,8 @@ import numpy as np
 
 from suffice.distributions.compact_covariance import RELATIVE_FLOOR
 from suffice.distributions.covariance_algebra import resolved
-from suffice.distributions.covariance_structure import EigenDecomposed
 from suffice.distributions.spectra import TOLERANCE
+from suffice.distributions.structure_base import EigenDecomposed
 from suffice.numerics.low_rank import LowRank, diagonals
 from suffice.types import Array
 

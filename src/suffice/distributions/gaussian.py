@@ -20,12 +20,12 @@ from suffice.core.value import replace_valid
 from suffice.distributions import gaussian_missing, gaussian_pass
 from suffice.distributions.compact_covariance import Whitening
 from suffice.distributions.covariance_algebra import diagonal_whitening, whitening_of_m_step
-from suffice.distributions.covariance_structure import Structure
 from suffice.distributions.covariance_structures import structure
 from suffice.distributions.floors import rounding_floor
 from suffice.distributions.gaussian_natural import GaussianNatural
 from suffice.distributions.gaussian_pass import PASSES, e_step_blank, e_step_with_missing, without
 from suffice.distributions.normal import Normal
+from suffice.distributions.structure_base import Structure
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError
 from suffice.message_parts import Cell
@@ -341,7 +341,7 @@ class Gaussian(GaussianNatural, register=False):
                 entropy=found.entropy + entropy,
                 count=found.count + count,
             )
-        return _told(found)
+        return _without_degenerate(found)
 
     def _fused(self, x: Array, log_weights: Array, weights: Array | None) -> EStep:
         with np.errstate(invalid="ignore", over="ignore"):
@@ -368,7 +368,7 @@ def _is_degenerate(found: EStep) -> Array:
     return np.asarray((found.count > 0) & (found.count < NOBODY * found.count.sum()))
 
 
-def _told(found: EStep) -> EStep:
+def _without_degenerate(found: EStep) -> EStep:
     """The E-step without what components got that is nothing."""
     gone = _is_degenerate(found)
     return without(found, gone) if gone.any() else found

@@ -277,7 +277,7 @@ class GaussianLearning(Gaussian, register=False):
             least = diagonals(floor)[kept]
             return np.asarray((var <= (1 + ON_FLOOR) * least).any(axis=1)) if len(kept) else self.on_floor(floor)
         axes, cov = varying_axes(whole, floor), np.asarray(self.stacked.cov)
-        if isinstance(floor, float):  # what was added is no spread of its own
+        if isinstance(floor, float):  # what was added is not a spread of its own
             own = symmetric(axes @ (cov - floor * np.eye(cov.shape[-1])) @ axes.T)
             return np.asarray(np.linalg.eigvalsh(own)[:, 0] <= ON_RIDGE) if len(axes) else self.on_floor(floor)
         return lies_on(cov, floor, axes) if 0 < len(axes) < axes.shape[1] else self.on_floor(floor)

@@ -48,7 +48,7 @@ def scatter(form: Any, x: Array, w: Weights) -> Scatter:
     """The statistics of complete rows, as far as the structure needs them of each component."""
     if form.scatter_kind == "diagonal" and x.shape[1] >= MANY_COLUMNS:  # of fewer, other structures can use the whole
         _, centre, shift, squares = kernels.moments(x, **w.arguments)
-        squares = np.full(squares.shape, np.nan) if np.isnan(x).any() else squares  # those are no complete rows
+        squares = np.full(squares.shape, np.nan) if np.isnan(x).any() else squares  # those are not complete rows
         return Scatter(w.component_totals(), centre, shift, compact(squares), diagonal=True)
     if _is_wide(form, x):
         weight, centre, shift, rows = kernels.centred_rows(x, w.values, w.codes, w.n_components)

@@ -214,7 +214,7 @@ def _quantile(q: Array, shape: Array) -> Array:
 
 
 def _scaled_integral(z: Array) -> Array:
-    """e^z·E₁(z), the exponential integral, also where e^z is no float."""
+    """e^z·E₁(z), the exponential integral, also where e^z is not a float."""
     near, far = np.minimum(z, FAR), 1 / np.maximum(z, FAR)
     series = far * np.polynomial.polynomial.polyval(far, SERIES)
     return np.where(z < FAR, np.exp(near) * special.exp1(near), series)

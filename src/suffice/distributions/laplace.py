@@ -7,14 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.iterative_family import IterativeFamily, weighted_median
+from suffice.core.iterative_family import weighted_median
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.distributions.floors import rounding_floor
+from suffice.distributions.location_scale import LocationScale
 from suffice.errors import UnsupportedError
 from suffice.numerics.derivatives import errors_from_information
 from suffice.statistics.sums import Additive, Statistics, same_kind, share
 from suffice.statistics.weights import Weights
-from suffice.tables.column_names import in_columns
 from suffice.types import Alert, Array
 
 FINEST, COARSEST, PARTS = -60, 12, 4  # cuts at loc ± scale·2^j for j between the two, each octave in four parts
@@ -74,7 +74,7 @@ class Cuts(Additive):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Laplace(IterativeFamily):
+class Laplace(LocationScale):
     r"""Two exponentials back to back: :math:`p(x) = e^{-|x-m|/s} / 2s`; m is ``loc``, s ``scale``.
 
     Not an exponential family while loc is learned. loc is the weighted median, exactly (the midpoint where it is not
@@ -145,28 +145,7 @@ class Laplace(IterativeFamily):
         return errors_from_information(unit[..., None, None] * np.eye(len(self.free)), self.free, self.tied)
 
     def alerts(self, stats: Statistics) -> tuple[Alert, ...]:
-        stack = self.stacked
-        flat = (np.asarray(stack.scale) <= rounding_floor(np.asarray(stack.loc))) & (stats.weight > 0)
-        if "scale" in self.fixed or not flat.any():
-            return super().alerts(stats)
-        value = float(np.asarray(stack.loc)[flat][0])
-        text = (
-            "every value",
-            in_columns(flat),
-            (
-                f" equals {value:g}, or differs from it by less than is resolved, so the scale is 0 and no density "
-                "exists; it was set to the smallest that is resolved there. Add data, multiply very small ones, or fix "
-                "scale."
-            ),
-        )
-        return (*super().alerts(stats), Alert("collapsed", text, value=value))
-
-    @property
-    def peak_precision(self) -> Array:
-        return np.asarray(np.square(1 / self.scale))
-
-    def widen(self, by: Array) -> Self:
-        return replace(self, scale=self.scale * np.sqrt(by))
+        return (*super().alerts(stats), *self.collapse_alerts(stats))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return rng.laplace(self.loc, self.scale, (n, *self.batch))

@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.iterative_family import IterativeFamily, newton_step, weighted_median
+from suffice.core.iterative_family import newton_step, weighted_median
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.distributions.floors import rounding_floor
+from suffice.distributions.location_scale import LocationScale
 from suffice.numerics.derivatives import errors_from_information
 from suffice.numerics.lazy import special
 from suffice.statistics.sums import Sums
@@ -20,7 +21,7 @@ SHORT = 0.2  # a Newton step this short, in loc/scale and log scale, raises log 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Logistic(IterativeFamily):
+class Logistic(LocationScale):
     r"""A bell with exponential tails: :math:`p(x) = 1 / 4s\cosh^2(r/2)`, r = (x − m)/s; m is ``loc``, s ``scale``.
 
     Not an exponential family. It is a Normal whose precision differs from row to row (Andrews and Mallows, 1974), and
@@ -122,23 +123,7 @@ class Logistic(IterativeFamily):
         return errors_from_information(information, self.free, self.tied)
 
     def alerts(self, stats: Sums) -> tuple[Alert, ...]:
-        stack = self.stacked
-        flat = (np.asarray(stack.scale) <= rounding_floor(np.asarray(stack.loc))) & (stats.weight > 0)
-        if "scale" in self.fixed or not flat.any():
-            return super().alerts(stats)
-        text = (
-            f"every value equals {np.asarray(stack.loc)[flat][0]:g}, or differs from it by less than is resolved, so "
-            "the scale is 0 and no density exists; it was set to the smallest that is resolved there. Add data, "
-            "multiply very small ones, or fix scale."
-        )
-        return (*super().alerts(stats), Alert("collapsed", text))
-
-    @property
-    def peak_precision(self) -> Array:
-        return np.asarray(np.square(1 / self.scale))
-
-    def widen(self, by: Array) -> Self:
-        return replace(self, scale=self.scale * np.sqrt(by))
+        return (*super().alerts(stats), *self.collapse_alerts(stats))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return rng.logistic(self.loc, self.scale, (n, *self.batch))

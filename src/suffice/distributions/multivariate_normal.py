@@ -147,8 +147,8 @@ class MultivariateNormal(GaussianLearning):
         mirrored = name == "cov" and place[-1] < place[-2]
         return "" if mirrored else super().label(name, place)
 
-    def _told(self, f: Field[Any]) -> bool:
-        return super()._told(f) and (f.name != "structure" or self.structure != "full")
+    def _is_shown(self, f: Field[Any]) -> bool:
+        return super()._is_shown(f) and (f.name != "structure" or self.structure != "full")
 
     # ---- believing ----------------------------------------------------------------------------------------------
     def update(self, stats: Any, prior: Any) -> Any:

@@ -21,7 +21,7 @@ from suffice.types import Array, Data, Seed
 
 
 def check_offset(name: str, offset: object, df: Array) -> None:
-    """Refuse what is no number, or leaves the mode without a positive divisor."""
+    """Refuse what is not a number, or leaves the mode without a positive divisor."""
     number = isinstance(offset, (int, float, np.number)) and not isinstance(offset, bool)
     if offset is not None and not (number and (df + offset > 0).all()):
         msg = f"{name}: mode_offset is a number above −df, {-np.min(df):g}, or None; got {offset!r:.60}."

@@ -11,10 +11,10 @@ from suffice.arguments import check_count, check_level
 from suffice.core.family import Family
 from suffice.core.parameters import COVARIANCE, POSITIVE, VECTOR, described, parameter
 from suffice.distributions.covariance_algebra import root, traces, whitening
-from suffice.distributions.covariance_structure import Structure
 from suffice.distributions.floors import HALF_LOG_TAU
 from suffice.distributions.multivariate_student_t import MultivariateStudentT
 from suffice.distributions.normal_inverse_gamma import check_offset, density_of_std, parameters_in
+from suffice.distributions.structure_base import Structure
 from suffice.errors import DataError, ParameterError, UnsupportedError
 from suffice.numerics.lazy import special
 from suffice.numerics.special import ratio_excess

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.distributions.covariance_structure import Structure
 from suffice.distributions.normal_inverse_wishart import NormalInverseWishart
+from suffice.distributions.structure_base import Structure
 from suffice.statistics.moments import Scatter
 from suffice.types import Array
 

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.core.iterative_family import IterativeFamily, newton_step, weighted_median
+from suffice.core.iterative_family import newton_step, weighted_median
 from suffice.core.parameters import POSITIVE, REAL, parameter
 from suffice.display.values import ColumnSummary, decimals, number, rounded, spreads
 from suffice.distributions.floors import HALF_LOG_TAU, rounding_floor
+from suffice.distributions.location_scale import LocationScale
 from suffice.numerics.derivatives import errors_from_information
 from suffice.numerics.lazy import special
 from suffice.numerics.special import t_quantile, trigamma
@@ -49,7 +50,7 @@ def log_constant(df: Array | float) -> tuple[Array, Array, Array]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StudentT(IterativeFamily):
+class StudentT(LocationScale):
     r"""A bell with heavy tails: :math:`p(x) \propto (1 + r^2/\nu)^{-(\nu+1)/2}`, r = (x − loc)/scale, ν = ``df``.
 
     A Normal whose precision differs from row to row. A pass gathers the sums of an EM step for a fan of df, and the
@@ -222,7 +223,7 @@ class StudentT(IterativeFamily):
                 "where loc and scale are the Normal's mean and std. Use sf.Normal(), or fix df."
             )
             found = (*found, Alert("boundary", text))
-        flat = (np.asarray(stack.scale) <= rounding_floor(np.asarray(stack.loc))) & (stats.weight > 0)
+        flat = self.at_rounding_floor(stats)
         if ("scale" in self.free and flat.any()) or ("df" in self.free and (df <= LOWEST).any()):
             text = (
                 "so many values are equal that the density grows without bound there; the scale was held at the "
@@ -230,13 +231,6 @@ class StudentT(IterativeFamily):
             )
             found = (*found, Alert("collapsed", text))
         return found
-
-    @property
-    def peak_precision(self) -> Array:
-        return np.asarray(np.square(1 / self.scale))
-
-    def widen(self, by: Array) -> Self:
-        return replace(self, scale=self.scale * np.sqrt(by))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         return np.asarray(self.loc + self.scale * rng.standard_t(self.df, (n, *self.batch)))

@@ -61,8 +61,8 @@ def without_cells(learned: Any, cells: Array, rows: Rows, weights: Weights) -> l
         return found
     lost = _rows(lambda part: blank(rows[part]), weights, cells.shape[1])
     if lost:
-        told = " no value at all: nothing is learned from what n still counts. Drop such rows."
-        found.append(Alert("blank", (*lost, told)))
+        text = " no value at all: nothing is learned from what n still counts. Drop such rows."
+        found.append(Alert("blank", (*lost, text)))
     return found
 
 
@@ -70,8 +70,8 @@ def impossible(learned: Any, rows: Any, weights: Weights) -> Alert:
     """What to tell of an estimate under which some row cannot be."""
     stack, width = learned.stacked, max(int(learned.columns or 1), 1)
     lost = _rows(lambda part: np.isneginf(stack.log_density(rows[part])).any(axis=1), weights, width)
-    told = " probability 0 under the estimate: no pass could rise from the start. Give another start."
-    return Alert("impossible", (*(lost or ("some row has",)), told))
+    text = " probability 0 under the estimate: no pass could rise from the start. Give another start."
+    return Alert("impossible", (*(lost or ("some row has",)), text))
 
 
 def refuse_large(model: Any, rows: object, weights: Weights) -> None:

@@ -56,7 +56,7 @@ class Checkpoint:
         self.asked = {name: described(value, self.functions) for name, value in asked.items()}
         self.written, self.cost = -np.inf, 0.0
         self.state: Any = None
-        self.told: list[BaseException] = []
+        self.callback_errors: list[BaseException] = []
         try:
             there = self.path.exists()
         except OSError as error:
@@ -84,7 +84,7 @@ class Checkpoint:
         except OSError as error:
             raise self._unreadable(error) from error
         except (KeyError, TypeError, ValueError, RecursionError) as error:
-            msg = f"{str(self.path)!r} is no checkpoint of suffice ({error!s:.60}); give another path, or delete it."
+            msg = f"{str(self.path)!r} is not a checkpoint of suffice ({error!s:.60}); give another path, or delete it."
             raise DataError(msg) from error
         if version != VERSION:
             msg = f"{str(self.path)!r} is a checkpoint of version {version!r:.20}, and this is {VERSION}; fit anew."
@@ -125,23 +125,23 @@ class Checkpoint:
         except SufficeError:
             raise
         except UNUSABLE as error:
-            if self.state is None or any(error is one for one in self.told):
+            if self.state is None or any(error is one for one in self.callback_errors):
                 raise
             raise self._damaged(error) from error
 
-    def watched(self, callback: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+    def watch(self, callback: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
         """The callback, whose errors are remembered as its own."""
         if callback is None:
             return None
 
-        def told(seen: Pass) -> None:
+        def call(seen: Pass) -> None:
             try:
                 callback(seen)
             except BaseException as error:
-                self.told.append(error)
+                self.callback_errors.append(error)
                 raise
 
-        return told
+        return call
 
     def save(self, state: dict[Any, Any]) -> None:
         """Write the state, unless it was written a moment ago."""

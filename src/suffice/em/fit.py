@@ -135,10 +135,10 @@ def fit(
             asked = {"prototype": distribution, "data": (fingerprint(rows, checked), len(rows)), "prior": prior}
             asked |= {"random_state": random_state, "n_init": n_init, "max_iter": max_iter, "tol": tol}
             kept = Checkpoint(checkpoint, prototype, {**asked, "start": start, "accelerate": accelerate}, resume=resume)
-            options["callback"] = kept.watched(callback)
-        settled = prototype.resolve_prior(prior, rows, checked)
+            options["callback"] = kept.watch(callback)
+        resolved = prototype.resolve_prior(prior, rows, checked)
         with nullcontext() if kept is None else kept.going_on():
-            problem = Problem(prototype, rows, checked, settled, start, generator(random_state), options, kept)
+            problem = Problem(prototype, rows, checked, resolved, start, generator(random_state), options, kept)
             restarts = best_of_restarts(problem.run, n_init, before=problem.earlier_runs())
             path, runs = restarts.best, restarts.runs
             notes = (*path.alerts, *discarded(runs, path))
@@ -148,9 +148,9 @@ def fit(
             if len(runs) < n_init:
                 text = f"interrupted after {len(runs)} of {n_init} starts; what stands here is the best of them."
                 notes = (*notes, Alert("interrupted", text, interrupted=True))
-            if settled is not prior:
-                notes = (*notes, *unbelieved(prototype, settled))
-                prior = settled
+            if resolved is not prior:
+                notes = (*notes, *unbelieved(prototype, resolved))
+                prior = resolved
             found = _conclude(path, (rows, checked), prior, prototype, believed, notes, named)
         if begun is not None and found._mark is not None:  # noqa: SLF001 (a Fit is made here)
             found = replace(found, _mark=begun)

@@ -16,7 +16,7 @@ from suffice.types import Data, Prior
 
 
 def check_options(distribution: object, n_init: int, max_iter: int, tol: float | None) -> None:
-    """Refuse what is no prototype, and options out of their range."""
+    """Refuse what is not a prototype, and options out of their range."""
     if isinstance(distribution, type) and issubclass(distribution, Distribution):
         msg = f"give an instance as the prototype: {distribution.__name__}() instead of {distribution.__name__}."
         raise ParameterError(msg)
@@ -36,7 +36,7 @@ def check_options(distribution: object, n_init: int, max_iter: int, tol: float |
 
 
 def check_ddof(ddof: object, prior: Prior) -> None:
-    """Refuse a correction that is no number, or has no meaning under a prior."""
+    """Refuse a correction that is not a number, or has no meaning under a prior."""
     if isinstance(ddof, bool) or not isinstance(ddof, (int, float, np.number)) or not 0 <= ddof < np.inf:
         msg = f"ddof is a number of at least 0, usually 0 or 1; got {ddof!r}."
         raise ParameterError(msg)

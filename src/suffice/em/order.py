@@ -42,10 +42,10 @@ def by_place(places: Array, weights: Array) -> Array:
 def exchangeable(mixture: Any, priors: dict[str, Any]) -> bool:
     """Whether the caller said the same of every component, so that their order means nothing."""
     alpha = getattr(priors.get("weights"), "alpha", 0.0)
-    told = [alpha, mixture.weights] if "weights" in mixture.fixed else [alpha]
+    parameters = [alpha, mixture.weights] if "weights" in mixture.fixed else [alpha]
     first, *others = mixture.components.unstacked
     return (
-        all(np.ptp(one) == 0 for one in told)
+        all(np.ptp(one) == 0 for one in parameters)
         and all(alike(first, one) for one in others)
         and _same_for_all(priors.get("components"))
     )
@@ -67,7 +67,7 @@ def alike(one: Any, other: Any) -> bool:
     return all(_same(getattr(one, name), getattr(other, name)) for name in settings(one))
 
 
-def twins(mixture: Any, kept: Array, tol: float) -> list[list[int]]:
+def equal_components(mixture: Any, kept: Array, tol: float) -> list[list[int]]:
     """Components that are equal, in groups: ``kept`` (k,) are those to look at."""
     each = mixture.components.unstacked
     places = [int(j) for j in canonical(mixture) if kept[j]]

@@ -76,7 +76,7 @@ class BayesShell(Adding, Deciding, FittedAttributes, ClassifierMixin, BaseEstima
         return self.priors
 
     def _choose(self, rows: Data, found: Targets, sample_weight: Data) -> None:
-        """Settle what the first rows decide: nothing, unless families are chosen by them."""
+        """Choose families by the first rows, where a subclass does."""
 
     def _for_statistics(self, template: Classes, stats: Statistics) -> Classes:
         """The classes before they have parameters, with the columns and levels that the statistics know."""

@@ -18,7 +18,7 @@ LABEL = 6  # letters of their names at least
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Log-odds of the second of two classes over two columns, for a boundary that is no line: (y, x) on a grid."""
+    """Log-odds of the second of two classes over two columns, for a boundary that is not a line: (y, x) on a grid."""
 
     x: Array
     y: Array
@@ -152,7 +152,7 @@ class Comparison:
     table
         One dictionary for each model: ``model``, ``error``, ``error_se``, ``log_loss``, ``log_loss_se`` and
         ``calibration_error`` on held-out rows, learned from the largest number of rows. The margins of the support
-        vector machine are no probabilities: it has no log-loss, NaN.
+        vector machine are not probabilities: it has no log-loss, NaN.
     curves
         ``{name: Curve}``, held-out error and log-loss by number of training rows.
     leads

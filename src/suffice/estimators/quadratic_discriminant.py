@@ -228,7 +228,7 @@ class QuadraticDiscriminantAnalysis(ToScikitLearn, Discriminant):
     def _form(self, label: Hashable) -> Form:
         labels = self.classes_.tolist()
         if label not in labels:
-            msg = f"form: {label!r} is no class; there are {', '.join(map(repr, labels))}."
+            msg = f"form: {label!r} is not a class; there are {', '.join(map(repr, labels))}."
             raise ParameterError(msg)
         index, d, model = labels.index(label), self.n_features_in_, self.distribution_
         natural = model.components.natural()[index]

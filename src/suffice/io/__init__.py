@@ -60,7 +60,7 @@ def loads(data: bytes | bytearray | memoryview | str, *, limit: int = LIMIT) -> 
         raise ModelFileError(msg)
     tree = parsed(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data), limit)
     if type(tree) is not dict or "suffice" not in tree:
-        msg = 'the document is no model file: it does not begin with {"suffice": "1", "kind": …}.'
+        msg = 'the document is not a model file: it does not begin with {"suffice": "1", "kind": …}.'
         raise ModelFileError(msg)
     version = tree.pop("suffice")
     if version != str(VERSION):
@@ -99,7 +99,7 @@ def save(model: object, path: object) -> None:
     try:
         mode = place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask()
         if place.exists() and not stat.S_ISREG(place.stat().st_mode):
-            msg = f"{place}: there is something that is no file, such as a directory; give another path."
+            msg = f"{place}: there is something that is not a file, such as a directory; give another path."
             raise ModelFileError(msg)
         handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent)
     except OSError as error:
@@ -169,7 +169,7 @@ def _place(path: Any) -> Path:
 
 
 def _no_path(path: object, why: object) -> ModelFileError:
-    return ModelFileError(f"{path!r:.200} is no path of a file: {why}.")
+    return ModelFileError(f"{path!r:.200} is not a path of a file: {why}.")
 
 
 def _umask() -> int:

@@ -25,7 +25,7 @@ from suffice.storage.read_budget import size_of
 if TYPE_CHECKING:
     from suffice.em.result import Fit
 
-# Fields that are not written: rows are no part of a model, and what follows from the other fields is made again.
+# Fields that are not written: rows are not part of a model, and what follows from the other fields is made again.
 LEFT_OUT = {
     "Fit": {"_data", "_mark", "_like"},
     "Mixture": {"n"},
@@ -83,7 +83,8 @@ def values() -> dict[str, type]:
     from suffice.models.weight_posterior import DirichletShares, KnownShares, StickBreaking
     from suffice.schema.infer import Schema
     from suffice.schema.rules import Finding
-    from suffice.selection.select import Selection, Table
+    from suffice.selection.select import Selection
+    from suffice.selection.table import Table
     from suffice.statistics.moments import Moments, Scatter
     from suffice.statistics.sums import Counts, Extremes, Parts, Sums
     from suffice.types import Alert
@@ -194,7 +195,7 @@ def _made(node: dict[str, Any], path: str) -> Any:
         if key not in found and (f is None or (f.default is MISSING and f.default_factory is MISSING)):
             raise refused(path, f"{name} is without its {key!r}.")
         if isinstance(found.get(key), LowRank) and key not in compact.FIELDS.get(name, ()):
-            raise refused(f"{path}.{key}" if path else key, f"{key!r} of {name} is no matrix of many columns.")
+            raise refused(f"{path}.{key}" if path else key, f"{key!r} of {name} is not a matrix of many columns.")
         if key in found and f is not None:
             rules.check_type(name, key, str(f.type), found[key], path)
             found[key] = as_alerts(found[key]) if f.type == "tuple[Alert, ...]" else found[key]
@@ -255,8 +256,8 @@ def _variational(**found: Any) -> Any:
 
 def _table(rows: tuple[Any, ...]) -> Any:
     """The table of a selection; in files of earlier versions alerts are pairs of a code and a text."""
-    told = ({**row, "alerts": as_alerts(row["alerts"])} if are_alerts(row.get("alerts")) else row for row in rows)
-    return values()["Table"](told)
+    current = ({**row, "alerts": as_alerts(row["alerts"])} if are_alerts(row.get("alerts")) else row for row in rows)
+    return values()["Table"](current)
 
 
 def _selection(**found: Any) -> Any:

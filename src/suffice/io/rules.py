@@ -103,7 +103,7 @@ def checked(make: Callable[..., Any], kind: str, found: dict[str, Any]) -> Any:
         check_shapes(kind, found)
     if kind == "MultivariateNormal":
         form = found.get("structure", "full")
-        require(is_covariance(found.get("cov"), form), f"the matrix is no covariance of the structure {form!r:.20}.")
+        require(is_covariance(found.get("cov"), form), f"the matrix is not a covariance of the structure {form!r:.20}.")
     value = make(**found)
     rule = RULES.get(kind)
     if rule is not None:
@@ -178,7 +178,7 @@ def _belong(stack: Any, stats: Any) -> None:
 # ---- beliefs ---------------------------------------------------------------------------------------------------------
 def _check_posterior(posterior: Posterior) -> None:
     likelihood, belief = posterior.likelihood, posterior.belief
-    require(isinstance(belief, likelihood.conjugates), "{!r:.60} is no belief about {}.", belief, likelihood.name)
+    require(isinstance(belief, likelihood.conjugates), "{!r:.60} is not a belief about {}.", belief, likelihood.name)
     require(posterior.prior is None or isinstance(posterior.prior, Family), "the prior is a distribution.")
     shape = () if likelihood.lone else (likelihood.n_components,)
     require(np.shape(posterior.log_evidence) == shape, "there is one log_evidence for each component.")
@@ -218,7 +218,7 @@ def _check_mixed(posterior: MixedPosterior) -> None:
 
 
 def _ask(posterior: Any) -> None:
-    """Have a belief answer: what does not fit together cannot; what its kind cannot answer is no fault of the file."""
+    """Have a belief answer; what does not fit together cannot. A question that its kind never answers is left out."""
     for question in ("mean", "log_evidence", "alerts"):
         getattr(posterior, question)
     with suppress(UnsupportedError):
@@ -345,7 +345,7 @@ def _check_believed(posterior: VariationalPosterior) -> None:
 
 
 def _check_selection(selection: Selection) -> None:
-    from suffice.selection.select import CRITERIA
+    from suffice.selection.table import CRITERIA
 
     require(selection.criterion in CRITERIA, f"criterion is one of {', '.join(CRITERIA)}.")
     require(len(selection.table) == len(selection.fits), "there is a row of the table for each fit.")

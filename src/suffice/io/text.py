@@ -29,7 +29,7 @@ def parsed(data: bytes, limit: int) -> Any:
     except RecursionError:
         raise ModelFileError(_too_deep()) from None
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
-        msg = f"the document is no JSON: {error}. Is it a model file, and all of it?"
+        msg = f"the document is not JSON: {error}. Is it a model file, and all of it?"
         raise ModelFileError(msg) from error
     written = sum(1 for match in _STRING.finditer(data) if match[1])
     if written != _keys(tree, 0):

@@ -176,7 +176,7 @@ def _pair(classes: Any, joint: Array, label: Hashable, against: object) -> tuple
         raise ParameterError(msg)
     for one in (label, against):
         if one is not None and one not in labels:
-            msg = f"explain: {one!r} is no class; there are {', '.join(map(repr, labels))}."
+            msg = f"explain: {one!r} is not a class; there are {', '.join(map(repr, labels))}."
             raise ParameterError(msg)
     order = [int(index) for index in np.argsort(-joint, kind="stable")]
     other = None if against is None else labels.index(against)

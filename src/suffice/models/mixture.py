@@ -20,7 +20,7 @@ from suffice.engines.once import cached_property
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.models.information import MixtureChart
 from suffice.models.mixture_answers import MixtureAnswers
-from suffice.models.mixture_components import alone, by_component, checked_components, ridge, with_weights
+from suffice.models.mixture_components import alone, by_component, checked_components, copies, ridge, with_weights
 from suffice.models.mixture_em_step import MixtureSteps
 from suffice.models.mixture_priors import MixturePriors
 from suffice.models.mixture_queries import COMPONENT, MixtureQueries
@@ -35,9 +35,6 @@ from suffice.types import Array, Data, Prior, Rows
 from suffice.uncertainty.information import chart
 
 ROWS: Any = object()  # nothing is given: the question is about rows
-
-
-MOST = 1_000_000  # components
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +97,7 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
         if isinstance(components, Distribution) and not components.lone:
             k = components.n_components
         elif isinstance(components, Distribution):
-            components, k = self._copies(components, k)
+            components, k = copies(components, k)
         else:
             given = checked_components(components)
             components, k = side_by_side(given), len(given)
@@ -120,12 +117,6 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
         object.__setattr__(self, "weights", weights)
         if isinstance(self.floors, (int, float)) and not isinstance(self.floors, bool):
             object.__setattr__(self, "floors", ridge(components, self.floors))
-
-    def _copies(self, prototype: Any, k: object) -> tuple[Any, int]:
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MOST:
-            msg = f"Mixture: n is the number of components, a whole number from 1 to {MOST:,}; got {k!r:.60}."
-            raise ParameterError(msg)
-        return (stacked_or_side_by_side(prototype, int(k)) if prototype.ready else prototype), int(k)
 
     # ---- parts --------------------------------------------------------------------------------------------------
     @property

@@ -53,7 +53,7 @@ class MixtureAnswers:
 
     @cached_property
     def diagnosed(self) -> dict[str, Any]:
-        """The statistics of which it was last asked what is no cluster, and the answer."""
+        """The statistics of which it was last asked what is not a cluster, and the answer."""
         return {}
 
     # ---- how sure ---------------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def _roots(var: float) -> Any:
 
 
 def _families_of(one: Any, weight: float) -> Any:
-    """Components that are no mixtures, with their share of the whole."""
+    """Components that are not mixtures, with their share of the whole."""
     if not isinstance(one, MixtureAnswers):
         yield weight, one
         return

@@ -10,9 +10,11 @@ from suffice.core.distribution import Distribution
 from suffice.core.family import Family
 from suffice.errors import ParameterError
 from suffice.models.compound import Compound
-from suffice.models.stack import Stack
+from suffice.models.stack import Stack, stacked_or_side_by_side
 from suffice.tables.rows import is_several
 from suffice.types import Array, Data
+
+MOST = 1_000_000  # components
 
 
 def checked_components(given: Data) -> tuple[Any, ...]:
@@ -32,6 +34,14 @@ def checked_components(given: Data) -> tuple[Any, ...]:
             msg = f"Mixture: component {index} must be a single distribution, such as Normal(); got {one!r:.60}."
             raise ParameterError(msg)
     return components
+
+
+def copies(prototype: Any, n: object) -> tuple[Any, int]:
+    """N copies side by side, or the prototype itself where it waits to see the columns; and n, checked."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= MOST:
+        msg = f"Mixture: n is the number of components, a whole number from 1 to {MOST:,}; got {n!r:.60}."
+        raise ParameterError(msg)
+    return (stacked_or_side_by_side(prototype, int(n)) if prototype.ready else prototype), int(n)
 
 
 def ridge(components: Family, floors: float) -> float:

@@ -51,13 +51,13 @@ class MixturePriors:
         return given
 
     def refusal(self, prior: Prior) -> str:
-        """Why something is no prior of a mixture."""
+        """Why something is not a prior of a mixture."""
         unknown = [key for key in prior if key not in ("weights", "components")] if isinstance(prior, dict) else []
         got = f"the key {unknown[0]!r}" if unknown else "a function" if callable(prior) else f"{prior!r:.60}"
         return (
             "the prior of a Mixture is {'weights': Dirichlet(…), 'components': a conjugate prior of them, or a "
             f"list with one for each}}, either of them, or 'weak'; got {got}. A density as a function is for a "
-            "distribution that is no mixture."
+            "distribution that is not a mixture."
         )
 
     def log_prior(self, prior: Prior) -> Array:

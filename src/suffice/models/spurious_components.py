@@ -1,4 +1,4 @@
-"""Components that are no clusters: degenerate ones, those that chance explains, equal ones, and those without rows."""
+"""Components that are not clusters: degenerate ones, those that chance explains, equal ones, and those without rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from suffice.core.family import Family
 from suffice.display.values import count
-from suffice.em.order import twins
+from suffice.em.order import equal_components
 from suffice.message_parts import Columns
 from suffice.models.boundary import on_boundary_if_near, without_rows
 from suffice.models.chance import chance_gain, log_choices
@@ -55,7 +55,7 @@ class Diagnosis:
 
     @property
     def spurious(self) -> Array:
-        """Which components are no clusters."""
+        """Which components are not clusters."""
         return np.asarray(self.degenerate | self.few | self.by_chance)
 
 
@@ -164,7 +164,7 @@ def mixture_alerts(mixture: Any, stats: Any, prior: Any = None) -> tuple[Alert, 
         found.append(Alert("boundary", text))
     codes = {alert.code for alert in found}
     found.extend(alert for alert in components if not (alert.code in COLLAPSED and codes & COLLAPSED))
-    for group in twins(mixture, ~empty, EQUAL):
+    for group in equal_components(mixture, ~empty, EQUAL):
         which = _named(np.isin(np.arange(mixture.n), group))
         text = f"{which} are equal, so the data do not tell them apart. Use fewer components."
         found.append(Alert("unidentified", text))

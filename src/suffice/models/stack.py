@@ -235,8 +235,8 @@ class Stack(Compound, register=False):
         """The prior of each component, from one for all or as many as there are components."""
         found = tuple(prior) if isinstance(prior, (list, tuple, StackPosterior)) else (prior,) * self.n_components
         if len(found) != self.n_components:
-            told = f"there are {len(found)} priors for {self.n_components} components"
-            raise ParameterError(f"{told}; give one for each, or one for all.")
+            text = f"there are {len(found)} priors for {self.n_components} components"
+            raise ParameterError(f"{text}; give one for each, or one for all.")
         return found
 
     def log_prior(self, prior: list[Any]) -> Array:

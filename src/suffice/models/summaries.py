@@ -230,7 +230,7 @@ def _block_names(product: Any, names: Sequence[Any] | None) -> dict[Any, Any]:
 
 
 def _unlike(stack: Any, names: Sequence[Any] | None, weights: Array) -> list[Strip]:
-    """Components that are no stack: column by column, as each of them has it."""
+    """Components that are not one stack: column by column, as each of them has it."""
     each = [_families_of(one, names) for one in stack.parts]
     columns = list(dict.fromkeys(name for own in each for name in own))
     found = []

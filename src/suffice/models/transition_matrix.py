@@ -61,7 +61,7 @@ def with_stationary_start(moves: Array, first: Array, current: Array) -> Array:
     shortened (MacDonald and Zucchini 2009, Hidden Markov Models for Time Series, 4.2).
     """
 
-    def height(matrix: Array) -> float:
+    def objective(matrix: Array) -> float:
         start = stationary(matrix)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = np.where(moves > 0, moves * np.log(matrix), 0.0).sum()
@@ -74,17 +74,17 @@ def with_stationary_start(moves: Array, first: Array, current: Array) -> Array:
         gain = np.linalg.solve(np.eye(len(matrix)) - matrix + start, pull)
         return proportions(moves + matrix * start[:, None] * (gain - gain.min()), matrix)
 
-    best, most = current, height(current)
+    best, most = current, objective(current)
     plain = proportions(moves, current)
-    if height(plain) > most:
-        best, most = plain, height(plain)
+    if objective(plain) > most:
+        best, most = plain, objective(plain)
     for _ in range(ROUNDS):
         try:
             ahead = step(best)
         except np.linalg.LinAlgError:
             return best
         for _ in range(HALVINGS):
-            reached = height(ahead)
+            reached = objective(ahead)
             if reached >= most or np.abs(ahead - best).max() < REST:
                 break
             ahead = (ahead + best) / 2

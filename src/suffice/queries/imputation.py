@@ -18,7 +18,9 @@ from suffice.tables.layout import Layout, rounded
 from suffice.types import Array, Data, Seed
 
 Units = dict[Any, float]  # of columns, by name
-Tell = Callable[..., ConditionalColumn]  # rows, a column, and columns that are drawn already → how the cells may be
+CellConditional = Callable[
+    ..., ConditionalColumn
+]  # rows, a column, and columns that are drawn already → how the cells may be
 
 
 class Imputed(NamedTuple):
@@ -41,7 +43,7 @@ def impute(
     uncertainty: bool,
     random_state: Seed,
     layout: Layout = (),
-    tell: Callable[[QueryRows, Any], Tell] | None = None,
+    tell: Callable[[QueryRows, Any], CellConditional] | None = None,
 ) -> Any:
     """Fill the holes of ``data``; see :meth:`Distribution.impute`. ``layout``: units to which numbers are rounded.
 
@@ -69,26 +71,26 @@ def impute(
     return _expected(model, asked, where, units, tell(asked, None), uncertainty=uncertainty)
 
 
-def _by_row(model: Any, asked: QueryRows) -> Tell:
+def _by_row(model: Any, asked: QueryRows) -> CellConditional:
     """How a cell is distributed given the other cells of its row."""
 
     def cell(index: Any, label: Any, columns: Any = None) -> ConditionalColumn:
-        (told,) = model.stacked.conditional_column(asked.rows(model, index, columns), label)
-        return cast("ConditionalColumn", told)
+        (conditional,) = model.stacked.conditional_column(asked.rows(model, index, columns), label)
+        return cast("ConditionalColumn", conditional)
 
     return cell
 
 
 def _expected(
-    model: Any, asked: QueryRows, where: dict[Any, Array], units: Units, cell: Tell, *, uncertainty: bool
+    model: Any, asked: QueryRows, where: dict[Any, Array], units: Units, cell: CellConditional, *, uncertainty: bool
 ) -> Any:
     filled, doubts = {}, {}
     for label, index in where.items():
-        told = cell(index, label)
-        told.remark(label, index)
-        filled[label] = put(asked.columns[label], index, _in_unit(told.typical, units, model, label))
+        conditional = cell(index, label)
+        conditional.remark(label, index)
+        filled[label] = put(asked.columns[label], index, _in_unit(conditional.typical, units, model, label))
         if uncertainty:
-            doubts[label] = index, told.doubt
+            doubts[label] = index, conditional.doubt
     whole = asked.back(filled)
     if not uncertainty:
         return whole
@@ -99,7 +101,7 @@ def _expected(
         if label in doubts:
             index, doubt = doubts[label]
             sure[label][index] = doubt
-    return Imputed(whole, asked.beside(sure))
+    return Imputed(whole, asked.as_table(sure))
 
 
 def _drawn(
@@ -108,8 +110,8 @@ def _drawn(
     """One copy without holes: column by column, each given what is seen and what is drawn already."""
     columns, drawn, cell = dict(asked.columns), {}, tell(asked, rng)
     for label, index in where.items():
-        told = cell(index, label, columns)
-        columns[label] = drawn[label] = put(columns[label], index, _in_unit(told.draw(rng), units, model, label))
+        conditional = cell(index, label, columns)
+        columns[label] = drawn[label] = put(columns[label], index, _in_unit(conditional.draw(rng), units, model, label))
     return drawn
 
 

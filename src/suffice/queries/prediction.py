@@ -64,7 +64,7 @@ class Prediction:
 
 
 def predict(model: Any, column: Hashable, given: object, level: float) -> Prediction:
-    """Foretell one column; see :meth:`Distribution.predict`."""
+    """Predict one column; see :meth:`Distribution.predict`."""
     check_single(model)
     check_level(level)
     label = label_of(column, model.column_labels, model.name)
@@ -77,18 +77,18 @@ def predict(model: Any, column: Hashable, given: object, level: float) -> Predic
     rows = asked.rows(model, columns=columns)
     warn_of_unusual(model, {one: asked.columns[one] for one in asked.there if one != label})
     model.warn_about_rows(rows)
-    (told,) = model.stacked.conditional_column(rows, label)
-    told.remark(label)
+    (conditional,) = model.stacked.conditional_column(rows, label)
+    conditional.remark(label)
 
     def one(values: Array) -> Any:
         return plain(values[0]) if single else values
 
-    levels = told.levels
-    value = one(told.typical)
+    levels = conditional.levels
+    value = one(conditional.typical)
     if levels is not None:
-        shares = told.probabilities
+        shares = conditional.probabilities
         return Prediction(
             column, value, probabilities={each: one(shares[:, j]) for j, each in enumerate(levels)}, level=level
         )
-    low, high = told.quantiles((1 - level) / 2, (1 + level) / 2)
-    return Prediction(column, value, one(told.std), (one(low), one(high)), level=level)
+    low, high = conditional.quantiles((1 - level) / 2, (1 + level) / 2)
+    return Prediction(column, value, one(conditional.std), (one(low), one(high)), level=level)

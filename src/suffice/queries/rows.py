@@ -116,7 +116,7 @@ class QueryRows:
             whole[:, place] = values
         return self._flat(whole)
 
-    def beside(self, columns: dict[Any, Array]) -> Any:
+    def as_table(self, columns: dict[Any, Array]) -> Any:
         """Numbers by column as the same kind of table as the caller's."""
         named = {self.keys[label]: values for label, values in columns.items()}
         if not self.named:
@@ -195,7 +195,7 @@ def _keys(model: Any, x: Data) -> dict[Any, Any]:
 
 
 def _check_names(model: Any, x: Data, keys: dict[Any, Any], *, some: bool) -> None:
-    """Warn of columns that the data lack; refuse those without any, and with ``some`` a name that is no column."""
+    """Warn of columns that the data lack; refuse those without any, and with ``some`` a name that is not a column."""
     absent, there = [key for key in keys.values() if key not in x], x.keys()
     if len(absent) == len(keys) and not some:
         msg = f"{model.name}: the data have no column {absent[0]!r}. {offer(absent[0], there)}"

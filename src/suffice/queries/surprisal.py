@@ -63,7 +63,7 @@ class Surprisal:
     @cached_property
     def cells(self) -> Any:
         """The surprisal of every cell, as the same kind of table as the rows."""
-        return self._asked.beside(dict(zip(self._asked.columns, self.matrix.T, strict=True)))
+        return self._asked.as_table(dict(zip(self._asked.columns, self.matrix.T, strict=True)))
 
     @cached_property
     def usual(self) -> Array:
@@ -114,8 +114,8 @@ class Surprisal:
                 place = self.names.index(column)
                 cell = list(values.values())[place][row]
                 value = number(float(cell), 6) if isinstance(cell, (float, np.floating)) else display_name(cell)
-                told, usual = number(self.matrix[row, place]), number(self.usual[place], 2)
-                why = f", most by {display_name(column)} = {value} ({told}; usual is {usual})"
+                own, usual = number(self.matrix[row, place]), number(self.usual[place], 2)
+                why = f", most by {display_name(column)} = {value} ({own}; usual is {usual})"
             lines.append(f"  row {row}: {number(self.rows[row])}, expected {number(self.expected[row], 3)}{why}")
         return "\n".join(lines)
 
@@ -165,9 +165,9 @@ def expected_surprisal(model: Any, seen: Array) -> Array:
         some = patterns[begin : begin + step]
         masks = zip(columns.items(), np.repeat(some, draws, axis=0).T, strict=True)
         masked = {label: _masked(np.tile(values, len(some)), there) for (label, values), there in masks}
-        heights = model.stacked.log_density(model.read(model.arranged(masked)))[:, 0].reshape(len(some), draws)
-        finite = np.isfinite(heights)
-        found[begin : begin + step] = -np.where(finite, heights, 0.0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
+        log_probs = model.stacked.log_density(model.read(model.arranged(masked)))[:, 0].reshape(len(some), draws)
+        finite = np.isfinite(log_probs)
+        found[begin : begin + step] = -np.where(finite, log_probs, 0.0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
     return np.asarray(found[which.reshape(-1)])
 
 

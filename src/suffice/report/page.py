@@ -77,7 +77,7 @@ class Page:
 
     @property
     def summary(self) -> Summary:
-        """The summary of the fit; of what is no fit, that of its distribution."""
+        """The summary of the fit; of what is not a fit, that of its distribution."""
         return self.view.summarize if self.fit is None else self.fit.summarize()
 
     def _sentence(self) -> str:

@@ -272,7 +272,7 @@ def _weight(held: Array | None, rows: int) -> float:
 
 @dataclass(frozen=True)
 class Strange:
-    """Cells that cannot be put in order, or are no labels at all, by their kinds."""
+    """Cells that cannot be put in order, or are not labels at all, by their kinds."""
 
     kinds: frozenset[str]
     none: bool

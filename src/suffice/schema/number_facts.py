@@ -1,7 +1,7 @@
 """What the rules ask of columns of numbers, gathered from some rows and added.
 
 Rows come in batches that a processor's cache holds. Of each batch only that is looked at which can still matter given
-what other rows have shown (`Hint`): numbers that have come again once are no identifiers, those whose first have many
+what other rows have shown (`Hint`): numbers that have come again once are not identifiers, those whose first have many
 decimals are not searched for a unit. A hint spares work and never changes an answer.
 """
 

@@ -24,7 +24,7 @@ from suffice.types import Array
 FEW = 20  # text of more levels may be an identifier
 LABELS = 32  # numbers of at most so many different values may be labels: hours, days of a month, scales
 MANY = 500  # whole numbers of at least so many different values may be identifiers that repeat; 366 are days of a year
-STRAY = 1 / FEW  # of the labels that are no numbers, where the others are: worth a word
+STRAY = 1 / FEW  # of the labels that are not numbers, where the others are: worth a word
 REPEATS = 10.0  # pairs that chance would have made alike, and none is: identifiers
 # What these three choose, and what other values would, is measured by benchmarks/families.py: see "Families" in
 # benchmarks/RESULTS.md. The other numbers here have no experiment: they are judgements.
@@ -64,7 +64,7 @@ class Finding:
     unit: float | None = None
     real: bool = False
     unpooled: tuple[Any, ...] | None = None  # the levels, where rare ones are pooled
-    unreadable: bool = False  # cells that are no labels at all
+    unreadable: bool = False  # cells that are not labels at all
     copy_of: tuple[Any, ...] = ()  # the earlier column that has the same value in every row
 
     @property
@@ -110,7 +110,7 @@ def of_booleans(name: Hashable, missing: float, *, some: bool, every: bool) -> F
 
 
 def of_strange(name: Hashable, kinds: frozenset[str], missing: float, *, none: bool) -> Finding:
-    """The rule of cells that cannot be put in order, or are no labels at all."""
+    """The rule of cells that cannot be put in order, or are not labels at all."""
     why = "no labels" if none else "labels of different kinds"
     return Finding(name, None, f"{why}: it holds {', '.join(sorted(kinds))}", missing, unreadable=none)
 

@@ -80,8 +80,8 @@ def of_roots(mean: Array, roots: Array, degrees: Array, background: Array | None
     away = mean[:, None] - np.concatenate([mean, np.zeros((1, r))])
     with np.errstate(over="ignore"):  # components infinitely far from each other
         squares = np.square(np.einsum("jab,ijb->ija", inverse, away)).sum(axis=2)
-        beside = np.swapaxes(roots, 0, 1).reshape(r, k * r)
-        traces = np.stack([np.square(one @ beside).reshape(r, k, r).sum(axis=(0, 2)) for one in inverse], axis=1)
+        side_by_side = np.swapaxes(roots, 0, 1).reshape(r, k * r)
+        traces = np.stack([np.square(one @ side_by_side).reshape(r, k, r).sum(axis=(0, 2)) for one in inverse], axis=1)
         divergence = 0.5 * (traces + squares - r) + log_det - log_det[:k, None]
     return Separation(divergence, 2 * (log_det[:k] - log_det[k]), degrees)
 

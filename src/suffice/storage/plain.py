@@ -219,9 +219,9 @@ def _read_label(node: dict[str, Any], path: str, inner: Reader) -> Any:
         value = _LABELS[tag](text)
         same = _label(value, path) == node
     except (TypeError, ValueError, OverflowError) as error:
-        raise refused(path, f"{text!r:.40} is no {tag}: {error}.") from error
+        raise refused(path, f"{text!r:.40} is not a valid {tag}: {error}.") from error
     if not same:
-        raise refused(path, f"{text!r:.40} is no {tag} as it is written here.")
+        raise refused(path, f"{text!r:.40} is not a valid {tag} as it is written here.")
     return value
 
 

@@ -40,7 +40,7 @@ class Style:
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
-        """Refuse what is no sign or no encoding."""
+        """Refuse what is not a sign or not an encoding."""
         if not isinstance(self.decimal, str) or len(self.decimal) != 1 or self.decimal.isalnum():
             msg = f"scan: decimal is one sign, such as ','; got {self.decimal!r:.40}."
             raise ParameterError(msg)
@@ -248,7 +248,7 @@ def _describe_uneven_row(file: Path, parsed: Any, error: Exception) -> str:
         found.append(row)
         return "error"
 
-    encoding = "latin1" if "\ufffd" in str(error) else "utf8"  # bytes of the row that are no UTF-8 must not stop `note`
+    encoding = "latin1" if "\ufffd" in str(error) else "utf8"  # bytes that are not UTF-8 must not stop `note`
     with suppress(pa.ArrowException), pa.input_stream(str(file), compression="detect") as stream:
         options = csv.ReadOptions(use_threads=False, block_size=BLOCK, encoding=encoding)
         watched = csv.ParseOptions(delimiter=parsed.delimiter, newlines_in_values=True, invalid_row_handler=note)
@@ -276,7 +276,7 @@ def _cast_column(array: pa.Array, kind: str, file: Path) -> Any:
 
 @contextmanager
 def _readable(file: Path) -> Iterator[None]:
-    """Say which file is no table."""
+    """Say which file is not a table."""
     import pyarrow as pa
 
     try:

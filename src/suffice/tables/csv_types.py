@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-ODD = 0.01  # share of the cells that are no numbers, in a column that otherwise is: worth a remark
+ODD = 0.01  # share of the cells that are not numbers, in a column that otherwise is: worth a remark
 KINDS = ("int64", "double", "bool", "date32", "timestamp[us]")  # in the order in which they are tried
 WIDER = {("int64", "double"): "double", ("date32", "timestamp[us]"): "timestamp[us]"}
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
@@ -102,7 +102,7 @@ def _kind(array: object, first: str) -> str:
 
 
 def _first_odd(array: pa.Array) -> int:
-    """Where the first cell is that is no number: by halves."""
+    """Where the first cell is that is not a number: by halves."""
     low, high = 0, len(array)  # the cells before `low` are numbers, and one before `high` is none
     while high - low > 1:
         middle = (low + high) // 2

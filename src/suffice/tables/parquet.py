@@ -72,7 +72,7 @@ class File:
 
     @property
     def plain(self) -> bool:
-        """Whether it is no spool of text, whose row groups nobody knows."""
+        """Whether it is not a spool of text, whose row groups nobody knows."""
         return self.path == self.origin
 
     @cached_property

@@ -111,8 +111,8 @@ def state_codes(states: Any, n: int) -> Array | None:
             continue
         whole = isinstance(state, (int, float, np.integer, np.floating)) and not isinstance(state, bool)
         if not whole or state != int(state) or state < UNKNOWN:
-            told = f" has the state {state!r:.40}: states are numbers from 0, and None or −1 where they are not known."
-            raise DataError(Cell(row), told, value=state)
+            text = f" has the state {state!r:.40}: states are numbers from 0, and None or −1 where they are not known."
+            raise DataError(Cell(row), text, value=state)
         codes[row] = int(state)
     return codes if (codes >= 0).any() else None
 
@@ -237,8 +237,8 @@ def _steps(times: Array, codes: Array, keys: Any, place: Array, order: Hashable)
     twice = inside & (steps == 0)
     if twice.any():
         at = int(np.argmax(twice))
-        told = f" and {Cell(int(place[at]))} of sequence {keys[codes[at]]!r} have the same {order!r}: which of them is "
-        raise DataError(Cell(int(place[at + 1])), told, "first is not known. Drop one, or tell their sequences apart.")
+        same = f" and {Cell(int(place[at]))} of sequence {keys[codes[at]]!r} have the same {order!r}: which of them is "
+        raise DataError(Cell(int(place[at + 1])), same, "first is not known. Drop one, or tell their sequences apart.")
     if not inside.any():
         return ()
     usual = float(np.median(steps[inside]))

@@ -375,7 +375,7 @@ def _named(one: object) -> list[Path]:
         while not folder.is_dir() and folder != folder.parent:
             folder = folder.parent
         if path.exists():
-            raise DataError(f"scan: {str(one)!r} is no file of rows (it is a device, a pipe or a socket); name a file.")
+            raise DataError(f"scan: {str(one)!r} is not a file of rows (a device, a pipe or a socket); name a file.")
         near = get_close_matches(path.name, [file.name for file in folder.iterdir()], 1)
         hint = f"did you mean {str(folder / near[0])!r}?" if near else f"in {str(folder)!r} {_there(folder)}."
         raise DataError(f"scan: no file matches {str(one)!r}; {hint}")

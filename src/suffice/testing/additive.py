@@ -115,7 +115,7 @@ def of_component(stats: Statistics, index: int) -> Any:
 
 @law("missing = absent", "gather or log_density that does not ask which cells were seen")
 def missing_is_absent(dist: Any, rng: np.random.Generator) -> None:
-    """A row without any value is no row; a missing cell takes nothing but itself away."""
+    """A row without any value is not a row; a missing cell takes nothing but itself away."""
     x = rows_of(dist, rng)
     holes = rng.random(len(x)) < 0.3
     holes[:2] = True, False

@@ -83,7 +83,7 @@ def _rows_and_statistics(dist: Any, rng: np.random.Generator) -> tuple[Any, Any]
         return x, None
 
 
-@law("a value survives copying and pickling", "__getstate__, __setstate__, __deepcopy__, or a field that is no data")
+@law("a value survives copying and pickling", "__getstate__, __setstate__, __deepcopy__, or a field that is not data")
 def values_travel(dist: Any, rng: np.random.Generator) -> None:
     """A copy and what comes out of a pickle equal the value, score rows alike, and cannot be written to either."""
     x, stats = _rows_and_statistics(dist, rng)

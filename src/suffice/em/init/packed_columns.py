@@ -42,7 +42,7 @@ class ColumnRows:
 
     @classmethod
     def of(cls, mixture: Any, rows: Any, weights: Weights) -> ColumnRows | None:
-        """Rows that were preprocessed; None where the M-step of a column is no formula that the kernel knows."""
+        """Rows that were preprocessed; None where the M-step of a column is not a formula that the kernel knows."""
         stack, floors = mixture.components, mixture.floors
         plain = len(rows) > 0 and weights.codes is None and not mixture.hard and not isinstance(floors, float)
         if not plain or stack.heterogeneous or "weights" not in mixture.free:

@@ -132,7 +132,7 @@ def without_leverage(rows: Array, weights: Weights) -> Weights:
 
 
 def plain(rows: Rows, held: Array) -> Array | None:
-    """Rows of numbers in the units they have, but for one factor; None where they are no points."""
+    """Rows of numbers in the units they have, but for one factor; None where they are not points."""
     if not (isinstance(rows, np.ndarray) and rows.ndim == 2 and np.isfinite(rows).all()):
         return None
     weight = held / held.sum()

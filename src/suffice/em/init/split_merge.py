@@ -18,12 +18,12 @@ WIDE = 64  # columns from which a principal axis is sought by steps: the matrix 
 STEPS = 16  # of Lanczos; an axis that they do not find is hardly longer than others
 
 
-def moves(shares: Array, places: Array, held: Array, heights: Array) -> Iterator[Array]:
+def moves(shares: Array, places: Array, held: Array, log_density: Array) -> Iterator[Array]:
     """The shares with two components made one and another begun, the most promising first.
 
     Made one are those that share most of their rows, but first of all one that has hardly any, and its next. The other
     is half of a component whose rows lie along their principal axis as if in two heaps, or spread most; or it gets the
-    rows of the least log density, ``heights`` (n,), which nobody describes.
+    rows of the least log density, ``log_density`` (n,), which no component describes.
     """
     lines = [along(share * held, places) for share in shares.T]
     wide = np.argsort([-spread for _, spread in lines], kind="stable").tolist()
@@ -36,7 +36,7 @@ def moves(shares: Array, places: Array, held: Array, heights: Array) -> Iterator
             found = merged.copy()
             if cut is None:
                 found[:, second] = 0.0
-                lost = _lost(held, heights, shares.shape[1])
+                lost = _lost(held, log_density, shares.shape[1])
                 found[lost] *= 1 - LEAN
                 found[lost, second] = LEAN
             else:
@@ -44,9 +44,9 @@ def moves(shares: Array, places: Array, held: Array, heights: Array) -> Iterator
             yield found
 
 
-def _lost(held: Array, heights: Array, k: int) -> Array:
-    """The rows of least height, as many as an equal part of them all."""
-    order = np.argsort(heights, kind="stable")
+def _lost(held: Array, log_density: Array, k: int) -> Array:
+    """The rows of least log density, as many as an equal part of them all."""
+    order = np.argsort(log_density, kind="stable")
     return order[: int(np.searchsorted(np.cumsum(held[order]), held.sum() / k)) + 1]
 
 

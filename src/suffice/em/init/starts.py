@@ -26,7 +26,7 @@ from suffice.em.init.partitions import (
 from suffice.em.init.short_runs import ShortRuns, best_of, tag_assignments
 from suffice.em.init.split_merge import moves
 from suffice.em.loop import EMResult, InterruptedStart
-from suffice.em.order import alike, twins
+from suffice.em.order import alike, equal_components
 from suffice.engines import blas, local
 from suffice.errors import DataError, ParameterError
 from suffice.statistics.weights import Weights
@@ -118,7 +118,7 @@ def _is_uniform(found: Any, rows: object, weights: Weights, start: object) -> bo
 
 def _split(found: Any, rows: object, weights: Weights, rng: np.random.Generator) -> tuple[Any, tuple[Alert, ...]]:
     """The start with other parameters where some components are equal: no pass of EM would make them different."""
-    groups = twins(found, found.weights > 0, EQUAL)
+    groups = equal_components(found, found.weights > 0, EQUAL)
     if not groups:
         return found, ()
     small, w = _subsample(found, rows, weights, rng)
@@ -208,7 +208,7 @@ def _floored(model: Any, rows: Array | Labels, weights: Weights) -> Any:
 
 
 def _bulk(places: Array) -> Array:
-    """Which rows (n,) are no far outliers: a single one must not make the spread of all rows."""
+    """Which rows (n,) are not far outliers: a single one must not make the spread of all rows."""
     low, middle, high = np.quantile(places, [0.25, 0.5, 0.75], axis=0)
     wide = high - low
     return np.asarray(((np.abs(places - middle) <= FAR * wide) | (wide == 0)).all(axis=1))

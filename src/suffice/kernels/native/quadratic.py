@@ -8,7 +8,7 @@ from suffice.kernels import native
 from suffice.kernels.native.gaussian import fold
 from suffice.kernels.native.primitives import FLOATS, _plain
 from suffice.kernels.numpy.primitives import LOG_2PI, Array, Real
-from suffice.kernels.numpy.quadratic import ROUGH, SEEN, SURE, Members, QuadraticRun, QuadraticSums, Starts
+from suffice.kernels.numpy.quadratic import ROUGH, SEEN, SURE, QuadraticComponents, QuadraticRun, QuadraticSums, Starts
 
 _gaussian = native.kernel("gaussian", "real n n f64 f64 f64 f64 f64 n f64 f64")
 _quadratic_runs = native.kernel(
@@ -28,7 +28,7 @@ def quadratic_e_step(x: Real, weights: Array | None, centre: Array, scale: Array
 
 def quadratic_step(
     sums: Array, floor: Array, ridge: Array, log_scale: float, structure: str = "VVV", before: Array | None = None
-) -> Members:
+) -> QuadraticComponents:
     """The components that the sums (k, m) tell of, with ``ridge`` (d,) added to variances.
 
     None below ``floor`` (d, d). Where steps of a structure take turns they set out from ``before`` (k, d, d).
@@ -42,7 +42,7 @@ def quadratic_step(
         *(np.ascontiguousarray(sums), k, d, _number(structure), int(before is not None), *plain),
         *(constant, ROUGH, SURE, SEEN, mean, cov, out),
     )
-    return Members(bool(sure), sums[:, 0], mean, cov, out)
+    return QuadraticComponents(bool(sure), sums[:, 0], mean, cov, out)
 
 
 def quadratic_runs(

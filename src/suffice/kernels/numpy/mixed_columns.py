@@ -61,7 +61,7 @@ def columns_e_step(
     W r of every row and component is written into ``shares``.
     """
     x, mean, std, features, eta, levels, starts, tables, offset = cells
-    height = -(0.5 * LOG_2PI + np.log(std))
+    log_peak = -(0.5 * LOG_2PI + np.log(std))
     entries = np.concatenate([tables, np.zeros((len(mean), 1))], axis=1)  # −1, the last, is none
 
     def gather(rows: slice, log_w: Array, w: Array | None) -> CellSums:
@@ -69,7 +69,7 @@ def columns_e_step(
         logits = block @ eta.T - offset + log_w
         for component in range(len(mean)):
             z = (numbers - mean[component]) / std[component]
-            logits[:, component] += np.where(np.isnan(numbers), 0.0, height[component] - 0.5 * z * z).sum(axis=1)
+            logits[:, component] += np.where(np.isnan(numbers), 0.0, log_peak[component] - 0.5 * z * z).sum(axis=1)
         for place in places.T:
             logits += entries[:, place].T
         value, entropy, r = shares_of(logits, w)

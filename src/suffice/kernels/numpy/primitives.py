@@ -2,7 +2,7 @@
 
 Shapes: n rows, d columns, k components. ``weights`` is None, (n,) or (n, k); ``codes`` (n,) says which component each
 row belongs to (a one-hot that is never stored), a code outside 0 … k−1 meaning none. Answers lead with the component
-axis. Whatever the shape of the weights, one component is some rows with at most one weight each: `_members` finds them.
+axis. Whatever the shape of the weights, `_components` gives the rows of each component and one weight for each.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ QuadraticSums: TypeAlias = tuple[float, float, Array]
 Starts: TypeAlias = tuple[Array, ...]  # shares, means, covariances and coefficients of several starts, or sums alone
 
 
-class Members(NamedTuple):
+class QuadraticComponents(NamedTuple):
     """What sums tell of Gaussian components, in units of the scale: weight (k,), mean, cov and coefficients.
 
     ``sure`` says whether that is all there is to say: no component lies on the floor, has no rows, or is so narrow or
@@ -68,7 +68,7 @@ def quadratic_e_step(x: Real, weights: Array | None, centre: Array, scale: Array
 
 def quadratic_step(
     sums: Array, floor: Array, ridge: Array, log_scale: float, structure: str = "VVV", before: Array | None = None
-) -> Members:
+) -> QuadraticComponents:
     """The components that the sums (k, m) tell of, with ``ridge`` (d,) added to variances, none below ``floor`` (d, d).
 
     ``log_scale`` is what the scale adds to a log density. The M-steps of restricted structures are defined in
@@ -87,12 +87,12 @@ def quadratic_step(
         sure = (weight > SEEN * weight.sum()).all() and (about <= ROUGH * variances).all() and structure == "VVV"
         cov[:, range(d), range(d)] += ridge
         if not (sure and np.isfinite(cov).all()):
-            return Members(False, weight, mean, cov, sums)  # noqa: FBT003 (as named above)
+            return QuadraticComponents(False, weight, mean, cov, sums)  # noqa: FBT003 (as named above)
         try:
             np.linalg.cholesky(cov - floor)
             lower = np.linalg.cholesky(cov)
         except np.linalg.LinAlgError:
-            return Members(False, weight, mean, cov, sums)  # noqa: FBT003
+            return QuadraticComponents(False, weight, mean, cov, sums)  # noqa: FBT003
         pivots = np.einsum("kii->ki", lower)
         factor = np.linalg.inv(lower)
         form = factor.swapaxes(1, 2) @ factor
@@ -100,7 +100,7 @@ def quadratic_step(
         growth = (deviation[:, None] @ np.abs(form) @ deviation[:, :, None]).max()
     constant = np.log(weight / weight.sum()) - np.log(pivots).sum(axis=1) - 0.5 * d * LOG_2PI + log_scale
     sure = bool((pivots**2 > SURE * np.einsum("kii->ki", cov)).all() and growth <= ROUGH)
-    return Members(sure, weight, mean, cov, coefficients_of(mean, form, constant))
+    return QuadraticComponents(sure, weight, mean, cov, coefficients_of(mean, form, constant))
 
 
 class QuadraticRun(NamedTuple):
@@ -142,8 +142,8 @@ def quadratic_runs(
     found = []
     for start in zip(*starts, strict=True):
         begin = start if len(start) > 1 else None
-        if begin is None and (members := quadratic_step(start[0], *held, structure)).sure:
-            begin = _described(members)
+        if begin is None and (components := quadratic_step(start[0], *held, structure)).sure:
+            begin = _e_step_arguments(components)
         if begin is None or structure != "VVV":
             found.append(QuadraticRun("lost", start[0], start[0], start[0], start[-1], start[-1], np.zeros((0, 2)), 0))
         else:
@@ -170,14 +170,14 @@ def _run(
             break
         found: _Known | None = None
         if leaps and len(chain) == 2:
-            ahead, members, longest = _leap(chain[0], chain[1], now.sums, longest, held)
-            if members is not None:
-                there, made = e_step(*_described(members)), made + 1
+            ahead, components, longest = _leap(chain[0], chain[1], now.sums, longest, held)
+            if components is not None:
+                there, made = e_step(*_e_step_arguments(components)), made + 1
                 found, chain = (there, [ahead]) if there.value >= now.value else (None, [])
                 longest = longest if found else max(longest / GROWTH, 1.5)
         if found is None and made < most:
-            members = quadratic_step(now.sums, *held)
-            found = e_step(*_described(members)) if members.sure else None
+            components = quadratic_step(now.sums, *held)
+            found = e_step(*_e_step_arguments(components)) if components.sure else None
             made, chain = made + 1, [*chain, now.sums][-2:]
             if found is None or not found.value >= now.value - FALL * (unit + abs(now.value)):
                 end = "lost"
@@ -203,8 +203,8 @@ class _Known(NamedTuple):
     sums: Array
 
 
-def _described(members: Members) -> tuple[Array, Array, Array, Array]:
-    return members.weight / members.weight.sum(), members.mean, members.cov, members.coefficients
+def _e_step_arguments(components: QuadraticComponents) -> tuple[Array, Array, Array, Array]:
+    return components.weight / components.weight.sum(), components.mean, components.cov, components.coefficients
 
 
 def _is_flat(last: list[float], tol: float, unit: float) -> bool:
@@ -214,7 +214,7 @@ def _is_flat(last: list[float], tol: float, unit: float) -> bool:
 
 def _leap(
     first: Array, second: Array, third: Array, longest: float, held: tuple[Array, Array, float]
-) -> tuple[Array, Members | None, float]:
+) -> tuple[Array, QuadraticComponents | None, float]:
     """The sums at the end of the farthest leap that tells components, these components, and how long a leap may be."""
     step = second - first
     bend = (third - second) - step
@@ -225,8 +225,8 @@ def _leap(
     ahead = first
     while length > 1.01:
         ahead = first + 2 * length * step + length**2 * bend
-        if (ahead[:, 0] >= 0).all() and (members := quadratic_step(ahead, *held)).sure:
-            return ahead, members, longest
+        if (ahead[:, 0] >= 0).all() and (components := quadratic_step(ahead, *held)).sure:
+            return ahead, components, longest
         length = (length + 1) / 2
     return ahead, None, longest
 
