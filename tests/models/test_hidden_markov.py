@@ -389,3 +389,11 @@ def test_standard_errors_of_several_columns_have_the_layout_of_the_parameters():
     assert (errors["x"]["mean"] > 0).all()
     assert errors["transitions"].shape == (2, 2)
     assert np.isnan(errors["initial"]).all()  # one sequence: the likelihood is greatest at an edge
+
+
+def test_a_row_of_the_long_run_is_asked_given_some_columns():
+    parts = [sf.Product({"a": sf.Normal(mean, 1), "b": sf.Normal(2 * mean, 1)}) for mean in (0.0, 3.0)]
+    model = sf.HiddenMarkov(parts, transitions=[[0.9, 0.1], [0.3, 0.7]])
+    weights = model.stationary * np.exp([part.marginal("a").log_prob([2.5])[0] for part in parts])
+    expected = 6.0 * weights[1] / weights.sum()
+    assert model.given(a=2.5).marginal("b").mean == pytest.approx(expected, rel=1e-12)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.rows import JSON, LEVEL, MODEL
+from suffice.cli.options import JSON, LEVEL, MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.rows import ORDER, SEQUENCE
+from suffice.cli.options import ORDER, SEQUENCE
 
 if TYPE_CHECKING:
     from suffice.cli.learn import Learned

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from suffice.cli.options import FILES, JSON, LEVEL, MODEL, ORDER, OUT, SEED, SEQUENCE
+
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
@@ -15,21 +17,7 @@ if TYPE_CHECKING:
     from suffice.tables.sequences import Sequences
     from suffice.types import Data
 
-MODEL = click.argument("model", type=click.Path(), metavar="MODEL")
-FILES = click.argument("files", nargs=-1, required=True)
-OUT = click.option("--out", type=click.Path(), metavar="FILE", help="Write a .csv, .parquet or .json file.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 MOST = 100_000_000  # rows of a sample
-LEVEL = click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="The probability that an interval holds.",
-)
-SEQUENCE = click.option("--sequence", metavar="COLUMN", help="Rows with the same value here are one sequence.")
-ORDER = click.option("--order", metavar="COLUMN", help="The column, such as a time, that sorts the rows of a sequence.")
-SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
 
 
 @click.command()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.rows import FILES, JSON, LEVEL, MODEL, ORDER, OUT, SEQUENCE
+from suffice.cli.options import FILES, JSON, LEVEL, MODEL, ORDER, OUT, SEQUENCE
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

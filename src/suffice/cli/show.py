@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.rows import FILES, JSON, MODEL, ORDER, SEQUENCE
+from suffice.cli.options import FILES, JSON, MODEL, ORDER, SEQUENCE
 
 if TYPE_CHECKING:
     from suffice.cli.model import Model

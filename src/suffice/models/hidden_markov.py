@@ -57,7 +57,7 @@ class HiddenMarkov(  # type: ignore[override,misc]
         As in :class:`Mixture`.
     from_stationary : bool
         Whether ``initial`` follows from the transitions, as ``initial="stationary"`` says.
-    given : tuple of str
+    specified : tuple of str
         Which of the two were given as arrays; found when the model is first made.
     possible_first, possible_moves : array, optional
         What is above 0 in them; None: everything may be.
@@ -90,7 +90,7 @@ class HiddenMarkov(  # type: ignore[override,misc]
     floors: Any = field(default=None, kw_only=True)
     measured: bool = field(default=False, kw_only=True)
     from_stationary: bool = field(default=False, kw_only=True)
-    given: Any = field(default=None, kw_only=True)
+    specified: Any = field(default=None, kw_only=True)
     possible_first: Any = field(default=None, kw_only=True)
     possible_moves: Any = field(default=None, kw_only=True)
 
@@ -127,7 +127,7 @@ class HiddenMarkov(  # type: ignore[override,misc]
     def _settle_probabilities(self, k: int) -> None:
         """Make arrays of the probabilities; what is 0 in those that the caller gives cannot be."""
         put = object.__setattr__
-        first = self.given is None
+        first = self.specified is None
         if isinstance(self.initial, str):
             if self.initial not in ("free", "stationary"):
                 msg = f"HiddenMarkov: initial is 'free', 'stationary' or an array; got {self.initial!r:.40}."
@@ -141,12 +141,12 @@ class HiddenMarkov(  # type: ignore[override,misc]
         if first:
             put(
                 self,
-                "given",
+                "specified",
                 tuple(name for name in OWN if there[name] and not (name == "initial" and self.from_stationary)),
             )
             for name, mask in (("initial", "possible_first"), ("transitions", "possible_moves")):
                 value = getattr(self, name)
-                if name in self.given and (value == 0).any():
+                if name in self.specified and (value == 0).any():
                     put(self, mask, locked(np.where(value > 0, 1.0, 0.0)))
         if self.from_stationary and "initial" not in self.fixed:
             put(self, "initial", _probabilities("initial", stationary(self.transitions), (k,)))
@@ -334,7 +334,7 @@ class HiddenMarkov(  # type: ignore[override,misc]
         from suffice.em.order import canonical, exchangeable
 
         beliefs = self.priors(prior)
-        apart = bool(self.fixed or self.given)
+        apart = bool(self.fixed or self.specified)
         if apart or stats.named or not self.same_for_all_states(beliefs):
             return self, stats
         if not exchangeable(self.mixture_by(np.full(self.n, 1 / self.n)), {"components": beliefs.get("emissions")}):

@@ -152,8 +152,8 @@ def _sticky(model: Any, mixture: Any, stay: float) -> Any:
 
 def _with_chain(model: Any, initial: Array, moves: Array, mixture: Any) -> Any:
     """Probabilities to begin from, unless the caller gave them."""
-    initial = model.initial if "initial" in model.given else initial
-    moves = model.transitions if "transitions" in model.given else moves
+    initial = model.initial if "initial" in model.specified else initial
+    moves = model.transitions if "transitions" in model.specified else moves
     return model.with_chain(initial, moves, mixture.components).with_floors(mixture.floors, measured=mixture.measured)
 
 
