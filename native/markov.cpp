@@ -226,8 +226,9 @@ void forward_backward(const double *scores, int64_t k, const int64_t *ends, int6
     Chain chain(initial, transitions, k);
     Sums sums(first, emitted, chain);
     const auto in_logs = [&](int64_t i) {
-        log_likelihood[i] = smooth_in_logs(scores + ends[i] * k, ends[i + 1] - ends[i], chain, weights ? weights[i] : 1.0,
-                                           after, responsibilities + ends[i] * k, head + i * k, sums);
+        const double weight = weights ? weights[i] : 1.0;
+        log_likelihood[i] = smooth_in_logs(scores + ends[i] * k, ends[i + 1] - ends[i], chain, weight, after,
+                                           responsibilities + ends[i] * k, head + i * k, sums);
     };
     Lined lined(ends, m, k);
     Lanes lanes(lined.longest, k);

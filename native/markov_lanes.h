@@ -112,7 +112,8 @@ template <int K, bool KEEP> void forward_lanes(const Batch &batch, const double 
         double *cells = KEEP ? s.emissions.get() + begin * K * LANES : s.emissions.get();
         double *kept = s.states.get() + begin * K * LANES;
         read_lanes(batch, scores, K, begin * K, (begin + STRETCH) * K, cells);
-        for (int64_t t = begin; t < std::min(begin + STRETCH, batch.longest); ++t, cells += K * LANES, kept += K * LANES) {
+        const int64_t end = std::min(begin + STRETCH, batch.longest);
+        for (int64_t t = begin; t < end; ++t, cells += K * LANES, kept += K * LANES) {
             V emission[K], held[K], sum{};
             for (int j = 0; j < K; ++j) emission[j] = load(cells + j * LANES);
             V top = emission[0];

@@ -91,7 +91,7 @@ class Sequences:
             self,
             rows=some_rows(self.rows, place),
             ends=np.concatenate([[0], np.cumsum(self.lengths[which])]),
-            keys=tuple(range(len(self)))[part] if self.keys is None and isinstance(part, slice) else self._keys(which),
+            keys=tuple(range(len(self))[part]) if self.keys is None and isinstance(part, slice) else self._keys(which),
             states=None if self.states is None else self.states[place],
             order=None if self.order is None else self.order[place],
         )
