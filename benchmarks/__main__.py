@@ -1,9 +1,10 @@
 """Every benchmark, one after the other."""
 
-from benchmarks import classifiers, estimation, machine, mixtures, sequences
+from benchmarks import classifiers, densities, estimation, machine, mixtures, sequences
 
 machine.main()
 estimation.main()
 mixtures.main([])
 classifiers.main([])
 sequences.main()
+densities.main([])

@@ -5,13 +5,11 @@
 // sum is far from the least number, and either all states can follow each other (then what is alive gives every state
 // far more than what faded), or nothing that faded would have explained the rest of the rows (the backward messages
 // are bounded: they are the likelihood of the rest given a state, beside that given the rows so far).
-#include "markov.h"
+#include "markov_lanes.h"
 
 namespace suffice {
 namespace {
 
-constexpr double SMALL = 1e-150;   // a sum below it is not trusted
-constexpr double LARGE = 1e250;    // a backward message above it would have needed what faded
 constexpr int64_t BLOCK = 256;     // rows whose moves are added up at a time
 constexpr int MOST = 1024 / LANES; // vectors of states
 
@@ -25,12 +23,25 @@ struct Scratch {
     Scratch(int64_t n, int64_t wide) : emissions(BLOCK * wide), states((BLOCK + 1) * wide), sums(n) {}
 };
 
-// Σ_i v_i row_i of a matrix (k, wide), M vectors wide; M = 0 where that is known only now.
+// Σ_i v_i row_i of a matrix (k, wide), M vectors wide; M = 0 where that is known only now. Even and odd rows are added
+// apart: one sum would wait for itself.
 template <int M> inline void multiply(const double *v, const double *matrix, int64_t k, int64_t wide, V *out) {
     const int count = M ? M : int(wide / LANES);
-    for (int m = 0; m < count; ++m) out[m] = v[0] * load(matrix + m * LANES);
-    for (int64_t i = 1; i < k; ++i)
-        for (int m = 0; m < count; ++m) out[m] += v[i] * load(matrix + i * wide + m * LANES);
+    V odd[M ? M : MOST];
+    for (int m = 0; m < count; ++m) {
+        out[m] = v[0] * load(matrix + m * LANES);
+        odd[m] = V{};
+    }
+    int64_t i = 1;
+    for (; i + 1 < k; i += 2)
+        for (int m = 0; m < count; ++m) {
+            odd[m] += v[i] * load(matrix + i * wide + m * LANES);
+            out[m] += v[i + 1] * load(matrix + (i + 1) * wide + m * LANES);
+        }
+    for (int m = 0; m < count; ++m) {
+        if (i < k) odd[m] += v[i] * load(matrix + i * wide + m * LANES);
+        out[m] += odd[m];
+    }
 }
 
 // The largest lane.
@@ -77,12 +88,13 @@ inline void keep(double *row, int m, int64_t k, V held) {
         store_part(row + m * LANES, held, k - m * LANES);
 }
 
-// The filter (n, k); false where it cannot be trusted, or a row cannot be.
+// The filter (n, k), kept where there is a place for it; false where it cannot be trusted, or a row cannot be.
 template <int M> bool forward(const double *scores, int64_t n, Chain &chain, Scratch &s, double *states) {
     const int64_t k = chain.k, wide = chain.wide;
     const int count = M ? M : int(wide / LANES);
     double product = 1, logs = 0;
     V held[M ? M : MOST];
+    double *kept = s.states;  // of the row before
     s.faded = false;
     for (int64_t begin = 0; begin < n; begin += BLOCK) {
         const int64_t rows = std::min(BLOCK, n - begin);
@@ -91,7 +103,7 @@ template <int M> bool forward(const double *scores, int64_t n, Chain &chain, Scr
             if (t == 0)
                 for (int m = 0; m < count; ++m) held[m] = load(chain.initial.get() + m * LANES);
             else
-                multiply<M>(states + (t - 1) * k, chain.from.get(), k, wide, held);
+                multiply<M>(kept, chain.from.get(), k, wide, held);
             V whole{};
             for (int m = 0; m < count; ++m) {
                 held[m] *= load(s.emissions + (t - begin) * wide + m * LANES);
@@ -100,7 +112,13 @@ template <int M> bool forward(const double *scores, int64_t n, Chain &chain, Scr
             const double sum = total(whole);
             if (!(sum > SMALL)) return false;
             const double inverse = 1 / sum;
-            for (int m = 0; m < count; ++m) keep(states + t * k, m, k, held[m] * inverse);
+            kept = states ? states + t * k : kept;
+            for (int m = 0; m < count; ++m) {
+                const V state = held[m] * inverse;
+                keep(kept, m, k, state);
+                for (int i = 0; i < LANES && !chain.dense; ++i)
+                    s.faded = s.faded || (state[i] > 0 && state[i] < 1 / LARGE);
+            }
             s.sums[t] = inverse;
             product *= sum;
             if (product < SMALL) {
@@ -206,37 +224,67 @@ void forward_backward(const double *scores, int64_t k, const int64_t *ends, int6
                       const double *transitions, const double *weights, const double *after, double *log_likelihood,
                       double *responsibilities, double *first, double *moves, double *emitted, double *head) {
     Chain chain(initial, transitions, k);
-    Scratch scratch(longest(ends, m), chain.wide);
     Sums sums(first, emitted, chain);
+    const auto in_logs = [&](int64_t i) {
+        log_likelihood[i] = smooth_in_logs(scores + ends[i] * k, ends[i + 1] - ends[i], chain, weights ? weights[i] : 1.0,
+                                           after, responsibilities + ends[i] * k, head + i * k, sums);
+    };
+    Lined lined(ends, m, k);
+    Lanes lanes(lined.longest, k);
+    lined.each_batch(ends, [&](const Batch &batch) {
+        BY_STATES(k, smooth_lanes, batch, scores, chain, lanes, weights, after, responsibilities, head, sums);
+        for (int lane = 0; lane < LANES && batch.rows[lane]; ++lane)
+            if (lanes.trusted[lane])
+                log_likelihood[batch.which[lane]] = lanes.log_likelihood[lane];
+            else
+                in_logs(batch.which[lane]);
+    });
+    Scratch scratch(lined.count == m ? 0 : longest(ends, m), chain.wide);
     for (int64_t i = 0; i < m; ++i) {
         const int64_t n = ends[i + 1] - ends[i];
-        if (n == 0) continue;
+        if (n == 0 || Lined::fits(n, k)) continue;
         const double *own = scores + ends[i] * k, weight = weights ? weights[i] : 1.0;
         double *out = responsibilities + ends[i] * k;
         const bool trusted = BY_WIDTH(chain.wide, forward, own, n, chain, scratch, out) &&
                              BY_WIDTH(chain.wide, backward, own, n, chain, scratch, weight, after, out, head + i * k,
                                       sums);
-        log_likelihood[i] = trusted ? scratch.log_likelihood
-                                    : smooth_in_logs(own, n, chain, weight, after, out, head + i * k, sums);
+        if (trusted)
+            log_likelihood[i] = scratch.log_likelihood;
+        else
+            in_logs(i);
     }
     for (int64_t i = 0; i < k; ++i)
         for (int64_t j = 0; j < k; ++j) moves[i * k + j] = transitions[i * k + j] * sums.products[i * chain.wide + j];
 }
 
+// The filter, or without a place for it the log-likelihoods alone.
 void filtered(const double *scores, int64_t k, const int64_t *ends, int64_t m, const double *initial,
               const double *transitions, double *log_likelihood, double *states) {
     Chain chain(initial, transitions, k);
-    Scratch scratch(longest(ends, m), chain.wide);
+    const auto in_logs = [&](int64_t i) {
+        log_likelihood[i] = filter_in_logs(scores + ends[i] * k, ends[i + 1] - ends[i], chain,
+                                           states ? states + ends[i] * k : nullptr);
+    };
+    Lined lined(ends, m, k);
+    Lanes lanes(lined.longest, k);
+    lined.each_batch(ends, [&](const Batch &batch) {
+        BY_STATES(k, filter_lanes, batch, scores, chain, lanes, states);
+        for (int lane = 0; lane < LANES && batch.rows[lane]; ++lane)
+            if (lanes.trusted[lane] && !lanes.faded[lane])
+                log_likelihood[batch.which[lane]] = lanes.log_likelihood[lane];
+            else
+                in_logs(batch.which[lane]);
+    });
+    Scratch scratch(lined.count == m ? 0 : longest(ends, m), chain.wide);
     for (int64_t i = 0; i < m; ++i) {
         const int64_t n = ends[i + 1] - ends[i];
-        if (n == 0) continue;
-        const double *own = scores + ends[i] * k;
-        double *out = states + ends[i] * k;
-        bool trusted = BY_WIDTH(chain.wide, forward, own, n, chain, scratch, out);
-        for (int64_t c = 0; c < n * k && !chain.dense; ++c)
-            scratch.faded = scratch.faded || (out[c] > 0 && out[c] < 1 / LARGE);
-        trusted = trusted && (chain.dense || !scratch.faded);
-        log_likelihood[i] = trusted ? scratch.log_likelihood : filter_in_logs(own, n, chain, out);
+        if (n == 0 || Lined::fits(n, k)) continue;
+        const bool trusted = BY_WIDTH(chain.wide, forward, scores + ends[i] * k, n, chain, scratch,
+                                      states ? states + ends[i] * k : nullptr);
+        if (trusted && !scratch.faded)
+            log_likelihood[i] = scratch.log_likelihood;
+        else
+            in_logs(i);
     }
 }
 
@@ -245,22 +293,25 @@ void best_path_of(const double *scores, int64_t n, Chain &chain, const double *l
                   double *best, double *log_prob, int64_t *path) {
     const int64_t k = chain.k, wide = chain.wide;
     const int count = M ? M : int(wide / LANES);
-    V high[M ? M : MOST], who[M ? M : MOST];
+    V high[M ? M : MOST];
+    Mask who[M ? M : MOST];
     for (int64_t j = 0; j < k; ++j) best[j] = std::log((chain.initial.get() + 0)[j]) + scores[j];
     for (int64_t t = 1; t < n; ++t) {
         for (int m = 0; m < count; ++m) {
             high[m] = best[0] + load(logs + m * LANES);
-            who[m] = V{};
+            who[m] = Mask{};
         }
         for (int64_t i = 1; i < k; ++i)
             for (int m = 0; m < count; ++m) {
                 const V reached = best[i] + load(logs + i * wide + m * LANES);
-                who[m] = reached > high[m] ? fill(double(i)) : who[m];
-                high[m] = reached > high[m] ? reached : high[m];
+                const V better = reached > high[m] ? reached : high[m];
+                who[m] = better == high[m] ? who[m] : Mask{} + i;  // the next maximum need not wait for it
+                high[m] = better;
             }
-        for (int64_t j = 0; j < k; ++j) {
-            came[t * k + j] = int16_t(who[j / LANES][j % LANES]);
-            best[j] = high[j / LANES][j % LANES] + scores[t * k + j];
+        for (int m = 0; m < count; ++m) {
+            const auto from = __builtin_convertvector(who[m], Vec<int16_t>);
+            std::memcpy(came + t * wide + m * LANES, &from, sizeof from);
+            store(best + m * LANES, high[m] + part<M>(scores + t * k, m, k));
         }
     }
     int64_t state = 0;
@@ -268,7 +319,7 @@ void best_path_of(const double *scores, int64_t n, Chain &chain, const double *l
     *log_prob = best[state];
     for (int64_t t = n - 1; t >= 0; --t) {
         path[t] = *log_prob == -INF ? -1 : state;
-        state = came[t * k + state];
+        state = came[t * wide + state];
     }
 }
 
@@ -276,7 +327,7 @@ void best_path(const double *scores, int64_t k, const int64_t *ends, int64_t m, 
                const double *transitions, double *log_prob, int64_t *path) {
     Chain chain(initial, transitions, k);
     Buffer<double> logs(k * chain.wide), best(chain.wide);
-    Buffer<int16_t> came(longest(ends, m) * k);
+    Buffer<int16_t> came(longest(ends, m) * chain.wide);
     for (int64_t i = 0; i < k; ++i)
         for (int64_t j = 0; j < chain.wide; ++j)
             logs[i * chain.wide + j] = j < k ? std::log(transitions[i * k + j]) : -INF;

@@ -108,6 +108,7 @@ double smooth_in_logs(const double *scores, int64_t n, Chain &chain, double weig
 
 double filter_in_logs(const double *scores, int64_t n, Chain &chain, double *out) {
     Logs logs(scores, n, chain);
+    if (!out) return logs.log_likelihood;
     std::fill_n(out, n * chain.k, 0.0);
     for (int64_t t = 0; t < n && logs.sums[t] != -INF; ++t)
         for (int64_t j = 0; j < chain.k; ++j) out[t * chain.k + j] = std::exp(logs.ahead[t * chain.k + j]);

@@ -23,6 +23,10 @@ _NAMES = {
     "suffice.errors": (
         "ArgumentError DataError ModelFileError ParameterError SufficeError SufficeWarning UnsupportedError"
     ),
+    "suffice.densities.bandwidth": "bandwidth",
+    "suffice.densities.histogram": "Histogram",
+    "suffice.densities.kernel": "KDE",
+    "suffice.densities.nearest_neighbours": "KNN",
     "suffice.em.fit": "fit",
     "suffice.em.fit_posterior": "posterior",
     "suffice.bayes.posterior": "Posterior",
@@ -38,8 +42,8 @@ _NAMES = {
     "suffice.schema.infer": "Schema infer",
     "suffice.estimators": (
         "BayesClassifier BayesianGaussianMixture BernoulliNB CategoricalNB Density GaussianMixture GaussianNB "
-        "HiddenMarkovModel KMeans LatentClass LinearDiscriminantAnalysis LogisticClassifier MixtureModel MultinomialNB "
-        "NaiveBayes QuadraticDiscriminantAnalysis"
+        "HiddenMarkovModel KMeans KernelDensity LatentClass LinearDiscriminantAnalysis LogisticClassifier MixtureModel "
+        "MultinomialNB NaiveBayes QuadraticDiscriminantAnalysis"
     ),
     "suffice.estimators.compare": "compare",
     "suffice.estimators.comparison": "Comparison",

@@ -74,6 +74,7 @@ def test_all_answers_are_sums_over_paths(home, k, sparse, follows):
         assert_array_equal(path[part], best[1])
         if after is None:
             assert_allclose(likelihood[index], total, rtol=1e-12)
+            assert_array_equal(home.log_likelihoods(scores, ends, initial, transitions), likelihood)
         head = np.where(initial > 0, shares[0] / np.where(initial > 0, initial, 1.0), 0.0)
         there = initial > 0
         assert_allclose(
@@ -108,6 +109,46 @@ def test_twins_agree_on_long_sequences_however_far_apart_states_are(k, spread, s
         assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
     for mine, theirs in zip(native_markov.best_path(*given), numpy_markov.best_path(*given), strict=True):
         assert_allclose(mine, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 3, 8, 10])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_twins_agree_on_sequences_of_any_lengths_side_by_side(k, sparse):
+    """More sequences than a vector has lanes, one that cannot be among them, and one too long for a lane."""
+    rng = np.random.default_rng(k)
+    _, _, initial, transitions = _problem(k, k, sparse=sparse)
+    lengths = [*rng.integers(0, 70, 21).tolist(), 20_000 // k, 16, 32, 1]
+    ends = np.cumsum([0, *lengths])
+    scores = 3.0 * rng.normal(size=(ends[-1], k))
+    scores[ends[-2] - 3] = -np.inf
+    weights, after = rng.uniform(0.5, 2.0, len(lengths)), rng.uniform(0.1, 1.0, k)
+    given = scores, ends, initial, transitions
+    for follows in (None, after):
+        _close(
+            native_markov.forward_backward(*given, weights, follows),
+            numpy_markov.forward_backward(*given, weights, follows),
+        )
+    for mine, theirs in zip(native_markov.filtered(*given), numpy_markov.filtered(*given), strict=True):
+        assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
+    assert_allclose(native_markov.log_likelihoods(*given), numpy_markov.log_likelihoods(*given), rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 8])
+def test_a_sequence_has_the_same_answer_whatever_stands_beside_it(k):
+    rng = np.random.default_rng(k)
+    _, _, initial, transitions = _problem(k, k)
+    ends = np.cumsum([0, *rng.integers(1, 90, 19).tolist()])
+    scores = 3.0 * rng.normal(size=(ends[-1], k))
+    whole = native_markov.forward_backward(scores, ends, initial, transitions)
+    likelihood, states = native_markov.filtered(scores, ends, initial, transitions)
+    for index, (begin, end) in enumerate(pairwise(ends)):
+        given = scores[begin:end], np.array([0, end - begin]), initial, transitions
+        alone = native_markov.forward_backward(*given)
+        assert_array_equal(whole.log_likelihood[index], alone.log_likelihood[0])
+        assert_array_equal(whole.responsibilities[begin:end], alone.responsibilities)
+        assert_array_equal(whole.head[index], alone.head[0])
+        assert_array_equal(likelihood[index], native_markov.log_likelihoods(*given)[0])
+        assert_array_equal(states[begin:end], native_markov.filtered(*given)[1])
 
 
 def test_a_state_that_one_row_all_but_rules_out_may_explain_the_rest():

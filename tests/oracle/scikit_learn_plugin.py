@@ -19,6 +19,7 @@ import sklearn.cluster
 import sklearn.discriminant_analysis
 import sklearn.mixture
 import sklearn.naive_bayes
+import sklearn.neighbors
 
 import suffice as sf
 
@@ -27,6 +28,7 @@ REPLACED = {
     sklearn.discriminant_analysis: ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     sklearn.mixture: ("GaussianMixture", "BayesianGaussianMixture"),
     sklearn.cluster: ("KMeans",),
+    sklearn.neighbors: ("KernelDensity",),
 }
 # What a test says in its name, its parameters or its text where it is not about our classes.
 OTHERS = {

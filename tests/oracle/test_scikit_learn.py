@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 MODULES = (
     *("sklearn.tests.test_naive_bayes", "sklearn.tests.test_discriminant_analysis"),
     *("sklearn.mixture.tests", "sklearn.cluster.tests.test_k_means"),
+    "sklearn.neighbors.tests.test_kde",
 )
 # Tests that fail, and why they may. One that passes is an error here; one that the installed version lacks is not.
 DIFFERENT = {

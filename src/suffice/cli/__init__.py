@@ -18,6 +18,8 @@ COMMANDS = {
     "merge": "suffice.cli.show:merge",
     "score": "suffice.cli.rows:score",
     "predict": "suffice.cli.rows:predict",
+    "decode": "suffice.cli.sequences:decode",
+    "forecast": "suffice.cli.sequences:forecast",
     "impute": "suffice.cli.rows:impute",
     "sample": "suffice.cli.rows:sample",
     "ask": "suffice.cli.ask:ask",

@@ -11,7 +11,7 @@ import click
 
 from suffice.cli.data import known
 
-MOST = 999  # components that a range may reach
+MOST = 999  # components or states that a range may reach
 
 
 def overrides(names: Sequence[Any], families: Sequence[str], ignore: Sequence[str]) -> dict[Any, Any]:
@@ -58,7 +58,7 @@ def _names() -> list[str]:
     return sorted(name for name, kind in load().items() if not kind.row_vector and not kind.support.core)
 
 
-def sizes(text: str) -> list[int]:
+def sizes(text: str, option: str = "--components") -> list[int]:
     """``3``, ``1:9`` (both ends included) or ``2,4,6``."""
     found: list[int] = []
     try:
@@ -68,6 +68,6 @@ def sizes(text: str) -> list[int]:
     except ValueError:
         found = []
     if not found or min(found) < 1 or max(found) > MOST:
-        msg = f"--components is a number, a range or a list, such as 3, 1:9 or 2,4,6; got {text!r}."
+        msg = f"{option} is a number, a range or a list, such as 3, 1:9 or 2,4,6; got {text!r}."
         raise click.UsageError(msg)
     return sorted(set(found))

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from suffice.cli.rows import ORDER, SEQUENCE
+
 if TYPE_CHECKING:
     from suffice.cli.learn import Learned
     from suffice.types import Data
 
 LISTED = 5  # columns that a note names
+STATES = "1:5"  # numbers of states to try
 CRITERIA = {"bic": "bic", "aic": "aic", "icl": "icl", "heldout": "held_out"}
 
 
@@ -28,6 +31,13 @@ class Criterion(click.Choice):  # type: ignore[type-arg]
 @click.option("--target", metavar="COLUMN", help="Learn to tell this column from the others (a classifier).")
 @click.option(
     "--components", default="1:9", show_default=True, metavar="K|A:B", help="Components of the mixture to try."
+)
+@SEQUENCE
+@ORDER
+@click.option(
+    "--states",
+    metavar="K|A:B",
+    help="Learn a hidden Markov model of rows that follow each other: numbers of states to try (default: 1:5).",
 )
 @click.option("--family", "families", multiple=True, metavar="COLUMN=FAMILY", help="Name the family of a column.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated.")
@@ -66,12 +76,13 @@ def fit(ctx: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
     """Learn a model of the rows of FILES.
 
     Without --target a mixture over all columns, whose number of components is chosen by --criterion from --components.
+    With --sequence, --order or --states a hidden Markov model, whose number of states is chosen from --states.
     Holes are left out of the likelihood, never filled. Ctrl-C keeps the best so far.
     """
-    from suffice.cli.learn import classifier, mixture
+    from suffice.cli.learn import chain, classifier, mixture
 
     asked, target = _request(files, options)
-    learned = mixture(asked) if target is None else classifier(asked, target)
+    learned = classifier(asked, target) if target is not None else chain(asked) if asked.follows else mixture(asked)
     _notes_on_columns(learned, len(asked.data))
     _save(learned, options, asked.data)
     _show(learned, options)
@@ -127,6 +138,20 @@ def _check_places(options: dict[str, Any]) -> None:
         require_extras()
 
 
+def _refuse_for_sequences(options: dict[str, Any]) -> None:
+    """Refuse options that say nothing of a hidden Markov model."""
+    source = click.get_current_context().get_parameter_source("components")
+    if source is not None and source.name != "DEFAULT":
+        msg = "--components is of a mixture; give the numbers of states of a hidden Markov model by --states."
+        raise click.UsageError(msg)
+    if options["target"]:
+        msg = "--target learns from rows by themselves, which --sequence, --order and --states do not; leave one out."
+        raise click.UsageError(msg)
+    if options["weights"]:
+        msg = "--weights are of rows, and here sequences count, all alike; leave --weights out."
+        raise click.UsageError(msg)
+
+
 def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]:
     """What the options ask for, checked before any work is done."""
     from suffice.cli.data import known, opened
@@ -134,12 +159,16 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
     from suffice.cli.learn import Request
     from suffice.errors import ParameterError
 
-    target, many = options["target"], sizes(options["components"])
+    follows = any(options[name] is not None for name in ("sequence", "order", "states"))
+    if follows:
+        _refuse_for_sequences(options)
+    counts = "states" if follows else "components"
+    target, many = options["target"], sizes(options[counts] or STATES, f"--{counts}")
     structures = options["structures"] or None
     single = len(many) == 1 and (structures is None or (len(structures) == 1 and structures[0] != "all"))
     for name in ("starts", "max_iter", "tol"):
         if options[name] is not None and not single and target is None:
-            msg = f"--{name.replace('_', '-')} is for a single fit; give --components one number, or leave it out."
+            msg = f"--{name.replace('_', '-')} is for a single fit; give --{counts} one number, or leave it out."
             raise click.UsageError(msg)
     if structures and not options["joint"]:
         msg = "--structure is about covariances: add --joint, which describes the real numbers together."
@@ -158,6 +187,8 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
     data = opened(files, learned=True)
     names = data.names
     chosen = overrides(names, options["families"], options["ignore"])
+    keys = {name: known(options[name], names, f"--{name}") for name in ("sequence", "order") if options[name]}
+    chosen |= dict.fromkeys(keys.values())
     weights = None
     if options["weights"]:
         weights = known(options["weights"], names, "--weights")
@@ -182,6 +213,8 @@ def _request(files: tuple[str, ...], options: dict[str, Any]) -> tuple[Any, Any]
         checkpoint=checkpoint,
         resume=options["resume"],
         quiet=options["quiet"] or options["as_json"],
+        follows=follows,
+        **keys,
     )
     return asked, target
 
@@ -198,7 +231,8 @@ def _save(learned: Learned, options: dict[str, Any], data: Data) -> None:
     if options["out"]:
         saved(learned.model, options["out"])
     if options["report"]:
-        reported(learned.model, data, options["report"], options["seed"], **learned.around)
+        rows = data if learned.rows is None else learned.rows
+        reported(learned.model, rows, options["report"], options["seed"], **learned.around)
 
 
 def _show(learned: Learned, options: dict[str, Any]) -> None:

@@ -1,9 +1,9 @@
-"""What `suffice fit` learns: a mixture of a size, the best of several, or a classifier."""
+"""What `suffice fit` learns: a mixture or hidden Markov model, of one size or the best of several, or a classifier."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from suffice.cli.data import column, without_nan
@@ -32,6 +32,9 @@ class Request:
     checkpoint: str | None = None
     resume: bool = False
     quiet: bool = False
+    follows: bool = False  # whether rows follow each other
+    sequence: Any = None
+    order: Any = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Learned:
     schema: Any
     selection: Any = None
     target: Any = None  # the class of each row
+    rows: Any = None  # what it was learned from, where that is not the files as they are
     interrupted: bool = False
     resumable: bool = False  # whether a checkpoint knows where it was stopped
 
@@ -58,13 +62,34 @@ def mixture(asked: Request) -> Learned:
 
     schema = sf.infer(asked.data, asked.overrides, joint=asked.joint, weights=asked.weights)
     groups = candidates(schema, asked.sizes, asked.structures, None)
-    count = sum(map(len, groups))
+    return _one_or_best(asked, [one.mixture for group in groups for one in group], schema, asked.data, schema)
+
+
+def chain(asked: Request) -> Learned:
+    """One hidden Markov model by `sf.fit`, or the best of several numbers of states by `sf.select`."""
+    import suffice as sf
+    from suffice.cli.sequences import read
+    from suffice.selection.chains import chain_candidates
+
+    schema = sf.infer(asked.data, asked.overrides, joint=asked.joint)
+    columns = [one.name for one in schema.findings if one.family is not None]
+    rows = read(asked.data, columns, asked.sequence, asked.order)
+    prototype = sf.HiddenMarkov(schema, asked.sizes[0])
+    found = chain_candidates(prototype, asked.sizes, asked.structures, None)
+    learned = _one_or_best(asked, [one.mixture for one in found], prototype, rows, schema)
+    return replace(learned, rows=rows)
+
+
+def _one_or_best(asked: Request, models: list[Any], prototype: Any, rows: Any, schema: Any) -> Learned:
+    """The fit of the only model that is asked for, or the best of several sizes and structures of the prototype."""
+    import suffice as sf
+
     shared: dict[str, Any] = {"weights": asked.weights, "prior": asked.prior, "random_state": asked.seed}
-    if count == 1:
+    if len(models) == 1:
         with progress(rows=len(asked.data), starts=asked.starts, quiet=asked.quiet) as reporter:
             found = sf.fit(
-                groups[0][0].mixture,
-                asked.data,
+                models[0],
+                rows,
                 n_init=asked.starts,
                 max_iter=asked.max_iter,
                 tol=asked.tol,
@@ -75,10 +100,11 @@ def mixture(asked: Request) -> Learned:
             )
         stopped = any(alert.interrupted for alert in found.alerts)
         return Learned(found, schema, interrupted=stopped, resumable=stopped and asked.checkpoint is not None)
-    with progress(rows=len(asked.data), candidates=count, quiet=asked.quiet) as reporter:
+    kind = "state" if asked.follows else "component"
+    with progress(rows=len(asked.data), candidates=len(models), quiet=asked.quiet, kind=kind) as reporter:
         selection = sf.select(
-            schema,
-            asked.data,
+            prototype,
+            rows,
             n_components=asked.sizes,
             structures=asked.structures,
             criterion=asked.criterion,

@@ -43,10 +43,20 @@ class Model:
 
     @cached_property
     def joint(self) -> Any:
-        """What answers questions: of a classifier the class is one more column, by the name of its target."""
+        """What answers questions: of a classifier the class is one more column, by the name of its target.
+
+        Of a hidden Markov model it is a row of which nothing is known, a mixture by the shares of its states.
+        """
+        if self.follows:
+            return self.distribution.row_distribution
         if self.labels:
             return self.distribution.with_class_column(self.target)
         return self.value if hasattr(self.value, "given") else self.distribution
+
+    @property
+    def follows(self) -> bool:
+        """Whether it is of rows that follow each other, by states that are not seen."""
+        return bool(self.distribution.is_chain)
 
     @cached_property
     def target(self) -> str:
@@ -97,7 +107,7 @@ class Model:
 
     def _home(self, name: Hashable) -> tuple[Any, int | None]:
         """The family of a column in the first component, and its place where the family describes several."""
-        one = self.distribution
+        one = self.joint if self.follows else self.distribution
         while hasattr(one, "weights"):
             one = one.parts[0]
         for key, block in one.blocks.items():
@@ -230,8 +240,25 @@ def evidence(model: Model, file: str, row: int, label: str | None, against: str 
     )
 
 
+def need_states(model: Model) -> None:
+    """Refuse a question about states of what has none."""
+    if not model.follows:
+        from suffice.errors import UnsupportedError
+
+        msg = (
+            f"{model.path} is {model.distribution.name}, which has no states: learn a hidden Markov model by "
+            "suffice fit FILE --sequence COLUMN --order COLUMN --states 1:5."
+        )
+        raise UnsupportedError(msg)
+
+
 def need_components(model: Model) -> None:
     """Refuse a question about components of what has none."""
+    if model.follows:
+        from suffice.errors import UnsupportedError
+
+        msg = f"{model.path} is a hidden Markov model, whose rows follow each other: suffice decode tells their states."
+        raise UnsupportedError(msg)
     if not model.n_components:
         from suffice.errors import UnsupportedError
 

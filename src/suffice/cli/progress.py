@@ -24,8 +24,11 @@ STEPS = (1, 2, 5)  # passes that a pipe gets a line for, times powers of ten
 class Progress:
     """What a fit or a selection says of itself, as `callback`s of `sf.fit` and `sf.select`."""
 
-    def __init__(self, rows: int, starts: int = 1, candidates: int = 0, live: Status | None = None) -> None:
-        """Know the size of the work, and the live line where there is one."""
+    def __init__(
+        self, rows: int, starts: int = 1, candidates: int = 0, live: Status | None = None, kind: str = "component"
+    ) -> None:
+        """Know the size of the work, and the live line where there is one; ``kind``: what candidates have many of."""
+        self.kind = kind
         self.rows, self.starts, self.candidates, self.live = rows, starts, candidates, live
         self.start, self.found, self.before = 0, 0, float("nan")
         self.resumed = False  # a checkpoint does not tell how many starts there were
@@ -53,7 +56,7 @@ class Progress:
             check_interrupt()
         self.found += 1
         k, structure = row["n_components"], row["structure"]
-        what = f"{k} component{'s'[: k != 1]}{f' {structure}' if structure else ''}"
+        what = f"{k} {self.kind}{'s'[: k != 1]}{f' {structure}' if structure else ''}"
         pieces = [f"candidate {self.found}/{self.candidates}: {what}", f"log L {row['log_likelihood']:,.2f}"]
         pieces += [f"BIC {row['bic']:,.2f}", f"{time.monotonic() - self.begun:.1f} s", *memory()]
         self._tell(" · ".join(pieces), rarely=True)
@@ -67,16 +70,18 @@ class Progress:
 
 
 @contextmanager
-def progress(*, rows: int, starts: int = 1, candidates: int = 0, quiet: bool = False) -> Iterator[Progress | None]:
+def progress(
+    *, rows: int, starts: int = 1, candidates: int = 0, quiet: bool = False, kind: str = "component"
+) -> Iterator[Progress | None]:
     """The progress of one piece of work; None where nobody wants to hear of it."""
     check_interrupt()
     if quiet:
         yield None
     elif sys.stderr.isatty():
         with console(error=True).status("reading the rows", spinner="dots") as live:
-            yield Progress(rows, starts, candidates, live)
+            yield Progress(rows, starts, candidates, live, kind)
     else:
-        yield Progress(rows, starts, candidates)
+        yield Progress(rows, starts, candidates, kind=kind)
 
 
 def memory() -> list[str]:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from suffice.cli.model import Model
+    from suffice.cli.output import Rows
+    from suffice.tables.sequences import Sequences
     from suffice.types import Data
 
 MODEL = click.argument("model", type=click.Path(), metavar="MODEL")
@@ -25,16 +27,22 @@ LEVEL = click.option(
     show_default=True,
     help="The probability that an interval holds.",
 )
+SEQUENCE = click.option("--sequence", metavar="COLUMN", help="Rows with the same value here are one sequence.")
+ORDER = click.option("--order", metavar="COLUMN", help="The column, such as a time, that sorts the rows of a sequence.")
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
 
 
 @click.command()
 @MODEL
 @FILES
+@SEQUENCE
+@ORDER
 @OUT
 @JSON
-def score(model: str, files: tuple[str, ...], out: str | None, as_json: bool) -> None:
-    """Log-likelihood of each row of FILES under MODEL.
+def score(
+    model: str, files: tuple[str, ...], sequence: str | None, order: str | None, out: str | None, as_json: bool
+) -> None:
+    """Log-likelihood of each row of FILES under MODEL; under a hidden Markov model of each sequence.
 
     Rows of low log_prob are those that the model finds surprising. The sum and the mean are noted at the end.
     """
@@ -43,10 +51,15 @@ def score(model: str, files: tuple[str, ...], out: str | None, as_json: bool) ->
     from suffice.cli.data import frames, opened, used
     from suffice.cli.model import loaded
     from suffice.cli.output import Rows, arrow
+    from suffice.cli.sequences import sequences_of
     from suffice.cli.terminal import note
     from suffice.display.values import many
 
-    found, data = loaded(model), opened(files)
+    found = loaded(model)
+    if found.follows or sequence or order:
+        _score_sequences(found, sequences_of(found, files, sequence, order), sequence, Rows(out, as_json=as_json))
+        return
+    data = opened(files)
     total, count = 0.0, 0
     with Rows(out, as_json=as_json) as answers:
         for frame in frames(data, used(data, found.names)):
@@ -55,6 +68,25 @@ def score(model: str, files: tuple[str, ...], out: str | None, as_json: bool) ->
             total, count = total + float(scores.sum()), count + len(scores)
     if count and not as_json:
         note(f"log-likelihood {total:,.2f} of {many(count, 'row')}, {total / count:.4f} per row")
+
+
+def _score_sequences(found: Model, rows: Sequences, sequence: str | None, out: Rows) -> None:
+    """The log-likelihood of each sequence."""
+    import numpy as np
+
+    from suffice.cli.output import arrow
+    from suffice.cli.terminal import note
+    from suffice.display.values import many
+
+    scores = np.atleast_1d(found.distribution.log_prob(rows))
+    name = "sequence" if sequence in {None, "rows", "log_prob"} else sequence
+    keys = np.array(list(range(len(rows)) if rows.keys is None else rows.keys), dtype=object)
+    with out as answers:
+        answers.write(arrow({name: keys, "rows": rows.lengths, "log_prob": scores}))
+    if out.kind != "json":
+        total = float(scores.sum())
+        told = f"{many(rows.n_rows, 'row')} in {many(len(rows), 'sequence')}, {total / rows.n_rows:.4f} per row"
+        note(f"log-likelihood {total:,.2f} of {told}")
 
 
 @click.command()
@@ -134,23 +166,41 @@ def _called(found: Model) -> str:
 @MODEL
 @FILES
 @click.option("--draw", is_flag=True, help="Draw each hole from what it may be, instead of its most likely value.")
+@SEQUENCE
+@ORDER
 @SEED
 @OUT
 @JSON
-def impute(model: str, files: tuple[str, ...], draw: bool, seed: int, out: str | None, as_json: bool) -> None:
-    """Fill the holes of FILES by what MODEL knows of the other cells of the row."""
-    from suffice.cli.data import frames, opened
+def impute(
+    model: str,
+    files: tuple[str, ...],
+    draw: bool,
+    sequence: str | None,
+    order: str | None,
+    seed: int,
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """Fill the holes of FILES by what MODEL knows of the other cells of the row.
+
+    A hidden Markov model also knows the rows before and after: give --sequence and --order as for suffice fit.
+    """
+    from suffice.cli.data import frames, opened, without_nan
     from suffice.cli.model import loaded
     from suffice.cli.output import Rows
+    from suffice.cli.sequences import sequences_of
     from suffice.cli.terminal import note
     from suffice.display.values import many
 
     found = loaded(model)
+    rows_of = sequences_of(found, files, sequence, order) if found.follows or sequence or order else None
+    data = opened(files)
     filled, left = 0, 0
     with Rows(out, as_json=as_json) as answers:
-        for number, part in enumerate(frames(opened(files))):
+        for number, part in enumerate(frames(data) if rows_of is None else [without_nan(data.table())]):
             frame = _with_room(part, found.layout)
-            rows = _impute(found, frame, [seed, number] if draw else None)
+            seeds = [seed, number] if draw else None
+            rows = _impute(found, frame, seeds) if rows_of is None else _impute_each(found, frame, rows_of, seeds)
             before, after = _holes(frame), _holes(rows)
             filled, left = filled + before - after, left + after
             answers.write(rows)
@@ -202,6 +252,17 @@ def _impute(found: Model, frame: Any, seed: Any) -> Any:
         if seed is None
         else source.impute(frame, draw=True, random_state=np.random.default_rng(seed))
     )
+
+
+def _impute_each(found: Model, frame: Any, rows: Sequences, seeds: list[int] | None) -> Any:
+    """The frame with the holes of each sequence filled by its rows in order, and the rows where they were."""
+    import numpy as np
+    import pyarrow as pa
+
+    places = np.arange(len(frame)) if rows.order is None else rows.order
+    parts = [frame.take(places[rows.ends[i] : rows.ends[i + 1]]) for i in range(len(rows))]
+    filled = [_impute(found, part, None if seeds is None else [*seeds, i]) for i, part in enumerate(parts)]
+    return pa.concat_tables(filled, promote_options="permissive").take(np.argsort(places))
 
 
 def _holes(rows: Data) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.rows import FILES, JSON, MODEL
+from suffice.cli.rows import FILES, JSON, MODEL, ORDER, SEQUENCE
 
 if TYPE_CHECKING:
     from suffice.cli.model import Model
@@ -47,17 +47,33 @@ def described(model: Model) -> dict[str, Any]:
 @MODEL
 @FILES
 @click.option("--target", metavar="COLUMN", help="The classes of the rows, for a classifier.")
+@SEQUENCE
+@ORDER
 @click.option("--seed", type=int, default=0, show_default=True, help="Of rows that are drawn for comparison.")
 @click.option("--out", type=click.Path(), default="report.html", show_default=True, help="The page to write.")
-def report(model: str, files: tuple[str, ...], target: str | None, seed: int, out: str) -> None:
-    """Write a page about MODEL and the rows of FILES."""
+def report(
+    model: str,
+    files: tuple[str, ...],
+    target: str | None,
+    sequence: str | None,
+    order: str | None,
+    seed: int,
+    out: str,
+) -> None:
+    """Write a page about MODEL and the rows of FILES; of a hidden Markov model about their sequences."""
     from suffice.cli.data import column, known, opened, output_path
     from suffice.cli.model import loaded
     from suffice.report import require_extras
 
     output_path(out)
     require_extras()
-    found, data = loaded(model), opened(files, learned=True)
+    found = loaded(model)
+    if found.follows:
+        from suffice.cli.sequences import sequences_of
+
+        reported(found.value, sequences_of(found, files, sequence, order), out, seed)
+        return
+    data = opened(files, learned=True)
     classes = None if target is None else column(data, known(target, data.names, "--target"))
     reported(found.value, data, out, seed, target=classes)
 

@@ -20,6 +20,7 @@ WITHIN = 1.959963984540054  # standard errors to both sides of 95 %
 class Shown(Formulas):
     """How summaries and plots name and describe parameters and columns."""
 
+    estimated_by: ClassVar[str] = "maximum likelihood"  # what an estimate without a prior is, in a title
     is_gaussian: ClassVar[bool] = False  # whether columns are jointly normal, with ``mean`` and ``cov`` or ``std``
 
     def label(self, name: str, place: tuple[int, ...]) -> str:

@@ -183,10 +183,10 @@ class Uncertain(Learner):
         del data
         return self.standard_errors(stats)
 
-    def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
+    def confidence_bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
         """Estimate ± reach × standard error by parameter, inside its domain; of blocks, by block and parameter."""
         if self.blocks:
-            return {key: block.bounds(errors[key], reach) for key, block in self.blocks.items()}
+            return {key: block.confidence_bounds(errors[key], reach) for key, block in self.blocks.items()}
         found: dict[Any, Any] = {}
         for name, error in errors.items():
             value, domain = self.params[name], self.specs()[name].domain

@@ -54,7 +54,7 @@ def of_fit(fit: Any) -> Summary:
 
 def _how(fit: Any) -> str:
     if fit.prior is None:
-        return "maximum likelihood"
+        return str(fit.distribution.estimated_by)
     return "maximum a posteriori" + (f" under a {fit.prior_name} prior" if fit.prior_name else "")
 
 
@@ -154,7 +154,7 @@ def parameters(
     """
     if not dist.ready or (dist.row_vector and dist.n_parameters > MANY):  # a covariance of many columns is not read
         return ()
-    bounds = None if errors is None else dist.bounds(errors, reach)
+    bounds = None if errors is None else dist.confidence_bounds(errors, reach)
     found = []
     for name, value in dist.params.items():
         values = np.asarray(value, dtype=float)

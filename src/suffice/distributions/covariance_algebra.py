@@ -91,7 +91,10 @@ def whitening(cov: Array) -> tuple[Array, Array]:
 def whitening_of_m_step(cov: Array) -> tuple[Array, Array]:
     """As `whitening`; of few columns to the bit what an M-step finds that whitens."""
     k, d, _ = cov.shape
-    if d >= FEW or (k > 1 and cov.strides[0] == 0):
+    if k > 1 and cov.strides[0] == 0:  # one covariance for all
+        whiten, log_det = whitening_of_m_step(cov[:1])
+        return np.repeat(whiten, k, axis=0), np.repeat(log_det, k)
+    if d >= FEW:
         return whitening(cov)
     found = kernels.whitened_covariances(cov, np.ones(k), None, np.zeros((k, d)), RELATIVE_FLOOR)
     return whitening(cov) if found is None else found[1:]

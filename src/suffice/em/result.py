@@ -162,7 +162,7 @@ class Fit(Page):
         from scipy.special import ndtri
 
         check_level(level)
-        bounds: dict[str, tuple[Any, Any]] = self.distribution.bounds(
+        bounds: dict[str, tuple[Any, Any]] = self.distribution.confidence_bounds(
             self.standard_errors, float(ndtri((1 + level) / 2))
         )
         return bounds

@@ -15,6 +15,7 @@ _HOME = {
     "GaussianNB": "gaussian_nb",
     "HiddenMarkovModel": "hidden_markov_model",
     "KMeans": "k_means",
+    "KernelDensity": "kernel_density",
     "LatentClass": "latent_class",
     "LinearDiscriminantAnalysis": "linear_discriminant",
     "LogisticClassifier": "logistic",

@@ -73,6 +73,11 @@ def check_options(estimator: Any) -> None:
     estimator._validate_params()  # noqa: SLF001
 
 
+def options_of(*names: str) -> Any:
+    """A rule for an option that is one of some names."""
+    return StrOptions(set(names))
+
+
 def interval(kind: object, low: float, high: float | None) -> Any:
     """A rule for an option that is a number from ``low`` on, up to ``high``."""
     return Interval(kind, low, high, closed="left")

@@ -58,6 +58,10 @@ def values() -> dict[str, type]:
     from suffice.bayes.posterior import Posterior
     from suffice.bayes.predictive import Averaged
     from suffice.core.responsibilities import Joint
+    from suffice.densities.histogram import BinCounts, Histogram
+    from suffice.densities.kernel import KDE
+    from suffice.densities.nearest_neighbours import KNN
+    from suffice.densities.rows import WeightedRows
     from suffice.distributions.label_posterior import LabelPosterior
     from suffice.distributions.laplace import Cuts
     from suffice.distributions.structured_wishart import StructuredWishart
@@ -89,7 +93,7 @@ def values() -> dict[str, type]:
     families = [one for one in public if isinstance(one, type) and one.__name__ not in MADE_OF_FUNCTIONS]
     others: tuple[Any, ...] = (
         *(Alert, Averaged, Cell, Classes, Columns, Flags, Mixture, Product, Schema, Stack, StructuredWishart, Tokens),
-        *(HiddenMarkov, MarkovChain, VariationalMixture),
+        *(HiddenMarkov, MarkovChain, VariationalMixture, Histogram, KDE, KNN, BinCounts, WeightedRows),
         *(Chains, Counts, Cuts, Extremes, Joint, Moments, Parts, Scatter, Sums),
         *(DirichletShares, KnownShares, LabelPosterior, Posterior, ProductPosterior, StackPosterior, StickBreaking),
         *(Finding, FinitePosterior, Fit, MixedPosterior, Selection, Table, Trace, VariationalPosterior),

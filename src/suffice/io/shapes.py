@@ -19,10 +19,12 @@ SHAPES = {
     "Cuts": dict.fromkeys(("weight", "base"), "k d") | dict.fromkeys(("mass", "moment", "low", "high"), "k d b"),
     "Joint": {"count": "k", "log_likelihood": "1", "entropy": "1", "solid": "1"},
     "Parts": {"weight": "k c"},
+    "WeightedRows": {"rows": "m d", "mass": "k m", "incomplete": "k"},
+    "BinCounts": {"edges": "e", "mass": "k b"},
     "Trace": dict.fromkeys(("log_likelihood", "bound", "change"), "t")
     | {name: f"t_{name}" for name in ("entropy", "seconds", "objective")},
 }
-AMOUNTS = {"weight", "count", "mass", "solid"}  # finite, and at least 0
+AMOUNTS = {"weight", "count", "mass", "solid", "incomplete"}  # finite, and at least 0
 ENDLESS = {"low", "high", "log_likelihood", "base"}  # may be infinite: the least of no rows; a row that cannot be
 
 

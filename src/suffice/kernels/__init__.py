@@ -44,6 +44,7 @@ __all__ = [
     "holed_scatter",
     "integer_range",
     "linear_e_step",
+    "log_likelihoods",
     "merge",
     "missing_e_step",
     "moments",
@@ -114,4 +115,5 @@ above_sums = twins(decisions.above_sums)
 # hidden Markov chains: the states of sequences from the scores of their rows
 forward_backward = twins(markov.forward_backward)
 filtered = twins(markov.filtered)
+log_likelihoods = twins(markov.log_likelihoods)
 best_path = twins(markov.best_path)

@@ -189,8 +189,8 @@ class Compound(Family, register=False):
         whole = zip(self.blocks.items(), stats.parts, views, strict=True)
         return self.by_key({key: block.errors_from(part, view) for (key, block), part, view in whole})
 
-    def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
-        return self.by_key(super().bounds(errors, reach))
+    def confidence_bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
+        return self.by_key(super().confidence_bounds(errors, reach))
 
     @property
     def mean(self) -> dict[Any, Any]:

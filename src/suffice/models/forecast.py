@@ -11,6 +11,7 @@ from suffice.arguments import check_count, check_level, generator
 from suffice.core.combinators import make_mixture
 from suffice.engines.once import cached_property
 from suffice.errors import ParameterError, UnsupportedError
+from suffice.models.transition_matrix import draw_states
 from suffice.types import Array
 
 
@@ -95,8 +96,6 @@ class Forecast:
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Draw n continuations: (n, h), (n, h, d), or by column; the rows of one follow each other."""
-        from suffice.models.hidden_markov_answers import draw_states
-
         check_count(n)
         rng = generator(random_state)
         paths = [draw_states(self.states[0], self.model.transitions, len(self), rng) for _ in range(n)]

@@ -11,13 +11,16 @@ from suffice.arguments import check_count, generator
 from suffice.core.responsibilities import normalize
 from suffice.errors import ParameterError
 from suffice.models.forecast import Forecast
+from suffice.models.hidden_markov_start import no_path
 from suffice.models.mixture_components import joined
+from suffice.models.transition_matrix import draw_states
 from suffice.queries.conditional import ConditionalColumn
 from suffice.queries.imputation import impute
 from suffice.queries.rows import QueryRows
 from suffice.queries.surprisal import Surprisal
 from suffice.tables.column_names import with_all_columns
-from suffice.tables.sequences import Sequences
+from suffice.tables.frame import Frame
+from suffice.tables.sequences import Sequences, some_rows
 from suffice.types import Array
 
 
@@ -69,8 +72,8 @@ class MarkovAnswers:
         """
         rows = self.sequences_of(x, "tell states")
         found = self.in_groups(rows, kernels.best_path)
-        path = np.concatenate([part for _, part in found])
-        if (path < 0).any():
+        path = found[0][1] if len(found) == 1 else np.concatenate([part for _, part in found])
+        if any(np.isneginf(likelihood).any() for likelihood, _ in found):
             raise self.impossible(rows, rows.place(int(np.argmax(path < 0)))[0])
         return rows.in_given_order(path)
 
@@ -103,8 +106,6 @@ class MarkovAnswers:
 
     def impossible(self, rows: Sequences, index: int) -> Exception:
         """The error of a sequence that cannot be: it names the first row that no path leads to."""
-        from suffice.models.hidden_markov_start import no_path
-
         one = rows[[index]]
         _, states = kernels.filtered(self.scores(one), one.ends, self.initial, self.transitions)
         return no_path(rows, index, int(np.argmax(~states.any(axis=1))))
@@ -241,21 +242,9 @@ class MarkovAnswers:
         return joined([one.sample(int(count), rng) for one, count in zip(self.parts, counts, strict=True)], order)
 
 
-def draw_states(initial: Array, transitions: Array, n: int, rng: np.random.Generator) -> Array:
-    """A path of n states of a chain."""
-    states = np.empty(n, np.intp)
-    steps, first = np.cumsum(transitions, axis=1), np.cumsum(initial)
-    drawn = rng.random(n)
-    for t in range(n):
-        ends = first if t == 0 else steps[states[t - 1]]
-        states[t] = np.searchsorted(ends, drawn[t] * ends[-1], side="right")
-    return states
-
-
 def _plain(data: Any) -> Any:
-    """The rows of sequences, in the order in which they were given."""
-    if not isinstance(data, Sequences) or data.order is None:
-        return data.rows if isinstance(data, Sequences) else data
-    from suffice.tables.sequences import some_rows
-
-    return some_rows(data.rows, np.argsort(data.order))
+    """The rows of sequences, in the order in which they were given; words of files are written out."""
+    if not isinstance(data, Sequences):
+        return data
+    rows = data.rows if data.order is None else some_rows(data.rows, np.argsort(data.order))
+    return {name: np.asanyarray(rows[name]) for name in rows} if isinstance(rows, Frame) else rows

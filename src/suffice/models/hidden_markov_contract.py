@@ -166,7 +166,7 @@ class MarkovContract:
         }
         return self._replaced(**{name: value / value.sum(axis=-1, keepdims=True) for name, value in rows.items()})
 
-    def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
+    def confidence_bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
         """Estimate ± reach × standard error of each parameter, inside its domain."""
         from suffice.models.hidden_markov_information import bounds
 

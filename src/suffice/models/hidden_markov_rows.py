@@ -97,8 +97,7 @@ class MarkovRows:
 
     def log_density(self, x: Sequences) -> Array:
         """Log p of each sequence, (m, 1)."""
-        found = [likelihood for likelihood, _ in self.in_groups(x, kernels.filtered)]
-        return np.concatenate([*found, np.empty(0)])[:, None]
+        return np.concatenate([*self.in_groups(x, kernels.log_likelihoods), np.empty(0)])[:, None]
 
     # ---- the E-step ---------------------------------------------------------------------------------------------
     def gather_rows(self, rows: Any, weights: Weights) -> Chains:
@@ -133,7 +132,7 @@ class MarkovRows:
         lengths = x.lengths.astype(float)
         solid = lengths.sum() if held is None else float((lengths * held * np.minimum(held, 1.0)).sum())
         return Chains(
-            count=shares.sum(axis=0),
+            count=first + moves.sum(axis=0),  # every row is the first or comes after a move
             components=emissions,
             log_likelihood=np.array([total]),
             entropy=np.array([entropy]),

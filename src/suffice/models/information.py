@@ -252,7 +252,7 @@ def mixture_bounds(mixture: Any, errors: dict[Any, Any], reach: float) -> dict[A
 
 def _bounds(stack: Family, params: dict[Any, Any], errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
     if isinstance(stack, Stack):
-        return {key: one.bounds(errors[key], reach) for key, one in stack.blocks.items()}
+        return {key: one.confidence_bounds(errors[key], reach) for key, one in stack.blocks.items()}
     if stack.blocks:
         return {key: _bounds(block, params[key], errors[key], reach) for key, block in stack.blocks.items()}
     found = {}

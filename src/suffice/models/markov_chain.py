@@ -15,9 +15,8 @@ from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.weak_priors import shared_row
 from suffice.engines.once import cached_property
 from suffice.errors import DataError, ParameterError, UnsupportedError
-from suffice.models.hidden_markov_answers import draw_states
 from suffice.models.single_component import SingleComponent
-from suffice.models.transition_matrix import proportions, stationary
+from suffice.models.transition_matrix import draw_states, proportions, stationary
 from suffice.statistics.sums import Sums
 from suffice.statistics.weights import Weights
 from suffice.tables.labels import in_order, read_labels
@@ -300,7 +299,7 @@ class MarkovChain(SingleComponent, Family, register=False):
         found = self.error_cells(stats)
         return {name: np.zeros(one.shape) if name in self.fixed else one for name, one in found.items()}
 
-    def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
+    def confidence_bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
         return {
             name: (np.clip(value - reach * errors[name], 0, 1), np.clip(value + reach * errors[name], 0, 1))
             for name, value in self.params.items()

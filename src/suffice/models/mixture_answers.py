@@ -86,7 +86,7 @@ class MixtureAnswers:
 
         return mixture_alerts(self, stats, prior)
 
-    def bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
+    def confidence_bounds(self, errors: dict[Any, Any], reach: float) -> dict[Any, Any]:
         """Estimate ± reach × standard error of each parameter, inside its domain."""
         return mixture_bounds(self, errors, reach)
 

@@ -94,3 +94,14 @@ def with_stationary_start(moves: Array, first: Array, current: Array) -> Array:
         if moved < REST:
             return best
     return best
+
+
+def draw_states(initial: Array, transitions: Array, n: int, rng: np.random.Generator) -> Array:
+    """A path of n states of a chain."""
+    states = np.empty(n, np.intp)
+    steps, first = np.cumsum(transitions, axis=1), np.cumsum(initial)
+    drawn = rng.random(n)
+    for t in range(n):
+        ends = first if t == 0 else steps[states[t - 1]]
+        states[t] = np.searchsorted(ends, drawn[t] * ends[-1], side="right")
+    return states

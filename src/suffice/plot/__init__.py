@@ -18,7 +18,7 @@ from suffice.plot.mixtures import mixture
 from suffice.plot.pair_matrix import pairs
 from suffice.plot.posteriors import posterior
 from suffice.plot.sampling_distribution import sampling
-from suffice.plot.sequences import forecast, states
+from suffice.plot.sequences import forecast, states, transitions
 
 __all__ = [
     "MissingExtraError",
@@ -41,6 +41,7 @@ __all__ = [
     "surface",
     "trace",
     "traces",
+    "transitions",
 ]
 
 

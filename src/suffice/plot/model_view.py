@@ -61,6 +61,7 @@ class ModelView:
     rows: Any = field(default=None, repr=False)
     row_weights: Array | None = field(default=None, repr=False)
     note: str = ""  # what a title adds
+    shares: Array | None = field(default=None, repr=False)  # P(component given row), where more than the row tells it
 
     @classmethod
     def of(cls, found: object, data: Data = None) -> ModelView:
@@ -157,11 +158,14 @@ class ModelView:
     def at(self, index: Array) -> ModelView:
         """The same with some of the rows."""
         held = None if self.row_weights is None else self.row_weights[index]
-        return replace(self, rows=take_rows(self.rows, index), row_weights=held)
+        shares = None if self.shares is None else self.shares[index]
+        return replace(self, rows=take_rows(self.rows, index), row_weights=held, shares=shares)
 
     @cached_property
     def responsibilities(self) -> Array:
         """The probability of each component given a row, (n, k)."""
+        if self.shares is not None:
+            return self.shares
         if not self.model.is_mixture:
             return np.ones((self.n, 1))
         found = np.empty((self.n, len(self.parts)))

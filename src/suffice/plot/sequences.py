@@ -1,4 +1,4 @@
-"""Pictures of hidden Markov models: a series with its states, and what comes next."""
+"""Pictures of hidden Markov models: a series with its states, what comes next, and the transitions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from suffice.tables.sequences import Sequences
 from suffice.types import Array, Data
 
 MOST = 5000  # rows that are drawn
+NUMBERED = 16  # states of which the picture of the transitions has numbers
 
 
 def states(fit: Any, x: Data, column: Any = None) -> Any:
@@ -99,6 +100,60 @@ def forecast(fit: Any, x: Data, steps: int = 10, level: float = 0.9, column: Any
     dress(ax)
     title(ax, f"The next {steps} rows")
     return ax
+
+
+def transitions(fit: Any, ax: Any = None) -> Any:
+    """Draw the transition matrix: in each row where a state goes next, and with which probability.
+
+    Parameters
+    ----------
+    fit : Fit
+        A fit of a :class:`HiddenMarkov` or :class:`MarkovChain`, or the model.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> model = sf.HiddenMarkov([sf.Normal(0, 1), sf.Normal(5, 1)], transitions=[[0.9, 0.1], [0.2, 0.8]])
+    >>> ax = sf.plot.transitions(model)  # doctest: +SKIP
+    """
+    model = getattr(fit, "distribution", fit)
+    matrix = getattr(model, "transitions", None)
+    if matrix is None or not model.ready:
+        msg = f"transitions draws a fit of a HiddenMarkov or MarkovChain, or such a model; got {fit!r:.40}."
+        raise ParameterError(msg)
+    k = len(matrix)
+    levels = getattr(model, "levels", None)
+    names = [f"state {j}" for j in range(k)] if levels is None else [plain(one, 16) for one in levels]
+    ax = axes(ax, (max(0.75 * k + 1.8, 3.6), max(0.6 * k + 1.2, 2.8)))
+    ax.imshow(matrix, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    if k <= NUMBERED:
+        for (row, column), p in np.ndenumerate(matrix):
+            ax.text(
+                column, row, chance(float(p)), ha="center", va="center", fontsize=9, color="white" if p > 0.5 else DARK
+            )
+    ax.set_xticks(range(k), names, rotation=0 if k <= 6 and max(map(len, names)) <= 9 else 45)
+    ax.set_yticks(range(k), names)
+    ax.tick_params(length=0, colors="#444444")
+    ax.spines[:].set_visible(False)
+    ax.set(xlabel="next row", ylabel="this row")
+    title(ax, "Where each state goes next")
+    return ax
+
+
+def chance(p: float) -> str:
+    """A probability in a cell: 0 and 1 only where it is exactly so.
+
+    >>> from suffice.plot.sequences import chance
+    >>> [chance(p) for p in (0.0, 0.002, 0.25, 0.999, 1.0)]
+    ['0', '<0.01', '0.25', '>0.99', '1']
+    """
+    if p in (0.0, 1.0):
+        return f"{p:g}"
+    return "<0.01" if p < 0.005 else ">0.99" if p >= 0.995 else f"{p:.2f}"
 
 
 def runs(path: Array) -> list[tuple[int, int, int]]:

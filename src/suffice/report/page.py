@@ -23,7 +23,7 @@ from suffice.plot.canvas import axes
 from suffice.plot.column import Column
 from suffice.plot.columns import panel
 from suffice.plot.model_view import ModelView
-from suffice.report import classes, components, simulated, strange
+from suffice.report import classes, components, simulated, states, strange
 from suffice.report.drawing import Drawing, Sheets
 from suffice.schema.infer import Schema, infer
 from suffice.selection.select import Selection
@@ -49,14 +49,16 @@ class Page:
         """Read the data as the model does."""
         self.found, self.seed = found, seed
         self.fit = found if isinstance(found, Fit) else getattr(found, "fit_", None)
-        self.data, kept = subsample(data)
-        self.view = ModelView.of(found, self.data)
+        self.chain = states.chain_of(found) is not None
+        self.data, kept = (data, None) if self.chain else subsample(data)
+        self.view = states.view_of(found, data) if self.chain else ModelView.of(found, self.data)
         self.total = self.view.n if self.data is data else len(data)
         if self.view.rows is None:
             msg = "a report needs the rows: the fit no longer has them, so give them: report.write(fit, data, path)."
             raise DataError(msg)
         self.named = len(getattr(self.view.model, "labels", ())) == len(self.view.parts)
-        self.word = "class" if self.named else "component"
+        self.word = "state" if self.chain else "class" if self.named else "component"
+        self.words = "classes" if self.named else f"{self.word}s"
         self.true = None if target is None or not self.named else self._classes(target, kept)
         self.sheets = Sheets()
 
@@ -88,7 +90,7 @@ class Page:
     def _statistics(self) -> list[tuple[str, str]]:
         found = [("rows", f"{self.view.n:,}"), ("columns", f"{len(self.view.names):,}")]
         if self.view.mixed:
-            found.append(("classes" if self.named else "components", str(len(self.view.parts))))
+            found.append((self.words, str(len(self.view.parts))))
         known = {one.name: one.value for one in self.summary.statistics}
         found.append(("parameters", f"{int(known.pop('parameters', self.view.model.n_parameters)):,}"))
         share = known.pop("entropy", None)
@@ -140,7 +142,7 @@ class Page:
     def _findings(self, schema: Schema | None) -> dict[Any, Any]:
         """What was found of the columns when their families were chosen; looked at again where nobody kept it."""
         if schema is None:
-            if self.data is None or not (keyed(materialize(self.data)) or np.ndim(self.data) == 2):
+            if self.data is None or self.chain or not (keyed(materialize(self.data)) or np.ndim(self.data) == 2):
                 return {}
             try:
                 schema = infer(self.data)
@@ -204,9 +206,10 @@ class Page:
 
     def _own_parameters(self) -> list[Any]:
         """The numbers of a single distribution, or of the only component of a mixture, by column."""
-        numbers = self.view.model.summarize(self.view.names, self.fit).parameters
+        model = states.chain_of(self.found) or self.view.model
+        numbers = model.summarize(self.view.names, self.fit).parameters
         if self.fit is not None and not any(np.isfinite(one.error) for one in numbers):
-            numbers = self.view.model.numbers(self.view.names, errors_of(self.fit))
+            numbers = model.numbers(self.view.names, errors_of(self.fit))
         place = {name: i for i, name in enumerate(self._in_order())}
         kept = [one for one in numbers if one.column is not None or one.label != "weight"]
         return sorted(kept, key=lambda one: place.get(one.column, len(place)))
@@ -215,6 +218,10 @@ class Page:
         """The columns in the order of the table that was fitted, as far as that is known."""
         known = [name for name, *_ in getattr(self.fit, "layout", ())]
         return [*known, *(name for name in self.view.names if name not in known)]
+
+    def over_time(self) -> dict[str, Any] | None:
+        """Of a hidden Markov model: where its states go, and a sequence with its states."""
+        return states.over_time(self.sheets, self.found, self.data, self.view) if self.chain else None
 
     # ---- figures -----------------------------------------------------------------------------------------------------
     def fitted(self) -> dict[str, Any]:
@@ -333,8 +340,10 @@ class Page:
         if not self.view.mixed:
             return kinds + columns
         count = len(self.view.parts)
+        if self.chain:
+            return f"a hidden Markov model of {count} {'' if kinds == 'Product' else f'{kinds} '}states{columns}"
         if kinds == "Product":
-            return f"{count} {'classes' if self.named else 'components'}{columns}"
+            return f"{count} {self.words}{columns}"
         return f"{count} × {kinds}{columns}"
 
 

@@ -40,7 +40,7 @@ def simulate(view: ModelView, seed: int) -> tuple[ModelView, int]:
     """As many rows as there are, drawn by the model, in the form in which it reads rows."""
     n = min(max(view.n, 1), MOST)
     rows = view.model.read(view.model.sample(n, seed))
-    return replace(view, rows=rows, row_weights=None), n
+    return replace(view, rows=rows, row_weights=None, shares=None), n
 
 
 def comparison(view: ModelView, drawn: ModelView, most: int) -> dict[str, Any]:

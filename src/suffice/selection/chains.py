@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from suffice.em.fit import fit
 from suffice.errors import ParameterError, UnsupportedError
 from suffice.models.hidden_markov import HiddenMarkov
-from suffice.selection.candidates import Candidate, _structures, _whole
+from suffice.selection.candidates import Candidate, _structures, _whole, _with_structure
 from suffice.selection.trials import Found
 from suffice.statistics.weights import Weights
 from suffice.tables.streams import read
@@ -33,14 +32,14 @@ def chain_candidates(prototype: Any, n_components: Any, structures: Any, familie
         raise ParameterError(msg)
     one = emissions if emissions.lone else prototype.parts[0]
     names = _structures(structures) or ("",)
-    if names != ("",) and not hasattr(one, "structure"):
+    if names != ("",) and not _with_structure(one, names[0])[1]:
         msg = f"structures are of MultivariateNormal, and the emission is {one!r:.60}; leave structures out."
         raise ParameterError(msg)
     start = "stationary" if prototype.from_stationary else "free"
     found = []
     for size in sizes:
         for name in names:
-            emission = replace(one, structure=name) if name else one
+            emission = _with_structure(one, name)[0] if name else one
             same = size == prototype.n and not name
             model = prototype if same else HiddenMarkov(emission, size, start)
             found.append(Candidate(model, f"{emission.name} states", name))

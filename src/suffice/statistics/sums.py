@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, Self, cast
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class Additive:
 
     An empty ``family`` is unknown, and mixes with any.
     """
+
+    common_fields: ClassVar[tuple[str, ...]] = ()  # fields that are the same for all components
 
     family: str = field(default="", kw_only=True)
 
@@ -347,7 +349,7 @@ def picked(stats: Any, order: Array) -> Any:
         own = tuple(stats.parts[j] for j in order) if stats.of_components else None
         parts = tuple(picked(part, order) for part in stats.parts) if own is None else own
         return replace(stats, parts=parts, weight=stats.weight[order])
-    arrays = {f.name: stored(stats, f.name) for f in fields(stats)}
+    arrays = {f.name: stored(stats, f.name) for f in fields(stats) if f.name not in stats.common_fields}
     k, kinds = len(stats.weight), (np.ndarray, LowRank)
     return replace(stats, **{n: v[order] for n, v in arrays.items() if isinstance(v, kinds) and len(v) == k})
 

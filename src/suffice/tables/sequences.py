@@ -134,6 +134,8 @@ class Sequences:
 
     def groups(self, rows: int) -> list[slice]:
         """The sequences in groups of about so many rows; the cuts depend on the lengths alone."""
+        if 0 < self.n_rows < rows:
+            return [slice(0, len(self))]
         cuts = np.searchsorted(self.ends[1:], np.arange(rows, self.n_rows + rows, rows)) + 1
         places = np.unique(np.concatenate([[0], np.minimum(cuts, len(self))]))
         return [slice(int(a), int(b)) for a, b in pairwise(places)]

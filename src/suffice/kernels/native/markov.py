@@ -27,7 +27,7 @@ def forward_backward(
     k, m = scores.shape[1], len(ends) - 1
     if k > MANY:
         return numpy_markov.forward_backward(scores, ends, initial, transitions, weights, after)
-    likelihood, held, head, emitted = np.zeros(m), np.zeros(scores.shape), np.ones((m, k)), np.zeros(1)
+    likelihood, held, head, emitted = np.zeros(m), np.empty(scores.shape), np.ones((m, k)), np.zeros(1)
     first, moves = np.zeros(k), np.zeros((k, k))
     _forward_backward(
         _plain(scores), k, _plain(ends, np.int64), m, _plain(initial), _plain(transitions),
@@ -42,9 +42,19 @@ def filtered(scores: Array, ends: Integers, initial: Array, transitions: Array) 
     k, m = scores.shape[1], len(ends) - 1
     if k > MANY:
         return numpy_markov.filtered(scores, ends, initial, transitions)
-    likelihood, states = np.zeros(m), np.zeros(scores.shape)
+    likelihood, states = np.zeros(m), np.empty(scores.shape)
     _filtered(_plain(scores), k, _plain(ends, np.int64), m, _plain(initial), _plain(transitions), likelihood, states)
     return likelihood, states
+
+
+def log_likelihoods(scores: Array, ends: Integers, initial: Array, transitions: Array) -> Array:
+    """The log-likelihood of each sequence, (m,)."""
+    k, m = scores.shape[1], len(ends) - 1
+    if k > MANY:
+        return numpy_markov.log_likelihoods(scores, ends, initial, transitions)
+    likelihood = np.zeros(m)
+    _filtered(_plain(scores), k, _plain(ends, np.int64), m, _plain(initial), _plain(transitions), likelihood, None)
+    return likelihood
 
 
 def best_path(scores: Array, ends: Integers, initial: Array, transitions: Array) -> tuple[Array, Integers]:

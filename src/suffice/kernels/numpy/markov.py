@@ -93,6 +93,11 @@ def filtered(scores: Array, ends: Integers, initial: Array, transitions: Array) 
     return likelihood, states
 
 
+def log_likelihoods(scores: Array, ends: Integers, initial: Array, transitions: Array) -> Array:
+    """The log-likelihood of each sequence, (m,): what `filtered` finds beside the states."""
+    return filtered(scores, ends, initial, transitions)[0]
+
+
 def best_path(scores: Array, ends: Integers, initial: Array, transitions: Array) -> tuple[Array, Integers]:
     """The most probable path of states (n,), the first of equal ones, and its log joint probability with the rows (m,).
 
