@@ -15,6 +15,7 @@ from suffice.distributions.dirichlet import Dirichlet
 from suffice.distributions.weak_priors import shared_row
 from suffice.engines.once import cached_property
 from suffice.errors import DataError, ParameterError, UnsupportedError
+from suffice.models.single_component import SingleComponent
 from suffice.models.transition_matrix import draw_states, proportions, stationary
 from suffice.statistics.sums import Sums
 from suffice.statistics.weights import Weights
@@ -24,7 +25,7 @@ from suffice.types import Alert, Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarkovChain(Family, register=False):
+class MarkovChain(SingleComponent, Family, register=False):
     r"""A chain of states that are seen: :math:`p(s) = \delta_{s_1} \prod_t \Gamma_{s_{t-1} s_t}`.
 
     The statistics are counts, so that they are exact: they merge, rows can be removed, and the posterior under a
@@ -116,18 +117,6 @@ class MarkovChain(Family, register=False):
     @property
     def columns(self) -> int | None:
         return 1
-
-    @property
-    def stacked(self) -> Self:
-        return self
-
-    @property
-    def unstacked(self) -> tuple[Self, ...]:
-        return (self,)
-
-    def squeezed(self, axes: int) -> Self:
-        del axes
-        return self
 
     def fix(self, *names: str) -> Self:
         if not set(names) <= {"initial", "transitions"}:

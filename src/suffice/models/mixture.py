@@ -25,6 +25,7 @@ from suffice.models.mixture_em_step import MixtureSteps
 from suffice.models.mixture_priors import MixturePriors
 from suffice.models.mixture_queries import COMPONENT, MixtureQueries
 from suffice.models.mixture_rows import MixtureRows
+from suffice.models.single_component import SingleComponent
 from suffice.models.stack import Stack, shape_components, side_by_side, stacked_or_side_by_side
 from suffice.statistics.sums import Statistics, picked
 from suffice.statistics.weights import Weights
@@ -38,7 +39,9 @@ ROWS: Any = object()  # nothing is given: the question is about rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, Family, register=False):  # type: ignore[override]
+class Mixture(  # type: ignore[override]
+    MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, MixturePriors, SingleComponent, Family, register=False
+):
     r"""Each row comes from one of several components, and nobody says which: :math:`p(x) = \sum_j \pi_j p_j(x)`.
 
     Parameters
@@ -152,18 +155,6 @@ class Mixture(MixtureRows, MixtureAnswers, MixtureSteps, MixtureQueries, Mixture
     def columns(self) -> int | None:
         known: int | None = self.components.columns
         return known
-
-    @property
-    def stacked(self) -> Self:
-        return self
-
-    @property
-    def unstacked(self) -> tuple[Self, ...]:
-        return (self,)
-
-    def squeezed(self, axes: int) -> Self:
-        del axes
-        return self
 
     def stack(self, k: int) -> Any:
         """K copies side by side."""
