@@ -10,12 +10,14 @@ import numpy as np
 from suffice import kernels
 from suffice.core import responsibilities
 from suffice.core.conjugate import Variational
+from suffice.core.formulas import Formulas
 from suffice.core.learner import Learner
 from suffice.core.mixed_columns import Part
 from suffice.errors import ParameterError
 from suffice.numerics.low_rank import replace
 from suffice.statistics.separation import Separation
-from suffice.types import Array
+from suffice.statistics.weights import Weights
+from suffice.types import Array, Rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,7 +25,6 @@ class Component(Learner):
     """Components of a mixture as one stack; every family inherits a general answer."""
 
     heterogeneous: ClassVar[bool] = False  # whether the components of a stack are of different families
-    is_chain: ClassVar[bool] = False  # whether rows follow each other, by states that are not seen
     is_mixture: ClassVar[bool] = False  # whether p(x) = Σ weights[j] p(x | parts[j]), with the component not seen
 
     def e_step(self, x: Any, log_weights: Array, weights: Array | None = None) -> responsibilities.EStep:
@@ -189,3 +190,14 @@ class Bounded(Variational):
     def chances(self, stats: Any) -> Array:
         """How often a probability could have shown itself in the rows of statistics, by their weight, (k, d)."""
         return self.exposed(stats)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sequential(Formulas):
+    """What a unit is: a row, or for models of sequences the rows that follow each other."""
+
+    is_chain: ClassVar[bool] = False  # whether rows follow each other, by states that are not seen
+
+    def rows_of_units(self, rows: Rows, weights: Weights) -> tuple[Rows, Weights]:
+        """The rows whose cells statistics count, and their weights: these, or those of which units are made."""
+        return rows, weights

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from suffice.core.component import Bounded, Explained
+from suffice.core.component import Bounded, Explained, Sequential
 from suffice.core.conjugate import Belief, Conjugate
 from suffice.core.formulas import Formulas
 from suffice.core.model import Model, Uncertain
@@ -62,5 +62,5 @@ class Shown(Formulas):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Family(Queryable, Shown, Floored, Model, Uncertain, Explained, Bounded, Conjugate, Belief):
+class Family(Queryable, Shown, Floored, Model, Uncertain, Explained, Bounded, Sequential, Conjugate, Belief):
     """A distribution with its formulas, which algorithms can learn, mix, condition and believe in."""

@@ -103,10 +103,6 @@ class Model(Component):
         del stats, chance
         return 0.0
 
-    def rows_of_units(self, rows: Any, weights: Any) -> tuple[Any, Any]:
-        """The rows whose cells statistics count, and their weights: these, or those of which units are made."""
-        return rows, weights
-
     def rounding(self, stats: Any) -> float:
         """How much of Σ w log p is rounding, where the family computes it as a difference of large numbers."""
         del stats

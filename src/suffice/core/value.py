@@ -81,12 +81,12 @@ class Value(Distribution):
             own[name] = number(value) if value.ndim == 0 else value
         own["batch"] = batch
         if not (isinstance(self.fixed, frozenset) and isinstance(self.tied, frozenset)):
-            self._settle_names()
+            self._freeze_names()
         for kind in (self.fixed, self.tied):
             for name in kind:
                 check_name(self, name)
 
-    def _settle_names(self) -> None:
+    def _freeze_names(self) -> None:
         """Make sets of the names of fixed and tied parameters, however they were given."""
         for field_name in ("fixed", "tied"):
             given: Any = getattr(self, field_name)

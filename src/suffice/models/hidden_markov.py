@@ -100,7 +100,7 @@ class HiddenMarkov(  # type: ignore[override,misc]
 
     def __post_init__(self) -> None:
         """Bring emissions into one form, and check probabilities."""
-        self._settle_names()
+        self._freeze_names()
         emissions: Any = self.emissions
         k: Any = self.n
         if isinstance(emissions, Distribution) and not emissions.lone:

@@ -63,7 +63,7 @@ class MarkovChain(SingleComponent, Family, register=False):
 
     def __post_init__(self) -> None:
         """Check levels and probabilities."""
-        self._settle_names()
+        self._freeze_names()
         levels = self.levels
         if isinstance(levels, (int, np.integer)) and not isinstance(levels, bool) and levels > 0:
             levels = tuple(range(int(levels)))

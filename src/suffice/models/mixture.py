@@ -95,7 +95,7 @@ class Mixture(  # type: ignore[override]
 
     def __post_init__(self) -> None:
         """Bring the components into one form: a stack, or prototypes that wait to see the columns."""
-        self._settle_names()
+        self._freeze_names()
         components, k = self.components, self.n
         if isinstance(components, Distribution) and not components.lone:
             k = components.n_components

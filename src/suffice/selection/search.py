@@ -73,12 +73,21 @@ class Groups:
             own_seed = seed + mixture.n
             for one in candidates:
                 if (key, one.structure) not in floors:
-                    floors[key, one.structure] = floors_of(one.mixture.for_data(rows), *small)
+                    floors[key, one.structure] = _floors(one.mixture.for_data(rows), rows, checked, small)
             groups.append(Group(
                 tuple(candidates), rows, checked, prior, resolved, small, codes, joined[mixture.n], own_seed, first,
                 folds, {one.structure: floors[key, one.structure] for one in candidates},
             ))  # fmt: skip
         return cls(tuple(groups))
+
+
+def _floors(mixture: Any, rows: Any, weights: Weights, small: tuple[Any, Any]) -> Any:
+    """The floors of the components, from a subsample; a bad value is named by its row among all."""
+    try:
+        return floors_of(mixture, *small)
+    except DataError:
+        mixture.components.suffstats(rows, weights)
+        raise
 
 
 def _prepare(mixture: Mixture, data: Data, weights: Data, seed: int, sizes: list[int]) -> tuple[Any, ...]:

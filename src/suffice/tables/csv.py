@@ -142,8 +142,10 @@ class Text:
                 for batch in csv.open_csv(whole, csv.ReadOptions(block_size=BLOCK), parsed, options):
                     yield self.style.pointed(self._without_marks(batch))
             except pa.ArrowInvalid as error:
-                why = _describe_uneven_row(file, parsed, error) if self._is_utf8(file) else NOT_UTF8
-                raise pa.ArrowInvalid(why) from error
+                utf8 = self._is_utf8(file)
+                uneven = _describe_uneven_row(file, parsed, "utf8" if utf8 else "latin1")
+                wrong = [one for one in (uneven, None if utf8 else NOT_UTF8) if one]
+                raise pa.ArrowInvalid("; and ".join(wrong) or str(error)) from error
 
     def _is_utf8(self, file: Path) -> bool:
         """Whether all of the file, translated, is in UTF-8."""
@@ -237,8 +239,8 @@ def _delimiter(begin: bytes) -> str:
     return next((sign for sign in DELIMITERS if sign.encode() in line), ",")
 
 
-def _describe_uneven_row(file: Path, parsed: Any, error: Exception) -> str:
-    """What is wrong with the first row that has more or fewer cells than there are names; else what the reader says."""
+def _describe_uneven_row(file: Path, parsed: Any, encoding: str) -> str | None:
+    """What is wrong with the first row that has more or fewer cells than there are names; None if there is none."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -248,14 +250,13 @@ def _describe_uneven_row(file: Path, parsed: Any, error: Exception) -> str:
         found.append(row)
         return "error"
 
-    encoding = "latin1" if "\ufffd" in str(error) else "utf8"  # bytes that are not UTF-8 must not stop `note`
     with suppress(pa.ArrowException), pa.input_stream(str(file), compression="detect") as stream:
         options = csv.ReadOptions(use_threads=False, block_size=BLOCK, encoding=encoding)
         watched = csv.ParseOptions(delimiter=parsed.delimiter, newlines_in_values=True, invalid_row_handler=note)
         for _ in csv.open_csv(stream, options, watched, csv.ConvertOptions(include_columns=[])):
             pass
     if not found or found[0].number is None:
-        return str(error)
+        return None
     row = found[0]  # the first line has the number 1, and names the columns
     return (
         f"row {row.number - 2} is {row.text!r:.60}. Expected {row.expected_columns} columns, got {row.actual_columns}"
