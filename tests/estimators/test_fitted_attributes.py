@@ -18,8 +18,11 @@ BELIEF = ("weight_concentration_", "mean_precision_", "degrees_of_freedom_")
 TABLES = ("feature_log_prob_", "class_log_prior_")
 KINDS = ("full", "tied", "diag", "spherical")
 PAIRS = [
-    *((sf.GaussianMixture(3, covariance_type=kind), GAUSSIAN, X) for kind in KINDS),
-    *((sf.BayesianGaussianMixture(n_components=3, covariance_type=kind), GAUSSIAN + BELIEF, X) for kind in KINDS),
+    *((sf.GaussianMixture(3, covariance_type=kind, random_state=0), GAUSSIAN, X) for kind in KINDS),
+    *(
+        (sf.BayesianGaussianMixture(n_components=3, covariance_type=kind, random_state=0), GAUSSIAN + BELIEF, X)
+        for kind in KINDS
+    ),
     (sf.GaussianNB(), ("theta_", "var_", "class_prior_"), X),
     (sf.MultinomialNB(), TABLES, COUNTS),
     (sf.BernoulliNB(binarize=2.0), TABLES, COUNTS),
