@@ -13,8 +13,8 @@ HERE = Path(__file__).parent
 # The gate of `make test` is about the layers that pyproject.toml lists. Under the tracer small fits take nearly twice
 # the time, so it follows the tests of these places that reach most lines in little time.
 COUNTED = [
-    *("bayes", "core", "display", "distributions", "em", "estimators", "io", "laws", "models", "queries", "schema"),
-    *("selection", "statistics", "tables", "theory", "uncertainty"),
+    *("bayes", "core", "densities", "display", "distributions", "em", "estimators", "io", "laws", "models", "queries"),
+    *("schema", "selection", "statistics", "tables", "theory", "uncertainty"),
 ]
 # Of these places: tests marked slow, and files that take long and reach next to nothing that the others do not.
 UNCOUNTED = [
